@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything made goes to CACHE and build/; the gates run on a copy of the checkout that lies where Ansible
+# wants a collection (…/ansible_collections/federated/flower), so the checkout itself may lie anywhere.
+
+PYTHON  ?= python3
+CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/federated-flower
+# One environment per set of requirements, one staged copy per checkout.
+VENV    := $(CACHE)/venv-$(shell { cat requirements/*.txt; $(PYTHON) -V; } | cksum | cut -d' ' -f1)
+STAGE   := $(CACHE)/stage-$(shell pwd -P | cksum | cut -d' ' -f1)
+STAGED  := $(STAGE)/ansible_collections/federated/flower
+BUILD   := $(CURDIR)/build
+
+export PATH := $(VENV)/bin:$(PATH)
+export ANSIBLE_COLLECTIONS_PATH := $(STAGE)
+export PYTHONPATH := $(STAGE)
+export ANSIBLE_CONFIG := $(CURDIR)/tools/ansible.cfg
+export FLOWER_STAGE := $(STAGE)
+export FLOWER_BUILD := $(BUILD)
+unexport MAKEFLAGS
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help venv stage fleet-up fleet-down demo demo-down lint sanity unit integration molecule test bench docs build print-venv clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+venv: $(VENV)/.ready ## install the pinned toolchain from the package index
+$(VENV)/.ready:
+	@bash tools/venv.sh $(PYTHON) $(VENV)
+
+stage: venv
+	@python tools/stage.py $(CURDIR) $(STAGED)
+
+fleet-up: venv ## start the test fleet: three real Kubernetes clusters on this machine
+	@sh tests/fleet/fleet up
+
+fleet-down: venv ## stop the test fleet
+	@sh tests/fleet/fleet down
+
+demo: stage ## fleet, federation, one real run and a report
+	@bash tools/demo.sh up
+
+demo-down: stage ## remove the federation and the fleet
+	@bash tools/demo.sh down
+
+lint: stage ## ansible-lint (production), yamllint, ruff, changelog and documentation lint
+	@cd $(STAGED) && bash tools/lint.sh
+
+sanity: stage ## ansible-test sanity, nothing ignored
+	@cd $(STAGED) && python tools/sanity.py
+
+unit: stage ## unit tests
+	@cd $(STAGED) && python -m pytest -q tests/unit
+
+integration: stage ## integration tests on the fleet (started if it is not running)
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v tests/integration
+
+molecule: stage ## molecule: converge, idempotence, verify on the fleet
+	@cd $(STAGED)/extensions && bash $(CURDIR)/tools/with-fleet.sh molecule test --all
+
+test: stage ## all of the above gates, then stop the fleet
+	@python tools/test.py
+
+bench: stage ## speed, side by side with kubernetes.core.k8s
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/bench.py
+
+docs: stage ## HTML documentation in build/docs
+	@cd $(STAGED) && bash tools/docs.sh
+
+build: stage ## the collection's archive in build/, checked as Galaxy would
+	@cd $(STAGED) && bash tools/build.sh
+
+print-venv:
+	@echo $(VENV)
+
+clean: ## remove build/ and the staged copy (not the environments)
+	@rm -rf $(BUILD) $(STAGE)

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Deliver a list of objects to one cluster. Documented in plugins/modules/apply.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
+
+
+class ActionModule(ClusterAction):
+    """The action plugin ``federated.flower.apply``."""
+
+    ARGS = {
+        "objects": {"type": "list", "elements": "dict", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "applyset": {"type": "str"},
+        "applyset_namespace": {"type": "str"},
+        "prune": {"type": "bool"},
+        "wait": {"type": "bool", "default": False},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """See ClusterAction."""
+        with self.connect() as cluster:
+            cluster.name = self.inventory_host
+            try:
+                result = apply_objects(
+                    cluster,
+                    params["objects"],
+                    state=params["state"],
+                    applyset=params["applyset"],
+                    applyset_namespace=params["applyset_namespace"],
+                    prune=params["prune"],
+                    check=self.check,
+                    show_diff=self.show_diff,
+                    wait=params["wait"],
+                    wait_timeout=params["wait_timeout"],
+                )
+            except ApplyFailed as error:
+                return error.result.as_dict() | {"failed": True, "msg": self.named(error)}
+        return result.as_dict()

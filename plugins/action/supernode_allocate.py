@@ -1,0 +1,123 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_allocate): partition numbers for the sites of a play."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.module_utils.node_config import uses_partition
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction, plain
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import UNKNOWN_ADDRESS
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import dead_keys
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "sites": {"type": "list", "elements": "str", "required": True},
+        "default_pools": {"type": "list", "elements": "dict", "required": True},
+        "partitions": {"type": "int"},
+        "repartition": {"type": "bool", "default": False},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Read the hub's publication and the ledger; give the sites their ranges."""
+        default = self._default(params["default_pools"])
+        pools = {site: self._pools(site) or default for site in params["sites"]}
+        wanted = {
+            site: {pool["name"]: supernode.pool_replicas(pool) for pool in pools[site] if _counts_across_fleet(pool)}
+            for site in pools
+        }
+        outcome = ranges.Allocation(ranges.empty_book())
+
+        def change(book: ranges.Book) -> ranges.Book:
+            nonlocal outcome
+            try:
+                outcome = ranges.allocate(
+                    book,
+                    wanted,
+                    partitions=params["partitions"],
+                    repartition=params["repartition"],
+                    order=params["sites"],
+                )
+            except ValueError as error:
+                raise ClusterError(f"{error}.") from error
+            return outcome.book
+
+        with self.connect(params["hub"]) as hub:
+            publication = self._publication(hub, params)
+            ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
+            changed = ledger.change_book(change)
+            dead = {site: dead_keys(record) for site, record in ledger.read_records().items() if site in pools}
+        warnings = list(outcome.moved)
+        if outcome.stale:
+            warnings.append(
+                f"{', '.join(outcome.stale)} still count the fleet with fewer than its {outcome.book['partitions']} "
+                "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
+            )
+        return {
+            "changed": changed,
+            "warnings": warnings,
+            "publication": publication,
+            "sites": {
+                site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead.get(site, [])}
+                for site in pools
+            },
+            "msg": f"{len(pools)} sites, {outcome.book['partitions']} partitions",
+        }
+
+    def _pools(self, site: str) -> list[dict[str, Any]] | None:
+        try:
+            pools = self.task_vars["hostvars"][site].get("supernode_pools")
+        except KeyError:
+            raise ClusterError(f"the inventory has no host '{site}'.") from None
+        return None if pools is None else plain(self._templar.template(pools))
+
+    def _default(self, of_role: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Pools of a site whose inventory names none: those of the play, else those of the role.
+
+        Variables of a play or a role are not among the variables of other hosts, but this host sees them.
+        """
+        here = self.task_vars.get("supernode_pools")
+        if here is None or self._pools(self.inventory_host) is not None:
+            return of_role
+        return plain(self._templar.template(here))
+
+    def _publication(self, hub: Cluster, params: dict[str, Any]) -> dict[str, str]:
+        found = hub.get("v1", "ConfigMap", federation.NAME, params["hub_namespace"])
+        if found is not None:
+            return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
+        if self.check:
+            stand_in = pki.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
+            return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
+        raise ClusterError(
+            f"there is no federation in namespace {params['hub_namespace']} of the hub {params['hub']} ({hub.name}): "
+            "deploy the hub first, or correct flower_hub_group and flower_namespace."
+        )
+
+
+def _counts_across_fleet(pool: dict[str, Any]) -> bool:
+    return supernode.pool_mode(pool) == "StatefulSet" and uses_partition(pool.get("node_config") or {})
+
+
+def _allocation(book: ranges.Book, site: str, pools: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    entry = book["sites"].get(site, {"partitions": book["partitions"], "pools": {}})
+    return {
+        pool["name"]: {
+            "offset": entry["pools"].get(pool["name"], {}).get("offset", 0),
+            "partitions": entry["partitions"] or book["partitions"],
+        }
+        for pool in pools
+    }

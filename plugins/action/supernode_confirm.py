@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_confirm): the last word on a site, and the end of keys that left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, pods
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "namespace": {"type": "str", "default": "flower"},
+        "report": {"type": "dict", "default": {}},
+        "dead": {"type": "list", "elements": "str", "default": []},
+        "extra": {"type": "dict", "default": {}},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Fail when a wanted SuperNode is not online; drop keys that Flower has forgotten. Silent sites cost nothing."""
+        report = params["report"]
+        missing = report.get("missing", [])
+        if not missing and not params["dead"] and not params["extra"]:
+            return {"changed": False, "msg": f"{report.get('online', 0)} SuperNodes online"}
+        with self.connect() as site:
+            if missing:
+                raise ClusterError(self._offline(site, params["namespace"], report))
+            if params["dead"]:
+                raise ClusterError(
+                    f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink by "
+                    "other hands, and Flower never takes them again. Run again: they get new keys."
+                )
+            for pool, names in params["extra"].items():
+                if not self.check:
+                    self._drop(site, params["namespace"], pool, names)
+        dropped = sum(map(len, params["extra"].values()))
+        return {"changed": True, "msg": f"{report.get('online', 0)} SuperNodes online, {dropped} old keys deleted"}
+
+    @staticmethod
+    def _offline(site: Cluster, namespace: str, report: dict[str, Any]) -> str:
+        names = ", ".join(f"{node['pool']}/{node['name']} is {node['status']}" for node in report["missing"])
+        found = site.list("v1", "Pod", namespace, labels="app.kubernetes.io/name=supernode")
+        return (
+            f"{report['online']} of {report['expected']} SuperNodes are online at the SuperLink ({names}). "
+            f"Pods on {site.name}: {pods.summary(found)}."
+        )
+
+    @staticmethod
+    def _drop(site: Cluster, namespace: str, pool: str, names: list[str]) -> None:
+        name = keys_secret(pool)
+        secret = site.get("v1", "Secret", name, namespace)
+        if secret is None:
+            return
+        data = keys.without_extra(secret, names)
+        if data is None:
+            site.delete("v1", "Secret", name, namespace)
+        else:
+            site.replace({**secret, "data": data})

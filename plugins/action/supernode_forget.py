@@ -1,0 +1,52 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_forget): unregister the SuperNodes of sites that left, free their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "sites": {"type": "list", "elements": "str", "required": True},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Unregister first, forget afterwards, so that an interrupted run can be repeated."""
+        with self.connect(params["hub"]) as hub:
+            ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
+            known = {site: record for site, record in ledger.read_records().items() if site in params["sites"]}
+            wanted = [key["node_id"] for record in known.values() for key in record["keys"].values() if key["node_id"]]
+            if wanted and not self.check:
+                cli = FlowerCLI(hub, params["hub_namespace"])
+                cli.wait_for_superlink(params["wait_timeout"])
+                self._unregister(cli, wanted)
+            freed = ledger.change_book(lambda book: ranges.forget(book, params["sites"]))
+            deleted = [site for site in known if ledger.delete_record(site)]
+        return {
+            "changed": freed or bool(deleted),
+            "nodes": wanted,
+            "msg": f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten",
+        }
+
+    @staticmethod
+    def _unregister(cli: FlowerCLI, wanted: list[str]) -> None:
+        nodes = cli.nodes()
+        gone = [node for node in wanted if nodes.get(node, {}).get("status", "unregistered") != "unregistered"]
+        for node, answer in zip(gone, cli.unregister(gone)):
+            if not answer.ok:
+                raise FlowerError(f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}")

@@ -1,0 +1,79 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_keys): a site's keys and shared secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
+from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, nodes
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "allocation": {"type": "dict", "default": {}},
+        "dead": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Make the keys that are missing; give out their public halves."""
+        spec = params["spec"]
+        with self.connect() as site:
+            selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
+            live = {item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)}
+            # Without TLS Flower knows no node authentication, so a lab without it has no keys.
+            pools, ready = ([], {}) if boolean(spec.get("insecure")) else self._pools(site, spec, params["allocation"])
+            plan = keys.plan(spec["federation"], spec["namespace"], pools, live, params["dead"])
+            space = self._namespace(site, spec) if plan.secrets else []
+            outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
+        return {
+            "changed": outcome.changed,
+            "diff": outcome.diff,
+            "objects": outcome.objects,
+            "site": self.inventory_host,
+            "region": spec.get("region") or None,
+            "keys": [{**key, "expected": key["name"] in ready[key["pool"]]} for key in plan.keys],
+            "extra": plan.extra,
+            "msg": "; ".join(plan.reasons) or f"{len(plan.keys)} keys, all there",
+        }
+
+    @staticmethod
+    def _pools(
+        site: Cluster, spec: dict[str, Any], allocation: dict[str, Any]
+    ) -> tuple[list[keys.Pool], dict[str, set[str]]]:
+        """The pools with the names of their keys, and which of them a running pod is expected for."""
+        pools: list[keys.Pool] = []
+        ready: dict[str, set[str]] = {}
+        found: list[dict[str, Any]] | None = None
+        for pool in spec["pools"]:
+            pool = supernode.effective_pool(spec, pool)
+            name = pool["name"]
+            if supernode.pool_mode(pool) == "DaemonSet":
+                found = site.list("v1", "Node") if found is None else found
+                chosen = nodes.eligible(found, pool.get("node_selector"), pool.get("tolerations"))
+                pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
+                ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
+            else:
+                offset = int(allocation.get(name, {}).get("offset", 0))
+                names = [str(offset + number) for number in range(supernode.pool_replicas(pool))]
+                pools.append(keys.Pool(name, names, offset))
+                ready[name] = set(names)
+        return pools, ready
+
+    @staticmethod
+    def _namespace(site: Cluster, spec: dict[str, Any]) -> list[dict[str, Any]]:
+        wanted = namespace.objects(spec)
+        if not wanted or site.get("v1", "Namespace", spec["namespace"]) is not None:
+            return []
+        return wanted

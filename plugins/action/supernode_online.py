@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_online): wait, at the hub, until the sites' SuperNodes are online."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "sites": {"type": "list", "elements": "dict", "required": True, "no_log": False},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Wait for the wanted nodes, then unregister those that are leaving."""
+        sites = {site["site"]: site for site in params["sites"]}
+        with self.connect(params["hub"]) as hub:
+            ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
+            known = {name: record for name, record in ledger.read_records().items() if name in sites}
+            leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
+            if self.check:
+                count = sum(map(len, leaving.values()))
+                return {"changed": bool(count), "sites": {}, "msg": f"{count} nodes to unregister"}
+            expected = {name: _expected(known.get(name), sites[name]) for name in sites}
+            cli = FlowerCLI(hub, params["hub_namespace"])
+            nodes = cli.nodes([node for found in expected.values() for node in found], params["wait_timeout"])
+            self._unregister(cli, ledger, leaving, nodes)
+        report = {name: _report(expected[name], nodes) for name in sites}
+        online = sum(site["online"] for site in report.values())
+        wanted = sum(site["expected"] for site in report.values())
+        return {
+            "changed": bool(leaving),
+            "sites": report,
+            "msg": f"{online} of {wanted} SuperNodes online, {sum(map(len, leaving.values()))} unregistered",
+        }
+
+    @staticmethod
+    def _unregister(
+        cli: FlowerCLI,
+        ledger: Ledger,
+        leaving: dict[str, dict[str, dict[str, Any]]],
+        nodes: dict[str, dict[str, Any]],
+    ) -> None:
+        gone = [
+            key["node_id"]
+            for keys in leaving.values()
+            for key in keys.values()
+            if key["node_id"] and nodes.get(key["node_id"], {}).get("status", "unregistered") != "unregistered"
+        ]
+        for node, answer in zip(gone, cli.unregister(gone)):
+            if not answer.ok:
+                raise FlowerError(f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}")
+        for site, keys in leaving.items():
+            ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone))
+
+
+def _expected(record: records.Record | None, site: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Node id -> key of the nodes of a site that have a pod to run in."""
+    wanted = {key["fingerprint"] for key in site["keys"] if key["expected"]}
+    if record is None:
+        return {}
+    return {node: key for node, key in records.node_ids(record).items() if key["fingerprint"] in wanted}
+
+
+def _report(expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    status = {node: nodes.get(node, {}).get("status", "unknown to the SuperLink") for node in expected}
+    return {
+        "expected": len(expected),
+        "online": sum(value == "online" for value in status.values()),
+        "missing": [
+            {"pool": key["pool"], "name": key["name"], "node_id": node, "status": status[node]}
+            for node, key in expected.items()
+            if status[node] != "online"
+        ],
+    }

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """What plugins say about themselves."""
+
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+"""
+
+    ACTION = r"""
+options: {}
+attributes:
+  action:
+    support: full
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
+    details:
+      - The action runs on the controller, whatever the connection of the host.
+  async:
+    support: none
+    description: Supports being used with the C(async) keyword.
+    details:
+      - The action runs completely on the controller.
+"""
+
+    ACTIONGROUP_FLOWER = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/federated.flower.flower) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - federated.flower.flower
+"""

@@ -1,0 +1,132 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Base of the action plugins that talk to a cluster. They always run on the controller.
+
+``strategy/linear`` loads the class of an action plugin in the parent process, so what is imported at the top of these
+files is paid once and inherited by the fork of every host.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS, Cluster, ClusterError, connect
+
+#: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
+_IDENTITY = ("kubeconfig", "host")
+
+
+def plain(value: Any) -> Any:
+    """Plain JSON data from what Ansible hands over (tagged and lazy types, dates from unquoted YAML, …)."""
+    return json.loads(json.dumps(value, default=_jsonable))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, (set, frozenset, tuple)) or hasattr(value, "__iter__") and not isinstance(value, (str, bytes)):
+        return list(value)
+    return str(value)
+
+
+class ClusterAction(ActionBase):
+    """An action on one or more clusters.
+
+    Subclasses give ``ARGS`` (an argument spec without the auth options; ``SPEC`` for required_if and the like) and
+    ``execute``. An error that names a cluster becomes a failed result whose message begins with the inventory host.
+    """
+
+    ARGS: dict[str, dict[str, Any]] = {}
+    SPEC: dict[str, Any] = {}
+    _requires_connection = False
+    _supports_async = False
+
+    #: Validated options of the task, without the auth options.
+    params: dict[str, Any]
+
+    @abstractmethod
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do the work; return the result. Raise :class:`ClusterError` for anything that people should read."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called by Ansible."""
+        self.task_vars = task_vars or {}
+        result = super().run(tmp, self.task_vars)
+        self.inventory_host = str(self.task_vars.get("inventory_hostname", "localhost"))
+        try:
+            self.params = self._validated()
+            result.update(self.execute(self.params, self.task_vars))
+        except ClusterError as error:
+            result.update(failed=True, msg=self.named(error))
+        return result
+
+    @property
+    def check(self) -> bool:
+        """Check mode."""
+        return bool(self._task.check_mode)
+
+    @property
+    def show_diff(self) -> bool:
+        """Was ``--diff`` asked for?"""
+        return bool(self._task.diff)
+
+    def named(self, error: ClusterError) -> str:
+        """The error's message, beginning with the inventory host."""
+        if error.message.startswith(f"{self.inventory_host}: "):
+            return error.message
+        return f"{self.inventory_host}: {error.message}"
+
+    def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
+        """The cluster of this inventory host, or of another one."""
+        return connect(self.auth_of(host), timeout=timeout)
+
+    def auth_of(self, host: str | None = None) -> dict[str, Any]:
+        """Auth options for the cluster of an inventory host (default: this one).
+
+        For this host the options of the task win over the variables ``flower_auth`` (a dict of the same options),
+        ``flower_kubeconfig`` and ``flower_context``; for another host only its variables count. What is still missing
+        comes from K8S_AUTH_* in the environment (see cluster_auth). A task that names a kubeconfig or a host itself
+        takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
+        """
+        other = host is not None and host != self.inventory_host
+        given = {} if other else dict(self._auth_params)
+        if any(given.get(name) for name in _IDENTITY):
+            return given
+        if other:
+            try:
+                variables = self.task_vars["hostvars"][host]
+            except KeyError:
+                raise ClusterError(f"the inventory has no host '{host}'.") from None
+        else:
+            variables = self.task_vars
+        return self._auth_of_variables(variables) | given
+
+    def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        auth: dict[str, Any] = {}
+        if variables.get("flower_auth") is not None:
+            auth = self._checked(AUTH_ARGS, {}, plain(self._templar.template(variables["flower_auth"])), "flower_auth: ")
+        for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
+            if variables.get(variable) is not None:
+                auth[option] = plain(self._templar.template(variables[variable]))
+        return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
+
+    def _validated(self) -> dict[str, Any]:
+        validated = self._checked(AUTH_ARGS | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
+        self._auth_params = {name: validated[name] for name in AUTH_ARGS if validated.get(name) is not None}
+        return {name: value for name, value in validated.items() if name in self.ARGS}
+
+    @staticmethod
+    def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:
+        outcome = ArgumentSpecValidator(spec, **extra).validate(values)
+        if outcome.error_messages:
+            raise AnsibleActionFail(prefix + outcome.errors.msg)
+        return outcome.validated_parameters

@@ -1,0 +1,260 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Would a server-side apply change anything? Decided from the live object alone, without a request. Pure.
+
+The rule
+--------
+An apply is a no-op if, and only if,
+
+1. ``metadata.managedFields`` has an entry of our manager (operation Apply, same apiVersion, no subresource) that owns
+   exactly the fields of the desired object: a field that we own and no longer want would be removed, a field that we want
+   and do not own would be added or taken over; and
+2. every desired value is the live one.
+
+Why (1) also shows drift: when somebody else changes or removes a field that we own, the API server takes it out of our
+entry (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management; ``Updater.update`` in
+sigs.k8s.io/structured-merge-diff/v4/merge/update.go). How a desired object becomes a field set is in
+typed/tofieldset.go there: scalars and atomic lists and maps are leaves, items of associative lists are addressed by their
+keys (``k:{…}``) or value (``v:…``), a map without entries is a leaf of its own.
+
+The schema says which lists and maps are atomic; we do not have it, but the field set mirrors it: where our entry has a
+leaf, the desired list or map is compared as a whole. Inside such a whole the API server may have filled in defaults. Only
+defaults in the table below are known here. A table entry that is a true default can do no harm: removing a field that has
+its default value gives the same object.
+
+Whatever is not plainly equal is *not* decided here: the caller sends the PATCH and compares the object before and after.
+So an error on the careful side costs one request, never a wrong answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+Path = tuple[str, ...]
+
+_MISSING: Any = object()
+_NOT_FIELDS = ("apiVersion", "kind")
+_NOT_META_FIELDS = ("name", "namespace")
+_NOT_CONTENT = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+
+#: Parents whose values are quantities in the kinds of Kubernetes itself, which writes them in a canonical form.
+_QUANTITIES_IN = frozenset(
+    "limits requests capacity hard default defaultRequest min max maxLimitRequestRatio overhead podFixed".split()
+)
+_QUANTITIES = frozenset(("sizeLimit", "divisor", "averageValue"))
+_NO_QUANTITIES = frozenset(("ConfigMap", "Secret"))
+
+#: Defaults that the API server fills in inside atomic lists and maps: (kind or "", end of the path, value).
+_DEFAULTS: tuple[tuple[str, Path, Any], ...] = (
+    ("NetworkPolicy", ("ports", "protocol"), "TCP"),
+    ("StatefulSet", ("volumeClaimTemplates", "apiVersion"), "v1"),
+    ("StatefulSet", ("volumeClaimTemplates", "kind"), "PersistentVolumeClaim"),
+    ("StatefulSet", ("volumeClaimTemplates", "status"), {"phase": "Pending"}),
+    ("StatefulSet", ("volumeClaimTemplates", "spec", "volumeMode"), "Filesystem"),
+    ("StatefulSet", ("volumeClaimTemplates", "metadata", "creationTimestamp"), None),
+    ("", ("fieldRef", "apiVersion"), "v1"),
+    ("", ("serviceAccountToken", "expirationSeconds"), 3600),
+    ("ValidatingWebhookConfiguration", ("rules", "scope"), "*"),
+    ("MutatingWebhookConfiguration", ("rules", "scope"), "*"),
+    ("RoleBinding", ("subjects", "apiGroup"), "rbac.authorization.k8s.io"),
+    ("ClusterRoleBinding", ("subjects", "apiGroup"), "rbac.authorization.k8s.io"),
+    ("RoleBinding", ("subjects", "apiGroup"), ""),
+    ("ClusterRoleBinding", ("subjects", "apiGroup"), ""),
+)
+
+
+def content(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """The object without what the API server counts and records: what a user would call its content."""
+    kept = {key: value for key, value in obj.items() if key != "status"}
+    kept["metadata"] = {key: value for key, value in obj["metadata"].items() if key not in _NOT_CONTENT}
+    return kept
+
+
+def owned_fields(live: Mapping[str, Any], manager: str, api_version: str) -> dict[str, Any] | None:
+    """The field set (``fieldsV1``) that ``manager`` owns by server-side apply, or None."""
+    for entry in live["metadata"].get("managedFields") or []:
+        if (
+            entry.get("manager") == manager
+            and entry.get("operation") == "Apply"
+            and entry.get("apiVersion") == api_version
+            and not entry.get("subresource")
+        ):
+            return entry.get("fieldsV1") or {}
+    return None
+
+
+def has_manager(live: Mapping[str, Any], manager: str) -> bool:
+    """Did ``manager`` ever write to this object?"""
+    return any(entry.get("manager") == manager for entry in live["metadata"].get("managedFields") or [])
+
+
+def difference(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> str:
+    """Why an apply of ``desired`` may change ``live``: the first field that is not plainly equal. Empty: it would not.
+
+    ``desired`` is normalised (see order.prepare); ``live`` has its managedFields.
+    """
+    owned = owned_fields(live, manager, desired["apiVersion"])
+    if owned is None:
+        return f"not applied by {manager} yet"
+    return _Walk(desired["kind"]).whole(desired, live, owned)
+
+
+class _Walk:
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def whole(self, desired: Mapping[str, Any], live: Mapping[str, Any], owned: Mapping[str, Any]) -> str:
+        body = {key: value for key, value in desired.items() if key not in _NOT_FIELDS}
+        meta = {key: value for key, value in body.pop("metadata").items() if key not in _NOT_META_FIELDS}
+        if meta:
+            body["metadata"] = meta
+        return self._map(body, live, owned, ())
+
+    def _map(self, desired: Mapping[str, Any], live: Any, owned: Mapping[str, Any], path: Path) -> str:
+        if not isinstance(live, Mapping):
+            return _say(path, "is not there")
+        for key, value in desired.items():
+            below = path + (key,)
+            fields = owned.get(f"f:{key}")
+            if fields is None:
+                if value == [] and not live.get(key):
+                    continue  # an associative list without items owns nothing
+                return _say(below, "is not owned")
+            why = self._value(value, live.get(key, _MISSING), fields, below)
+            if why:
+                return why
+        for key in owned:
+            if key != "." and key[2:] not in desired:
+                return _say(path + (key[2:],), "is owned, but no longer wanted")
+        return ""
+
+    def _value(self, desired: Any, live: Any, fields: Mapping[str, Any], path: Path) -> str:
+        if not fields:
+            return self._same(desired, live, path)
+        if isinstance(desired, Mapping):
+            return self._map(desired, live, fields, path)
+        if isinstance(desired, list):
+            return self._list(desired, live, fields, path)
+        return _say(path, "was a list or a map")
+
+    def _list(self, desired: Sequence[Any], live: Any, fields: Mapping[str, Any], path: Path) -> str:
+        """An associative list: its items are addressed by keys or by value."""
+        if not isinstance(live, list):
+            return _say(path, "is not there")
+        keyed = {text: json.loads(text[2:]) for text in fields if text.startswith("k:")}
+        used: set[str] = set()
+        places: list[int] = []
+        for item in desired:
+            if isinstance(item, Mapping):
+                matches = [text for text, keys in keyed.items() if all(item.get(k, v) == v for k, v in keys.items())]
+                if len(matches) != 1:
+                    return _say(path, "has an item that is not owned")
+                keys = keyed[matches[0]]
+                found = [n for n, one in enumerate(live) if all(one.get(k, _MISSING) == v for k, v in keys.items())]
+                if len(found) != 1:
+                    return _say(path, f"has no item {matches[0][2:]}")
+                why = self._map(item, live[found[0]], fields[matches[0]], path)
+                if why:
+                    return why
+                used.add(matches[0])
+                places.append(found[0])
+            else:
+                text = "v:" + json.dumps(item, separators=(",", ":"), ensure_ascii=False)
+                if text not in fields or item not in live:
+                    return _say(path, f"has no item {item}")
+                used.add(text)
+        if any(text not in used for text in fields if text != "."):
+            return _say(path, "has an item that is owned, but no longer wanted")
+        if places != sorted(places):
+            return _say(path, "is in another order")
+        return ""
+
+    def _same(self, desired: Any, live: Any, path: Path) -> str:
+        """Equal as a whole, but for known defaults inside and for zero values that the API server leaves out."""
+        if live is _MISSING or live is None:
+            empty = desired in ("", 0, False) or desired == {} or desired == []
+            return "" if empty else _say(path, "is not there")
+        if isinstance(desired, Mapping):
+            if not isinstance(live, Mapping):
+                return _say(path, "differs")
+            for key, value in desired.items():
+                why = self._same(value, live.get(key, _MISSING), path + (key,))
+                if why:
+                    return why
+            if len(live) != len(desired):
+                for key, value in live.items():
+                    if key not in desired and not self._is_default(path + (key,), value):
+                        return _say(path + (key,), "is not wanted, or a default")
+            return ""
+        if isinstance(desired, list):
+            if not isinstance(live, list) or len(desired) != len(live):
+                return _say(path, "differs")
+            for wanted, one in zip(desired, live):
+                why = self._same(wanted, one, path)
+                if why:
+                    return why
+            return ""
+        return "" if self._same_scalar(desired, live, path) else _say(path, "differs")
+
+    def _same_scalar(self, desired: Any, live: Any, path: Path) -> bool:
+        if isinstance(desired, bool) or isinstance(live, bool):
+            return desired is live
+        if desired == live:
+            return True
+        if isinstance(live, str):
+            if self.kind == "Secret" and path[0] == "data":
+                return _decoded(str(desired)) == _decoded(live)
+            if self._is_quantity(path):
+                return quantity(str(desired)) is not None and quantity(str(desired)) == quantity(live)
+        return False
+
+    def _is_quantity(self, path: Path) -> bool:
+        if self.kind in _NO_QUANTITIES or len(path) < 2 or path[0] == "metadata":
+            return False
+        return path[-1] in _QUANTITIES or path[-2] in _QUANTITIES_IN
+
+    def _is_default(self, path: Path, value: Any) -> bool:
+        return any(
+            (not kind or kind == self.kind) and path[-len(end) :] == end and value == default
+            for kind, end, default in _DEFAULTS
+        )
+
+
+_SUFFIXES = {
+    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
+    "k": Decimal(10) ** 3, "M": Decimal(10) ** 6, "G": Decimal(10) ** 9, "T": Decimal(10) ** 12,
+    "P": Decimal(10) ** 15, "E": Decimal(10) ** 18,
+    "Ki": Decimal(2) ** 10, "Mi": Decimal(2) ** 20, "Gi": Decimal(2) ** 30, "Ti": Decimal(2) ** 40,
+    "Pi": Decimal(2) ** 50, "Ei": Decimal(2) ** 60,
+}  # fmt: skip
+
+
+def quantity(text: str) -> Decimal | None:
+    """The value of a Kubernetes quantity (``500m``, ``1Gi``, ``1e3``), or None.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+    """
+    for length in (2, 1, 0):
+        suffix = text[len(text) - length :] if length else ""
+        if suffix in _SUFFIXES:
+            try:
+                return Decimal(text[: len(text) - length]) * _SUFFIXES[suffix]
+            except InvalidOperation:
+                continue
+    return None
+
+
+def _decoded(text: str) -> bytes | str:
+    try:
+        return base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return text
+
+
+def _say(path: Path, what: str) -> str:
+    return f"{'.'.join(path) or 'the object'} {what}"

@@ -1,0 +1,564 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Apply a list of objects to one cluster: read, compare, patch what differs, prune, wait.
+
+The parts are in rooms of their own: order (input), live (reading), compare (would a patch change anything), applyset
+(membership), mask and diff (what is shown), readiness and wait, errors. This file only says what happens when.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils import kinds
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import diff, errors, order
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import content, difference, has_manager
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.live import Live
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.mask import Mask
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Waiter
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import (
+    FIELD_MANAGER,
+    ApiError,
+    Cluster,
+    ClusterError,
+    Conflict,
+    NotFound,
+    NotServed,
+)
+
+__all__ = ["ApplyFailed", "Result", "apply_objects"]
+
+WAIT_SECONDS = 300.0
+
+_ORDER_OF_COUNTS = ("created", "changed", "unchanged", "deleted", "failed")
+Object = dict[str, Any]
+
+
+@dataclass
+class Result:
+    """What happened. Nothing in it holds Secret data."""
+
+    changed: bool = False
+    msg: str = ""
+    #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed
+    objects: list[dict[str, str]] = field(default_factory=list)
+    #: entries for Ansible's --diff, only of objects that differ; empty unless asked for
+    diff: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    #: {apiVersion, kind, namespace, name, category, message} per object that failed
+    errors: list[dict[str, str]] = field(default_factory=list)
+    #: the listed objects as they are live now
+    applied: list[Object] = field(default_factory=list)
+    requests: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the result of an action plugin."""
+        return {key: value for key, value in vars(self).items() if value or key not in ("errors", "diff", "warnings")}
+
+
+class ApplyFailed(ClusterError):
+    """One or more objects failed. ``result`` tells what became of all of them."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def apply_objects(
+    cluster: Cluster,
+    objects: Sequence[Mapping[str, Any]],
+    *,
+    state: str = "present",
+    applyset: str | None = None,
+    applyset_namespace: str | None = None,
+    prune: bool | None = None,
+    check: bool = False,
+    show_diff: bool = False,
+    wait: bool = False,
+    wait_timeout: float = WAIT_SECONDS,
+) -> Result:
+    """Make ``objects`` so on ``cluster`` (``state="present"``), or make them not exist (``"absent"``).
+
+    ``applyset`` names the set that remembers what was made; ``applyset_namespace`` (default: the namespace of the first
+    namespaced object) holds its record. ``prune`` (default: with a set, yes) deletes members that are no longer listed.
+    ``check``: nothing is written. ``wait``: until all are ready, or gone, for up to ``wait_timeout`` seconds.
+
+    Raises :class:`ApplyFailed` when objects failed, :class:`ClusterError` when the input is not usable.
+    """
+    work = _Apply(cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout)
+    if applyset:
+        work.use_set(applyset, applyset_namespace, prune=prune is not False)
+    elif prune:
+        raise ClusterError("prune needs the name of an applyset: without one nothing tells which objects were made here.")
+    return work.run(state)
+
+
+@dataclass
+class _Item:
+    desired: Object
+    which: Id
+    live: Object | None = None
+    now: Object | None = None
+    change: str = ""
+    #: created by an earlier item of this list (namespace, CRD) that check mode does not make
+    foreseen: bool = False
+
+
+class _Set:
+    """The ApplySet of this run."""
+
+    def __init__(self, name: str, namespace: str, prune: bool) -> None:
+        self.name = name
+        self.namespace = namespace
+        self.prune = prune
+        self.id = sets.set_id(name, namespace)
+        self.parent: Object | None = None
+        self.which = Id("", "ConfigMap", namespace, sets.parent_name(name))
+
+
+class _Apply:
+    def __init__(
+        self, cluster: Cluster, objects: list[Object], *, check: bool, show_diff: bool, wait: bool, wait_timeout: float
+    ) -> None:
+        self.cluster = cluster
+        self.check = check
+        self.show_diff = show_diff
+        self.wait = wait
+        self.wait_timeout = wait_timeout
+        self.items = [_Item(obj, id_of(obj)) for obj in objects]
+        self.set: _Set | None = None
+        self.result = Result()
+        self.mask = Mask()
+        self.live = Live(cluster, None)
+        self.crds = {
+            (item.desired["spec"]["group"], item.desired["spec"]["names"]["kind"]): item
+            for item in self.items
+            if order.is_crd(item.desired) and _is_whole_crd(item.desired)
+        }
+        self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
+        self._failed: set[Id] = set()
+        self._learnt = False
+
+    def use_set(self, name: str, namespace: str | None, *, prune: bool) -> None:
+        namespace = namespace or next((item.which.namespace for item in self.items if item.which.namespace), None)
+        if not namespace:
+            raise ClusterError("applyset needs applyset_namespace: no listed object has a namespace.")
+        self.set = _Set(name, namespace, prune)
+        self.live = Live(self.cluster, self.set.id)
+
+    # ---- the run -----------------------------------------------------------------------------------------------------
+
+    def run(self, state: str) -> Result:
+        before = self.cluster.requests
+        try:
+            self._address()
+            self._read()
+            if state == "present":
+                self._present()
+            else:
+                self._absent()
+        except ApiError as error:
+            self._note_error(None, "refused", error.message)
+        except ClusterError as error:
+            done = sum(1 for item in self.items if item.change)
+            rest = f" ({done} of {len(self.items)} objects were done before)" if done else ""
+            self._note_error(None, "unreachable", error.message + rest)
+        return self._finish(before)
+
+    def _finish(self, before: int) -> Result:
+        result = self.result
+        result.requests = self.cluster.requests - before
+        for item in self.items:
+            if item.change:
+                self._record(item.which, item.desired["apiVersion"], item.change)
+        for text in self.cluster.warnings:
+            self._warn(text)
+        result.changed = any(one["change"] in ("created", "changed", "deleted") for one in result.objects)
+        result.applied = [_shown(self.mask, item.now) for item in self.items if item.now is not None]
+        counts = Counter(one["change"] for one in result.objects)
+        parts = [f"{counts[name]} {name}" for name in _ORDER_OF_COUNTS if counts[name]]
+        result.msg = f"{', '.join(parts) or 'nothing to do'} on {self.cluster.name}"
+        if result.errors:
+            told = "; ".join(one["message"] for one in result.errors)
+            raise ApplyFailed(f"{result.msg}: {told}" if parts else told, result)
+        return result
+
+    def _record(self, which: Id, api_version: str, change: str) -> None:
+        self.result.objects.append(
+            {
+                "apiVersion": api_version,
+                "kind": which.kind,
+                "namespace": which.namespace,
+                "name": which.name,
+                "change": change,
+            }
+        )
+
+    def _note_error(self, item: _Item | None, category: str, message: str) -> None:
+        which = item.which if item else None
+        text = self._safe(message, secret=which is not None and which.kind == "Secret")
+        self.result.errors.append(
+            {
+                "apiVersion": item.desired["apiVersion"] if item else "",
+                "kind": which.kind if which else "",
+                "namespace": which.namespace if which else "",
+                "name": which.name if which else "",
+                "category": category,
+                "message": f"{which}: {text}" if which else text,
+            }
+        )
+        if item:
+            item.change = "failed"
+            self._failed.add(item.which)
+
+    def _warn(self, text: str) -> None:
+        text = self._safe(text)
+        if text not in self.result.warnings:
+            self.result.warnings.append(text)
+
+    def _safe(self, text: str, *, secret: bool = False) -> str:
+        if not self._learnt:
+            self.mask.learn(item.desired for item in self.items)
+            self._learnt = True
+        return self.mask.text(text, secret=secret)
+
+    def _show(self, which: Id, before: Object | None, after: Object | None) -> None:
+        if self.show_diff:
+            self.result.diff.append(diff.entry(which, before, after, self.mask))
+
+    # ---- before anything is written ----------------------------------------------------------------------------------
+
+    def _address(self) -> None:
+        """Find out how each object is addressed; complete or refuse it."""
+        for item in self.items:
+            obj = item.desired
+            group = kinds.group_of(obj["apiVersion"])
+            crd = self.crds.get((group, obj["kind"]))
+            try:
+                namespaced = self.cluster.resource(obj["apiVersion"], obj["kind"]).namespaced
+            except NotServed as error:
+                if crd is not None:
+                    namespaced = crd.desired["spec"].get("scope", "Namespaced") == "Namespaced"
+                    item.foreseen = True
+                    self.cluster.forget_kinds(obj["apiVersion"])
+                elif self.check:
+                    namespaced = bool(item.which.namespace)
+                    item.foreseen = True
+                    self._warn(f"{item.which}: {error.text}. Taken as if an earlier task would install it.")
+                else:
+                    self._note_error(item, "not served", error.text)
+                    continue
+            if not namespaced and item.which.namespace:
+                del obj["metadata"]["namespace"]
+                item.which = id_of(obj)
+            elif namespaced and not item.which.namespace:
+                self._note_error(item, "invalid", "metadata.namespace is missing")
+                continue
+            if self.set and sets.is_member_kind(group, obj["kind"]):
+                item.desired = sets.with_label(obj, self.set.id)
+
+    def _open_items(self) -> list[_Item]:
+        return [item for item in self.items if item.which not in self._failed]
+
+    def _read(self) -> None:
+        """Namespaces first: what is in an absent one need not be read."""
+        self._read_items([item for item in self.namespaces.values() if item.which not in self._failed], by_set=False)
+        absent = {name for name, item in self.namespaces.items() if item.live is None}
+        if self.set and self.set.namespace not in absent:
+            self.set.parent = self.cluster.get("v1", "ConfigMap", self.set.which.name, self.set.namespace)
+            owner = sets.foreign_tool(self.set.parent)
+            if owner:
+                raise ClusterError(f"{self.set.which} exists already and was made by {owner}: choose another applyset.")
+        rest = []
+        for item in self._open_items():
+            if item.which.name in self.namespaces and order.is_namespace(item.desired):
+                continue
+            if item.which.namespace in absent:
+                item.foreseen = True
+            elif not item.foreseen:
+                rest.append(item)
+        self._read_items(rest, by_set=self.set is not None and self.set.parent is not None)
+
+    def _read_items(self, items: Sequence[_Item], *, by_set: bool) -> None:
+        try:
+            found = self.live.read([item.desired for item in items], by_set=by_set)
+            for item in items:
+                item.live = found[item.which]
+        except ApiError:
+            # somewhere in between; ask one by one, so that the error has the name of its object
+            for item in items:
+                try:
+                    item.live = self.live.get(item.desired)
+                except ApiError as error:
+                    self._note_error(item, *errors.describe(error))
+
+    # ---- state: present ----------------------------------------------------------------------------------------------
+
+    def _present(self) -> None:
+        clock_items = [item for item in self._open_items() if item.live and item.live["metadata"].get("deletionTimestamp")]
+        if clock_items:
+            self._await_departure(clock_items)
+        first = [item for item in self._open_items() if order.is_namespace(item.desired)]
+        rest = [item for item in self._open_items() if not order.is_namespace(item.desired)]
+        for item in first:
+            self._apply(item)
+        if self.set and not self._widen_set():
+            return
+        for item in rest:
+            self._apply(item)
+        if self.result.errors:
+            return
+        if self.set and self.set.prune:
+            self._prune()
+        if self.wait and not self.check and not self.result.errors:
+            self._wait_ready()
+
+    def _await_departure(self, items: Sequence[_Item]) -> None:
+        """Objects that are being deleted: wait for their end, then make them anew."""
+        if self.check:
+            for item in items:
+                self._warn(f"{item.which} is being deleted; a real run would wait for that and make it again.")
+                item.live = None
+                item.foreseen = True
+            return
+        left = Waiter(self.cluster, self.wait_timeout).until_gone([item.live for item in items if item.live])
+        for item in items:
+            if item.which in left:
+                self._note_error(item, "terminating", f"it is being deleted, but {left[item.which]}")
+                continue
+            item.live = None
+            if order.is_namespace(item.desired):
+                for inner in self.items:
+                    if inner.which.namespace == item.which.name:
+                        inner.live = None
+
+    def _apply(self, item: _Item) -> None:
+        home = self.namespaces.get(item.which.namespace) if item.which.namespace else None
+        if home is not None and home.which in self._failed:
+            self._note_error(item, "not tried", f"not tried, because {home.which} failed")
+            return
+        if item.live is not None and not difference(item.desired, item.live, FIELD_MANAGER):
+            item.change, item.now = "unchanged", item.live
+            return
+        try:
+            if self.check and item.foreseen:
+                item.now = item.desired
+            else:
+                if not self.check and not self._is_served(item):
+                    return
+                item.now = self.cluster.apply(item.desired, dry_run=self.check)
+                if not self.check and order.is_namespace(item.desired):
+                    self._await_active(item)
+        except ApiError as error:
+            category, text = errors.describe(error)
+            if not (self.check and category == "not found" and item.which.namespace):
+                self._note_error(item, category, text)
+                return
+            self._warn(f"{item.which}: {text}. Taken as if an earlier task would make it.")
+            item.now = item.desired
+        if item.live is None:
+            item.change = "created"
+        else:
+            item.change = "unchanged" if content(item.live) == content(item.now) else "changed"
+        if item.change != "unchanged":
+            self._show(item.which, item.live, item.now)
+
+    def _await_active(self, item: _Item) -> None:
+        """A new namespace is Active at once, as a rule."""
+        phase = ((item.now or {}).get("status") or {}).get("phase")
+        if phase != "Active" and item.now is not None:
+            seen, unready = Waiter(self.cluster, self.wait_timeout).until_ready([item.now])
+            item.now = seen[item.which]
+            if item.which in unready:
+                self._note_error(item, "not ready", unready[item.which])
+
+    def _is_served(self, item: _Item) -> bool:
+        """For an object of a kind whose CRD is in this list: wait until the API server serves it."""
+        api_version, kind = item.desired["apiVersion"], item.desired["kind"]
+        crd = self.crds.get((kinds.group_of(api_version), kind))
+        if crd is None or not item.foreseen or crd.live is not None and not crd.change:
+            return True
+        if crd.which in self._failed:
+            self._note_error(item, "not tried", f"not tried, because {crd.which} failed")
+            return False
+        if crd.now is not None:
+            seen, unready = Waiter(self.cluster, self.wait_timeout).until_ready([crd.now])
+            crd.now = seen[crd.which]
+            if unready:
+                self._note_error(crd, "not ready", unready[crd.which])
+                self._note_error(item, "not tried", f"not tried, because {crd.which} failed")
+                return False
+
+        def served() -> bool:
+            self.cluster.forget_kinds(api_version)
+            try:
+                self.cluster.resource(api_version, kind)
+            except NotServed:
+                return False
+            return True
+
+        if not Waiter(self.cluster, self.wait_timeout).until(served):
+            self._note_error(item, "not served", f"{api_version} is not served after {self.wait_timeout:g} s")
+            return False
+        return True
+
+    # ---- the set -----------------------------------------------------------------------------------------------------
+
+    def _wanted_set(self) -> tuple[set[sets.GroupKind], set[str]]:
+        assert self.set is not None
+        return sets.kinds_and_namespaces((item.which for item in self.items), self.set.namespace)
+
+    def _widen_set(self) -> bool:
+        assert self.set is not None
+        home = self.namespaces.get(self.set.namespace)
+        if home is not None and home.which in self._failed:
+            self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which holds the set, failed")
+            return False
+        old_kinds, old_namespaces = sets.noted(self.set.parent)
+        new_kinds, new_namespaces = self._wanted_set()
+        return self._write_parent(old_kinds | new_kinds, old_namespaces | new_namespaces)
+
+    def _write_parent(self, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
+        """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
+        assert self.set is not None
+        wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces)
+        if self.check or (self.set.parent is not None and not difference(wanted, self.set.parent, FIELD_MANAGER)):
+            return True
+        try:
+            self.set.parent = self.cluster.apply(wanted)
+        except ApiError as error:
+            category, text = errors.describe(error)
+            self._note_error(None, category, f"{self.set.which} (the record of the applyset): {text}")
+            return False
+        return True
+
+    def _strays(self, listed: set[Id]) -> list[Object]:
+        """Members of the set that are not listed and that this field manager made. Never anything else."""
+        assert self.set is not None
+        if self.set.parent is None:
+            return []
+        group_kinds, namespaces = sets.noted(self.set.parent)
+        versions = {(kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items}
+        strays: list[Object] = []
+        for group, kind in sorted(group_kinds):
+            if not sets.is_member_kind(group, kind):
+                continue
+            api_version = versions.get((group, kind)) or self._served_version(group, kind)
+            if api_version is None:
+                continue  # the kind is gone, and all its objects with it
+            try:
+                namespaced = self.cluster.resource(api_version, kind).namespaced
+            except NotServed:
+                continue
+            for namespace in sorted({self.set.namespace, *namespaces}) if namespaced else [""]:
+                members = self.live.members(api_version, kind, namespace)
+                if members is None:
+                    self._warn(f"Not pruned: listing {kind} in {namespace or 'the cluster'} is forbidden.")
+                for obj in members or []:
+                    if id_of(obj) not in listed and has_manager(obj, FIELD_MANAGER):
+                        strays.append(obj)
+        return strays
+
+    def _served_version(self, group: str, kind: str) -> str | None:
+        """The preferred version of a group (any version of a kind shows the same objects)."""
+        known = kinds.version_of(group, kind)
+        if known is not None or not group:
+            return known
+        try:
+            answer = self.cluster.request("GET", f"/apis/{group}")
+        except NotFound:
+            return None
+        versions = [answer.get("preferredVersion") or {}, *(answer.get("versions") or [])]
+        for version in versions:
+            try:
+                self.cluster.resource(version["groupVersion"], kind)
+            except (NotServed, KeyError):
+                continue
+            return version["groupVersion"]
+        return None
+
+    def _prune(self) -> None:
+        assert self.set is not None
+        gone = [obj for obj in self._strays({item.which for item in self.items}) if self._delete(obj)]
+        if self.wait and gone and not self.check:
+            self._wait_gone(gone)
+        if not self.result.errors:
+            self._write_parent(*self._wanted_set())
+
+    def _delete(self, obj: Object, item: _Item | None = None) -> bool:
+        """Delete this very object. True if it is going."""
+        which, meta = id_of(obj), obj["metadata"]
+        if meta.get("deletionTimestamp") and item is None:
+            return True
+        try:
+            answer = self.cluster.delete(
+                obj["apiVersion"], obj["kind"], which.name, which.namespace or None, dry_run=self.check, uid=meta.get("uid")
+            )
+        except Conflict:
+            self._warn(f"{which} was made anew by somebody while this ran; it is left alone.")
+            return False
+        except ApiError as error:
+            category, text = errors.describe(error)
+            if item is not None:
+                self._note_error(item, category, text)
+            else:
+                self._note_error(None, category, f"{which}: cannot be deleted: {text}")
+            return False
+        if item is not None:
+            item.change = "unchanged" if answer is None else "deleted"
+        elif answer is not None:
+            self._record(which, obj["apiVersion"], "deleted")
+        if answer is not None:
+            self._show(which, obj, None)
+        return answer is not None
+
+    # ---- state: absent -----------------------------------------------------------------------------------------------
+
+    def _absent(self) -> None:
+        going: list[Object] = []
+        if self.set:
+            listed = {item.which for item in self.items}
+            going += [obj for obj in self._strays(listed) if self._delete(obj)]
+        for item in reversed(self._open_items()):
+            if item.live is None:
+                item.change = "unchanged"
+            elif self._delete(item.live, item):
+                going.append(item.live)
+        if self.result.errors or self.check:
+            return
+        if self.wait:
+            self._wait_gone(going)
+        if self.set and self.set.parent is not None and not self.result.errors:
+            self.cluster.delete("v1", "ConfigMap", self.set.which.name, self.set.namespace, propagation="Background")
+
+    # ---- waiting -----------------------------------------------------------------------------------------------------
+
+    def _wait_ready(self) -> None:
+        objects = [item.now for item in self.items if item.now is not None]
+        seen, unready = Waiter(self.cluster, self.wait_timeout).until_ready(objects)
+        for item in self.items:
+            item.now = seen.get(item.which, item.now)
+            if item.which in unready:
+                change = item.change
+                self._note_error(item, "not ready", unready[item.which])
+                item.change = change  # it was applied; only its readiness is wanting
+
+    def _wait_gone(self, objects: Sequence[Object]) -> None:
+        left = Waiter(self.cluster, self.wait_timeout).until_gone(objects)
+        for which, why in left.items():
+            self._note_error(None, "not gone", f"{which}: {why} after {self.wait_timeout:g} s")
+
+
+def _is_whole_crd(obj: Mapping[str, Any]) -> bool:
+    spec = obj.get("spec")
+    return isinstance(spec, Mapping) and "group" in spec and isinstance(spec.get("names"), Mapping) and "kind" in spec["names"]
+
+
+def _shown(mask: Mask, obj: Mapping[str, Any]) -> Object:
+    meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    return mask.shown({**obj, "metadata": meta})

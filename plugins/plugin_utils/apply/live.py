@@ -1,0 +1,81 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading the live objects with as few requests as the API allows.
+
+One LIST by label brings all objects of one kind and namespace. With an ApplySet that label is the set's own, and the same
+answer shows what is to be pruned. What a LIST does not bring (it may exist without the label) and single objects are read
+by GET. A LIST that is forbidden, as reading Secrets often is, falls back to GET as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, Forbidden, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.kinds import group_of
+
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+_LIST_FROM = 2  # objects of a kind; for one a GET is as cheap
+
+Object = dict[str, Any]
+
+
+class Live:
+    """Live objects of one cluster, read once."""
+
+    def __init__(self, cluster: Cluster, set_id: str | None) -> None:
+        self.cluster = cluster
+        self._set_id = set_id
+        self._members: dict[tuple[str, str, str], list[Object] | None] = {}
+
+    def read(self, objects: Sequence[Object], *, by_set: bool) -> dict[Id, Object | None]:
+        """The live counterparts of desired objects. ``by_set``: the set exists, so its label leads to its members."""
+        groups: dict[tuple[str, str, str], list[Object]] = {}
+        for obj in objects:
+            key = (obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace") or "")
+            groups.setdefault(key, []).append(obj)
+        found: dict[Id, Object | None] = {}
+        for (api_version, kind, namespace), wanted in groups.items():
+            listed = self._list(api_version, kind, namespace, wanted, by_set=by_set)
+            for obj in wanted:
+                which = id_of(obj)
+                found[which] = listed.get(which) or self.get(obj)
+        return found
+
+    def get(self, obj: Object) -> Object | None:
+        """One live object."""
+        meta = obj["metadata"]
+        return self.cluster.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+
+    def _list(
+        self, api_version: str, kind: str, namespace: str, wanted: Sequence[Object], *, by_set: bool
+    ) -> dict[Id, Object]:
+        if by_set and self._set_id and applyset.is_member_kind(group_of(api_version), kind):
+            return {id_of(obj): obj for obj in self.members(api_version, kind, namespace) or []}
+        if len(wanted) < _LIST_FROM or self._set_id is not None and not by_set:
+            return {}
+        labels = {(obj["metadata"].get("labels") or {}).get(_MANAGED_BY) for obj in wanted}
+        if len(labels) != 1 or None in labels:
+            return {}
+        try:
+            answer = self.cluster.list(api_version, kind, namespace or None, labels=f"{_MANAGED_BY}={labels.pop()}")
+        except Forbidden:
+            return {}
+        return {id_of(obj): obj for obj in answer}
+
+    def members(self, api_version: str, kind: str, namespace: str) -> list[Object] | None:
+        """Members of the set of one kind in one namespace; None if listing is forbidden. Asked once."""
+        key = (group_of(api_version), kind, namespace)
+        if key not in self._members:
+            try:
+                self._members[key] = self.cluster.list(
+                    api_version, kind, namespace or None, labels=f"{applyset.PART_OF}={self._set_id}"
+                )
+            except Forbidden:
+                self._members[key] = None
+            except NotServed:
+                self._members[key] = []
+        return self._members[key]

@@ -1,0 +1,252 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is an object ready? One pure function per kind; the rules are those of ``kubectl rollout status`` and of kstatus.
+
+====================== ===============================================================================================
+kind                   ready when
+====================== ===============================================================================================
+Deployment             the controller has seen this generation; all replicas are updated and available; no old ones left
+StatefulSet            as above; with a partition, the replicas from it on are updated; OnDelete: replicas are ready
+DaemonSet              as above, on every node it wants; OnDelete: available
+Pod                    condition Ready, or it has succeeded
+Job                    condition Complete (a suspended one counts as ready; Failed is an error at once)
+PersistentVolumeClaim  Bound; or Pending for want of a first consumer (see :func:`claim`)
+Service                type LoadBalancer: it has an address; other types at once
+CustomResource-        Established
+Definition
+Namespace              Active
+APIService and custom  ``observedGeneration`` is current, if there is one, and the condition Ready (else Available) is True,
+resources              if there is one; an object without such a condition counts as ready, as in kstatus
+everything else        at once (an Ingress too: many controllers never give it an address)
+====================== ===============================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ansible_collections.federated.flower.plugins.plugin_utils.kinds import group_of
+
+Object = Mapping[str, Any]
+
+
+class State(NamedTuple):
+    """``ready``, or why not; ``failed`` says that waiting cannot help."""
+
+    ready: bool
+    why: str = ""
+    failed: bool = False
+
+
+READY = State(True)
+
+
+def state(obj: Object, *, first_consumer: bool = False) -> State:
+    """The state of ``obj`` as it is live. ``first_consumer``: its storage class binds when a pod comes."""
+    group, kind = group_of(obj["apiVersion"]), obj["kind"]
+    if obj["metadata"].get("deletionTimestamp"):
+        return State(False, "it is being deleted")
+    if (group, kind) == ("", "PersistentVolumeClaim"):
+        return claim(obj, first_consumer=first_consumer)
+    rule = _RULES.get((group, kind))
+    if rule is not None:
+        return rule(obj)
+    if group == "apiregistration.k8s.io" or _is_custom(group):
+        return custom(obj)
+    return READY
+
+
+def may_wait(obj: Object) -> bool:
+    """Can an object of this kind be anything but ready at once?"""
+    group, kind = group_of(obj["apiVersion"]), obj["kind"]
+    if (group, kind) == ("", "Service"):
+        return obj.get("spec", {}).get("type") == "LoadBalancer"
+    known = (group, kind) in _RULES or (group, kind) == ("", "PersistentVolumeClaim")
+    return known or group == "apiregistration.k8s.io" or _is_custom(group)
+
+
+def _is_custom(group: str) -> bool:
+    """Groups of Kubernetes itself have no dot, or end in .k8s.io; so do some CRDs, which then have conditions too."""
+    return "." in group and group not in _OWN_GROUPS
+
+
+_OWN_GROUPS = frozenset(
+    "admissionregistration.k8s.io apiextensions.k8s.io authentication.k8s.io authorization.k8s.io certificates.k8s.io "
+    "coordination.k8s.io discovery.k8s.io events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io "
+    "rbac.authorization.k8s.io resource.k8s.io scheduling.k8s.io storage.k8s.io".split()
+)
+
+
+def condition(obj: Object, kind: str) -> Mapping[str, Any] | None:
+    """The condition of this type, or None."""
+    for one in (obj.get("status") or {}).get("conditions") or []:
+        if isinstance(one, Mapping) and one.get("type") == kind:
+            return one
+    return None
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    return ": ".join(str(one[key]) for key in ("reason", "message") if one.get(key))
+
+
+def _unseen(obj: Object) -> State | None:
+    seen = (obj.get("status") or {}).get("observedGeneration", 0)
+    if seen < obj["metadata"].get("generation", 0):
+        return State(False, f"its controller has not seen generation {obj['metadata']['generation']} yet")
+    return None
+
+
+def deployment(obj: Object) -> State:
+    """kubectl: DeploymentStatusViewer."""
+    unseen = _unseen(obj)
+    if unseen:
+        return unseen
+    spec, status = obj["spec"], obj.get("status") or {}
+    progressing = condition(obj, "Progressing")
+    if progressing and progressing.get("reason") == "ProgressDeadlineExceeded":
+        return State(False, f"the rollout is stuck: {_told(progressing)}", failed=True)
+    wanted, updated = spec.get("replicas", 1), status.get("updatedReplicas", 0)
+    if updated < wanted:
+        paused = " (it is paused)" if spec.get("paused") else ""
+        return State(False, f"{updated} of {wanted} replicas are updated{paused}")
+    if status.get("replicas", 0) > updated:
+        return State(False, f"{status['replicas'] - updated} old replicas have not ended yet")
+    if status.get("availableReplicas", 0) < updated:
+        return State(False, f"{status.get('availableReplicas', 0)} of {updated} replicas are available")
+    return READY
+
+
+def stateful_set(obj: Object) -> State:
+    """kubectl: StatefulSetStatusViewer; with ``ordinals.start`` the partition counts from there."""
+    unseen = _unseen(obj)
+    if unseen:
+        return unseen
+    spec, status = obj["spec"], obj.get("status") or {}
+    wanted = spec.get("replicas", 1)
+    ready = status.get("readyReplicas", 0)
+    if ready < wanted:
+        return State(False, f"{ready} of {wanted} replicas are ready")
+    if status.get("replicas", 0) > wanted:
+        return State(False, f"{status['replicas'] - wanted} surplus replicas have not ended yet")
+    strategy = spec.get("updateStrategy") or {}
+    if strategy.get("type") == "OnDelete":
+        return READY
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+    to_update = max(0, start + wanted - max(partition, start))
+    updated = status.get("updatedReplicas", 0)
+    same = status.get("updateRevision") == status.get("currentRevision")
+    if updated < to_update and not (same and to_update == wanted):
+        return State(False, f"{updated} of {to_update} replicas are updated")
+    if to_update == wanted and not same:
+        return State(False, f"revision {status.get('updateRevision')} is not current yet")
+    return READY
+
+
+def daemon_set(obj: Object) -> State:
+    """kubectl: DaemonSetStatusViewer."""
+    unseen = _unseen(obj)
+    if unseen:
+        return unseen
+    status = obj.get("status") or {}
+    wanted = status.get("desiredNumberScheduled", 0)
+    on_delete = (obj["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+    updated = status.get("updatedNumberScheduled", 0)
+    if updated < wanted and not on_delete:
+        return State(False, f"{updated} of {wanted} pods are updated")
+    if status.get("numberAvailable", 0) < wanted:
+        return State(False, f"{status.get('numberAvailable', 0)} of {wanted} pods are available")
+    return READY
+
+
+def claim(obj: Object, *, first_consumer: bool) -> State:
+    """A claim whose storage class binds on first use is ready while no pod uses it.
+
+    The scheduler notes the node of the first pod in an annotation; from then on the volume must come.
+    """
+    phase = (obj.get("status") or {}).get("phase", "Pending")
+    if phase == "Bound":
+        return READY
+    if phase == "Lost":
+        return State(False, "its volume is lost", failed=True)
+    scheduled = (obj["metadata"].get("annotations") or {}).get("volume.kubernetes.io/selected-node")
+    if first_consumer and not scheduled:
+        return READY
+    return State(False, f"it is {phase}, not Bound")
+
+
+def job(obj: Object) -> State:
+    """Complete, or failed for good."""
+    failed, complete = condition(obj, "Failed"), condition(obj, "Complete")
+    if failed and failed.get("status") == "True":
+        return State(False, f"the job has failed: {_told(failed)}", failed=True)
+    if (complete and complete.get("status") == "True") or obj["spec"].get("suspend"):
+        return READY
+    status = obj.get("status") or {}
+    return State(False, f"{status.get('succeeded', 0)} of {obj['spec'].get('completions', 1)} completions")
+
+
+def pod(obj: Object) -> State:
+    """Ready or done."""
+    status = obj.get("status") or {}
+    if status.get("phase") == "Succeeded":
+        return READY
+    if status.get("phase") == "Failed":
+        return State(False, f"the pod has failed: {_told(status)}", failed=True)
+    ready = condition(obj, "Ready")
+    if ready and ready.get("status") == "True":
+        return READY
+    return State(False, f"it is {status.get('phase', 'Pending')}, not Ready")
+
+
+def service(obj: Object) -> State:
+    """A load balancer has an address."""
+    if obj["spec"].get("type") != "LoadBalancer" or ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
+        return READY
+    return State(False, "the load balancer has no address")
+
+
+def crd(obj: Object) -> State:
+    """Established, and its names are its own."""
+    names = condition(obj, "NamesAccepted")
+    if names and names.get("status") == "False":
+        return State(False, f"its names are not accepted: {_told(names)}", failed=True)
+    established = condition(obj, "Established")
+    if established and established.get("status") == "True":
+        return READY
+    return State(False, "it is not Established")
+
+
+def namespace(obj: Object) -> State:
+    """Active."""
+    phase = (obj.get("status") or {}).get("phase")
+    return READY if phase == "Active" else State(False, f"it is {phase or 'not Active'}")
+
+
+def custom(obj: Object) -> State:
+    """https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md"""
+    status = obj.get("status") or {}
+    seen = status.get("observedGeneration")
+    if isinstance(seen, int) and seen < obj["metadata"].get("generation", 0):
+        return State(False, f"its controller has not seen generation {obj['metadata']['generation']} yet")
+    stalled = condition(obj, "Stalled")
+    if stalled and stalled.get("status") == "True":
+        return State(False, f"it is stalled: {_told(stalled)}", failed=True)
+    for kind in ("Ready", "Available"):
+        one = condition(obj, kind)
+        if one:
+            return READY if one.get("status") == "True" else State(False, f"it is not {kind} ({_told(one) or 'no reason given'})")
+    return READY
+
+
+_RULES: dict[tuple[str, str], Callable[[Object], State]] = {
+    ("apps", "Deployment"): deployment,
+    ("apps", "StatefulSet"): stateful_set,
+    ("apps", "DaemonSet"): daemon_set,
+    ("", "Pod"): pod,
+    ("batch", "Job"): job,
+    ("", "Service"): service,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): crd,
+    ("", "Namespace"): namespace,
+}

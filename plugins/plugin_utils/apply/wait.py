@@ -1,0 +1,211 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting for objects to be ready or gone, and saying what is wrong when they are not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State, condition, may_wait, state
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ApiError, Cluster, NotServed, Unreachable
+
+_FIRST_PAUSE = 0.2  # seconds
+_LONGEST_PAUSE = 2.0
+_GROWTH = 1.4
+_EVENTS = 3
+_PODS = 3
+_SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+
+Objects = Sequence[dict[str, Any]]
+
+
+class Clock:
+    """Pauses that grow from 0.2 to 2 seconds, until a deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
+        self._pause = _FIRST_PAUSE
+
+    def tick(self) -> bool:
+        """Sleep; False when time is up."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(self._pause, left))
+        self._pause = min(self._pause * _GROWTH, _LONGEST_PAUSE)
+        return True
+
+
+class Waiter:
+    """Waits on one cluster."""
+
+    def __init__(self, cluster: Cluster, seconds: float) -> None:
+        self.cluster = cluster
+        self.clock = Clock(seconds)
+        self._late_binding: dict[str, bool] = {}
+
+    def until_ready(self, objects: Objects) -> tuple[dict[Id, dict[str, Any]], dict[Id, str]]:
+        """Wait for all of them. Returns the objects as last seen, and for each that is not ready why not."""
+        seen = {id_of(obj): obj for obj in objects}
+        waiting = {which: self._state(obj) for which, obj in seen.items() if may_wait(obj)}
+        waiting = {which: one for which, one in waiting.items() if not one.ready}
+        lost: Unreachable | None = None
+        while any(not one.failed for one in waiting.values()):
+            if not self.clock.tick():
+                break
+            try:
+                for which, one in list(waiting.items()):
+                    if one.failed:
+                        continue
+                    fresh = self._read(seen[which])
+                    if fresh is None:
+                        waiting[which] = State(False, "it has been deleted by somebody", failed=True)
+                        continue
+                    seen[which] = fresh
+                    waiting[which] = self._state(fresh)
+                    if waiting[which].ready:
+                        del waiting[which]
+                lost = None
+            except Unreachable as error:  # an API server that restarts is no reason to give up early
+                lost = error
+        if lost is not None:
+            raise lost
+        return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}
+
+    def until_gone(self, objects: Objects) -> dict[Id, str]:
+        """Wait for deleted objects to be gone. Returns those that are not, with what holds them."""
+        left = {id_of(obj): obj for obj in objects}
+        while left:
+            for which, obj in list(left.items()):
+                fresh = self._read(obj)
+                if fresh is None or fresh["metadata"].get("uid") != obj["metadata"].get("uid", fresh["metadata"].get("uid")):
+                    del left[which]
+                else:
+                    left[which] = fresh
+            if left and not self.clock.tick():
+                break
+        return {which: self._holds(obj) for which, obj in left.items()}
+
+    def until(self, done: Callable[[], bool]) -> bool:
+        """Wait for something else; False when time is up."""
+        while not done():
+            if not self.clock.tick():
+                return False
+        return True
+
+    def _read(self, obj: dict[str, Any]) -> dict[str, Any] | None:
+        meta = obj["metadata"]
+        try:
+            return self.cluster.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+        except NotServed:
+            return None
+
+    def _state(self, obj: dict[str, Any]) -> State:
+        return state(obj, first_consumer=obj["kind"] == "PersistentVolumeClaim" and self._binds_late(obj))
+
+    def _binds_late(self, claim: dict[str, Any]) -> bool:
+        """Does the claim's storage class wait for the first consumer? Unknown counts as no."""
+        name = (claim.get("spec") or {}).get("storageClassName")
+        if not name or (claim.get("status") or {}).get("phase") == "Bound":
+            return False
+        if name not in self._late_binding:
+            try:
+                storage = self.cluster.get("storage.k8s.io/v1", "StorageClass", name)
+            except ApiError:
+                storage = None
+            self._late_binding[name] = (storage or {}).get("volumeBindingMode") == "WaitForFirstConsumer"
+        return self._late_binding[name]
+
+    # ---- what is wrong -----------------------------------------------------------------------------------------------
+
+    def _verdict(self, obj: dict[str, Any], one: State) -> str:
+        when = "" if one.failed else f" after {self.clock.seconds:g} s"
+        told = [f"not ready{when}: {one.why}"]
+        names = [obj["metadata"]["name"]]
+        pods = self._unready_pods(obj)
+        for pod in pods[:_PODS]:
+            names.append(pod["metadata"]["name"])
+            told.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}")
+        if len(pods) > _PODS:
+            told.append(f"and {len(pods) - _PODS} more pods")
+        told.extend(self._events(obj["metadata"].get("namespace") or "default", names))
+        return ". ".join(told)
+
+    def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
+        if obj["kind"] not in _SELECTOR_KINDS:
+            return [obj] if obj["kind"] == "Pod" else []
+        labels = ((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+        if not labels:
+            return []
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        try:
+            pods = self.cluster.list("v1", "Pod", obj["metadata"].get("namespace"), labels=selector)
+        except (ApiError, Unreachable):
+            return []
+        return [pod for pod in pods if not state(pod).ready]
+
+    def _events(self, namespace: str, names: Sequence[str]) -> list[str]:
+        events: list[dict[str, Any]] = []
+        for name in names:
+            try:
+                events.extend(self.cluster.list("v1", "Event", namespace, fields=f"involvedObject.name={name}"))
+            except (ApiError, Unreachable) as error:
+                return [f"events cannot be read ({error.message.rpartition(': ')[2]})"]
+        events.sort(key=lambda one: (one.get("type") == "Warning", _last_seen(one)))
+        lines = []
+        for one in events[-_EVENTS:]:
+            what = one.get("involvedObject") or {}
+            times = f" ({one['count']} times)" if (one.get("count") or 0) > 1 else ""
+            message = " ".join(str(one.get("message", "")).split())
+            lines.append(f"event of {what.get('kind')} {what.get('name')}: {one.get('reason')}: {message}{times}")
+        return lines
+
+    @staticmethod
+    def _holds(obj: dict[str, Any]) -> str:
+        meta = obj["metadata"]
+        told = "not gone yet"
+        if meta.get("finalizers"):
+            told += f"; held by the finalizers {', '.join(meta['finalizers'])}"
+        for one in (obj.get("status") or {}).get("conditions") or []:
+            if str(one.get("type", "")).startswith("Namespace") and one.get("status") == "True":
+                told += f"; {one.get('message', '')}"
+        return told
+
+
+def pod_faults(pod: dict[str, Any]) -> list[str]:
+    """What a pod tells about why it is not ready: scheduling, waiting containers, last terminations."""
+    faults = []
+    status = pod.get("status") or {}
+    for kind in ("PodScheduled",):
+        one = condition(pod, kind)
+        if one and one.get("status") == "False":
+            faults.append(f"{one.get('reason')}: {' '.join(str(one.get('message', '')).split())}")
+    for one in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
+        current = one.get("state") or {}
+        waiting = current.get("waiting") or {}
+        ended = current.get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
+        if one.get("ready") or (ended and ended.get("exitCode") == 0 and "terminated" in current):
+            continue
+        told = []
+        if waiting.get("reason") and waiting["reason"] != "PodInitializing":
+            told.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
+        if ended:
+            message = " ".join(str(ended.get("message", "")).split())[-300:]
+            told.append(
+                f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})" + (f": {message}" if message else "")
+            )
+        if not told and "running" in current:
+            told.append("running, but not ready")
+        if told:
+            faults.append(f"container {one.get('name')}: {', '.join(told)}")
+    if not faults and status.get("message"):
+        faults.append(str(status["message"]))
+    return faults
+
+
+def _last_seen(event: dict[str, Any]) -> str:
+    return event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or ""

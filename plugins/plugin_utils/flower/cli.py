@@ -1,0 +1,178 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Flower's command line, reached by exec in the SuperLink pod.
+
+The controller therefore needs no flwr of the right version, and Kubernetes' own rights decide who may do it. Answers are
+judged by their C(success) field: C(flwr … --format json) exits with 0 when it failed (flwr 1.41).
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..cluster import Cluster, ClusterError
+from . import pod_program
+
+POD = "superlink-0"
+CONTAINER = "superlink"
+CONNECTION = "hub"  # name of the connection in the pod's config.toml
+
+
+class FlowerError(ClusterError):
+    """Flower refused something, or could not be asked. The text says what, where and what to do."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one C(flwr) command said.
+
+    Attributes:
+        ok: whether it succeeded.
+        data: the JSON it printed, or an empty dict.
+        message: what it said when it failed.
+    """
+
+    ok: bool
+    data: dict[str, Any]
+    message: str
+
+
+def parse_answer(line: str) -> Answer:
+    """Read one line of the pod program."""
+    answer = json.loads(line)
+    out = answer["out"]
+    if isinstance(out, dict):
+        return Answer(bool(out.get("success")), out, str(out.get("error-message") or ""))
+    return Answer(False, {}, (str(out).strip() or f"no output, exit code {answer['rc']}")[-2000:])
+
+
+class FlowerCLI:
+    """The C(flwr) command of one SuperLink.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's namespace.
+    """
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+
+    def wait_for_superlink(self, seconds: float) -> None:
+        """Wait until the SuperLink container (not the whole pod) is ready.
+
+        Raises:
+            FlowerError: naming what was last seen, when it is not ready after C(seconds).
+        """
+        deadline = time.monotonic() + seconds
+        pause = 0.2
+        while True:
+            pod = self.cluster.get("v1", "Pod", POD, self.namespace)
+            seen = superlink_state(pod)
+            if seen is None:
+                return
+            if time.monotonic() >= deadline:
+                raise FlowerError(
+                    f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready after "
+                    f"{seconds:g} s; last seen: {seen}"
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.5, 2.0)
+
+    def do(
+        self,
+        steps: Sequence[Mapping[str, Any]],
+        *,
+        files: Mapping[str, str] | None = None,
+        archive: bytes | None = None,
+        seconds: float = 60,
+    ) -> list[Answer]:
+        """Run steps of the pod program in one exec.
+
+        Args:
+            steps: dicts as C(pod_program.main) reads them.
+            files: name -> text, put into a folder that commands name as C(@FOLDER@).
+            archive: a tar file, unpacked as C(@FOLDER@/app).
+            seconds: time limit of the whole exec.
+
+        Raises:
+            FlowerError: when the program itself failed; a refused command is an Answer.
+        """
+        request: dict[str, Any] = {"steps": list(steps), "files": dict(files or {})}
+        if archive is not None:
+            request["archive"] = base64.b64encode(archive).decode("ascii")
+        result = self.cluster.exec(
+            self.namespace,
+            POD,
+            CONTAINER,
+            ["python", "-c", inspect.getsource(pod_program)],
+            stdin=(json.dumps(request) + "\n").encode(),
+            timeout=seconds,
+        )
+        lines = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        if result.rc != 0 or len(lines) != len(steps):
+            tail = result.stderr.decode("utf-8", "replace").strip()[-2000:]
+            raise FlowerError(
+                f"Flower's command line in pod {self.namespace}/{POD} on {self.cluster.name} ended with code {result.rc} "
+                f"after {len(lines)} of {len(steps)} answers: {tail or 'it said nothing'}"
+            )
+        return [parse_answer(line) for line in lines]
+
+    def command(self, *arguments: str) -> dict[str, str | list[str]]:
+        """A step that runs C(flwr ARGUMENTS… hub --format json)."""
+        return {"command": [*arguments, CONNECTION, "--format", "json"]}
+
+    def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
+        """List the SuperNodes, on wish after waiting until some of them are online.
+
+        Args:
+            wait_for: node ids that should be online.
+            seconds: how long to wait for them at most.
+
+        Returns:
+            Node id (text) -> what Flower says of it (C(status), C(last-activated-at), …).
+        """
+        step = {"wait_online": list(wait_for), "connection": CONNECTION, "seconds": seconds}
+        (answer,) = self.do([step], seconds=seconds + 60)
+        if not answer.ok:
+            raise FlowerError(f"cannot list the SuperNodes on {self.cluster.name}: {answer.message}")
+        return {str(node["node-id"]): node for node in answer.data.get("nodes", [])}
+
+    def register(self, public_keys: Sequence[str]) -> list[Answer]:
+        """Register SuperNodes' public keys, all in one exec; C(data["node-id"]) is each one's id."""
+        files = {f"{number}.pub": key + "\n" for number, key in enumerate(public_keys)}
+        steps = [self.command("supernode", "register", f"@FOLDER@/{name}") for name in files]
+        return self.do(steps, files=files, seconds=60 + 0.2 * len(steps)) if steps else []
+
+    def unregister(self, node_ids: Sequence[str]) -> list[Answer]:
+        """Unregister SuperNodes. For ever: Flower never takes their keys again."""
+        steps = [self.command("supernode", "unregister", node) for node in node_ids]
+        return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
+
+
+def superlink_state(pod: Mapping[str, Any] | None) -> str | None:
+    """Say in words why the SuperLink container is not ready, or None when it is."""
+    if pod is None:
+        return "there is no such pod"
+    status = pod.get("status", {})
+    for container in status.get("containerStatuses", []):
+        if container["name"] != CONTAINER:
+            continue
+        if container.get("ready") and not pod["metadata"].get("deletionTimestamp"):
+            return None
+        for state, detail in container.get("state", {}).items():
+            return f"container {state}" + "".join(
+                f", {key} {detail[key]}" for key in ("reason", "message", "exitCode") if detail.get(key)
+            )
+    for condition in status.get("conditions", []):
+        if condition.get("status") == "False" and condition.get("message"):
+            return f"pod {status.get('phase')}: {condition['message']}"
+    return f"pod {status.get('phase', 'has no status yet')}"

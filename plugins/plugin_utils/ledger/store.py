@@ -1,0 +1,130 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The ledger in the hub cluster: ConfigMaps, written with optimistic locking.
+
+One ConfigMap, C(flower-ledger), holds the partition ranges of the whole fleet, so that two controllers at once can never
+give two sites one number. One more per site, C(flower-site-SITE), holds what is known of its keys.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..cluster import Cluster, ClusterError, Conflict
+from ..secrets import record_labels
+from .ranges import Book, empty_book
+from .records import Record, empty_record
+
+BOOK = "flower-ledger"
+SITE_LABEL = "federated.flower/site"
+COMPONENT = "ledger"
+# A controller that loses a race waits and tries again; this many losses in a row mean that something else is wrong.
+ATTEMPTS = 20
+
+
+class LedgerError(ClusterError):
+    """The ledger cannot be read or written. The text says why and what to do."""
+
+
+class Ledger:
+    """The ledger of one federation.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's namespace.
+        federation: the federation's name, for labels.
+        check: True keeps every write in memory.
+    """
+
+    def __init__(self, cluster: Cluster, namespace: str, federation: str, *, check: bool = False) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.federation = federation
+        self.check = check
+
+    def read_book(self) -> Book:
+        """Read the partition ranges."""
+        return self._parse(self._read(BOOK), empty_book())
+
+    def change_book(self, change: Callable[[Book], Book]) -> bool:
+        """Change the partition ranges; returns whether they differ now.
+
+        Args:
+            change: old ranges -> new ranges. Called again with fresh ones when another controller was faster.
+        """
+        return self._change(BOOK, {}, empty_book(), change)
+
+    def read_records(self) -> dict[str, Record]:
+        """Read all sites' records, by site."""
+        found = self.cluster.list(
+            "v1", "ConfigMap", self.namespace, labels=f"app.kubernetes.io/component={COMPONENT},{SITE_LABEL}"
+        )
+        records = (self._parse(item, {}) for item in found)
+        return {record["site"]: record for record in records if record}
+
+    def change_record(self, site: str, change: Callable[[Record], Record]) -> bool:
+        """Change one site's record, as C(change_book) does for the ranges."""
+        return self._change(f"flower-site-{site}", {SITE_LABEL: site}, empty_record(site), change)
+
+    def delete_record(self, site: str) -> bool:
+        """Forget a site's record; returns whether there was one."""
+        name = f"flower-site-{site}"
+        if self._read(name) is None:
+            return False
+        if not self.check:
+            self.cluster.delete("v1", "ConfigMap", name, self.namespace)
+        return True
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        return self.cluster.get("v1", "ConfigMap", name, self.namespace)
+
+    def _parse(self, item: Mapping[str, Any] | None, default: Any) -> Any:
+        text = (item or {}).get("data", {}).get("ledger.json")
+        if text is None:
+            return default
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise LedgerError(
+                f"ConfigMap {self.namespace}/{item['metadata']['name']} on {self.cluster.name} is no JSON ({error}); "
+                "restore it from a backup: it is the record of the fleet's keys and partitions"
+            ) from error
+
+    def _change(self, name: str, extra: Mapping[str, str], default: Any, change: Callable[[Any], Any]) -> bool:
+        for attempt in range(ATTEMPTS):
+            item = self._read(name)
+            old = self._parse(item, default)
+            new = change(old)
+            if new == old:
+                return False
+            if self.check:
+                return True
+            text = json.dumps(new, sort_keys=True, indent=1)
+            try:
+                if item is None:
+                    metadata = {
+                        "name": name,
+                        "namespace": self.namespace,
+                        "labels": {**record_labels(self.federation, "flower-ledger", COMPONENT), **extra},
+                    }
+                    self.cluster.create(
+                        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ledger.json": text}}
+                    )
+                else:
+                    item["data"] = {"ledger.json": text}
+                    self.cluster.replace(item)
+            except Conflict:
+                # Somebody else wrote in between: read again, after a moment that differs between the contenders.
+                time.sleep(random.uniform(0, 0.05) * (attempt + 1))
+                continue
+            return True
+        raise LedgerError(
+            f"ConfigMap {self.namespace}/{name} on {self.cluster.name} changed {ATTEMPTS} times while it was being written; "
+            "is another controller running? Run again when it is done"
+        )

@@ -1,0 +1,172 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the gateway's doors are reached: Services, and an Ingress or Route that passes TLS through.
+
+Keys of the superlink spec used here: C(exposure) (cluster_ip, node_port, load_balancer, ingress, route), C(port),
+C(node_port), C(host), C(service_annotations), C(service_labels), C(load_balancer_class),
+C(load_balancer_source_ranges), C(external_traffic_policy), C(ingress_class), C(ingress_annotations),
+C(route_annotations).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Mapping
+
+from .common import FLEET_PORT, RUNTIME_PORT, Object, Spec, compact, integer, is_ip, metadata, selector, text
+
+SERVICE = "superlink"
+RUNTIME_SERVICE = "superlink-runtime"
+SERVICE_TYPES = {"node_port": "NodePort", "load_balancer": "LoadBalancer"}
+ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
+
+
+def objects(spec: Spec) -> list[Object]:
+    """Services, Ingress and Route of the hub."""
+    rendered = [fleet_service(spec)]
+    if spec["isolation"] == "process":
+        rendered.append(runtime_service(spec))
+    if spec["exposure"] == "ingress":
+        rendered.append(ingress(spec))
+    elif spec["exposure"] == "route":
+        rendered.append(route(spec))
+    return rendered
+
+
+def fleet_service(spec: Spec) -> Object:
+    """The Service of the door for sites."""
+    kind = SERVICE_TYPES.get(spec["exposure"], "ClusterIP")
+    port = compact(
+        {
+            "name": "fleet",
+            "port": integer(spec.get("port")) or FLEET_PORT,
+            "protocol": "TCP",
+            "targetPort": "fleet",
+            "nodePort": integer(spec.get("node_port")) if kind != "ClusterIP" else None,
+        }
+    )
+    body = {
+        "type": kind,
+        "selector": selector(spec, "superlink"),
+        "ports": [port],
+        "externalTrafficPolicy": spec.get("external_traffic_policy") if kind != "ClusterIP" else None,
+    }
+    if kind == "LoadBalancer":
+        body["loadBalancerClass"] = spec.get("load_balancer_class")
+        body["loadBalancerSourceRanges"] = [text(cidr) for cidr in spec.get("load_balancer_source_ranges") or []]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(
+            spec,
+            SERVICE,
+            "superlink",
+            annotations=spec.get("service_annotations"),
+            extra_labels=spec.get("service_labels"),
+        ),
+        "spec": compact(body),
+    }
+
+
+def runtime_service(spec: Spec) -> Object:
+    """The Service of the door for the ServerApp; never published outside the cluster."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(spec, RUNTIME_SERVICE, "superlink"),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": selector(spec, "superlink"),
+            "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
+        },
+    }
+
+
+def ingress(spec: Spec) -> Object:
+    """An Ingress whose controller passes TLS through to the gateway (annotations say so to the controller)."""
+    backend = {"service": {"name": SERVICE, "port": {"name": "fleet"}}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": metadata(spec, SERVICE, "superlink", annotations=spec.get("ingress_annotations")),
+        "spec": compact(
+            {
+                "ingressClassName": spec.get("ingress_class"),
+                "rules": [
+                    {"host": spec["host"], "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+                ],
+                "tls": [{"hosts": [spec["host"]]}],
+            }
+        ),
+    }
+
+
+def route(spec: Spec) -> Object:
+    """An OpenShift Route that passes TLS through. Without a host, OpenShift makes one up."""
+    return {
+        "apiVersion": "route.openshift.io/v1",
+        "kind": "Route",
+        "metadata": metadata(spec, SERVICE, "superlink", annotations=spec.get("route_annotations")),
+        "spec": compact(
+            {
+                "host": spec.get("host"),
+                "port": {"targetPort": "fleet"},
+                "tls": {"termination": "passthrough", "insecureEdgeTerminationPolicy": "None"},
+                "to": {"kind": "Service", "name": SERVICE, "weight": 100},
+                "wildcardPolicy": "None",
+            }
+        ),
+    }
+
+
+def address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
+    """Address "host:port" under which sites reach the gateway, or "" as long as nobody can know it.
+
+    The C(superlink_address) of the spec always wins. Everything else is read from live objects: the Service with the
+    address its load balancer got, the Route with its host, Nodes for a node port (external addresses are preferred,
+    then internal ones; the first Node by name).
+
+    :arg live: objects as the API server returns them, in any order; kinds that say nothing are passed over.
+    """
+    if spec.get("superlink_address"):
+        return text(spec["superlink_address"])
+    found = list(live)
+    service = next((o for o in found if o.get("kind") == "Service" and o["metadata"]["name"] == SERVICE), None)
+    port = integer(spec.get("port")) or FLEET_PORT
+    host = text(spec.get("host"))
+    exposure = spec["exposure"]
+    if exposure == "ingress":
+        return _join(host, ROUTED_PORT)
+    if exposure == "route":
+        live_route = next((o for o in found if o.get("kind") == "Route" and o["metadata"]["name"] == SERVICE), {})
+        return _join(host or text((live_route.get("spec") or {}).get("host")), ROUTED_PORT)
+    if exposure == "load_balancer":
+        status = ((service or {}).get("status") or {}).get("loadBalancer") or {}
+        for entry in status.get("ingress") or []:
+            given = entry.get("hostname") or entry.get("ip")
+            if given:
+                return _join(host or given, port)
+        return ""
+    if exposure == "node_port":
+        node_port = integer(spec.get("node_port"))
+        for entry in ((service or {}).get("spec") or {}).get("ports") or []:
+            if entry.get("name") == "fleet":
+                node_port = entry.get("nodePort") or node_port
+        return _join(host or _node_address(found), node_port)
+    return f"{SERVICE}.{spec['namespace']}.svc:{port}"
+
+
+def _node_address(live: Iterable[Mapping[str, Any]]) -> str:
+    nodes = sorted((o for o in live if o.get("kind") == "Node"), key=lambda o: o["metadata"]["name"])
+    for wanted in ("ExternalIP", "InternalIP"):
+        for node in nodes:
+            for entry in (node.get("status") or {}).get("addresses") or []:
+                if entry.get("type") == wanted:
+                    return text(entry.get("address"))
+    return ""
+
+
+def _join(host: str, port: int | None) -> str:
+    if not host or not port:
+        return ""
+    return f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gateway: HAProxy in the SuperLink pod, the only way in.
+
+Two doors. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
+with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
+accounts. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
+
+Keys of the superlink spec used here: C(gateway_image), C(gateway_resources), C(gateway_max_connections),
+C(gateway_max_body_bytes), C(gateway_source_rate), C(gateway_denied_sources), C(gateway_access_log).
+"""
+
+from __future__ import annotations
+
+from .common import (
+    FLEET_PORT,
+    OPS_PORT,
+    RUNTIME_PORT,
+    SUPERLINK_PORT,
+    Object,
+    Spec,
+    boolean,
+    config_map,
+    config_volume,
+    image,
+    integer,
+    mount,
+    resources,
+    scratch_volume,
+    secret_volume,
+    text,
+)
+from .watch import DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
+
+CONFIG = "superlink-gateway"
+
+# Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
+FLEET_CALLS = (
+    "activate-node",
+    "confirm-message-received",
+    "deactivate-node",
+    "get-fab",
+    "get-run",
+    "pull-messages",
+    "pull-object",
+    "push-messages",
+    "push-object",
+    "send-node-heartbeat",
+)
+# Only SuperNodes without a key call these two.
+FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
+
+# Endpoints of flwr 1.40 to 1.42 (flwr/supercore/routers/runtime/router.py).
+RUNTIME_CALLS = (
+    "acquire-task",
+    "confirm-message-received",
+    "create-task",
+    "get-compacted-contexts",
+    "get-connector",
+    "get-nodes",
+    "get-run-series-events",
+    "pull-messages",
+    "pull-object",
+    "pull-task-input",
+    "pull-task-message",
+    "push-logs",
+    "push-messages",
+    "push-object",
+    "push-task-events",
+    "push-task-message",
+    "push-task-output",
+    "put-compacted-context",
+    "record-task-usage",
+    "send-task-heartbeat",
+    "start-automation",
+)
+
+# Accepted beyond the door's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
+# in a handshake time-out, after which a SuperNode hangs for ever.
+_HEADROOM = 256
+
+
+def configuration(spec: Spec) -> str:
+    """The text of haproxy.cfg."""
+    insecure = boolean(spec.get("insecure"))
+    process = spec["isolation"] == "process"
+    limit = integer(spec.get("gateway_max_connections")) or 2000
+    body = integer(spec.get("gateway_max_body_bytes")) or 8388608
+    rate = integer(spec.get("gateway_source_rate")) or 0
+    fleet_calls = FLEET_CALLS + (FLEET_CALLS_WITHOUT_KEY if insecure else ())
+    tls = "" if insecure else " ssl crt /certs/tls.pem alpn http/1.1"
+
+    lines = [global_section(limit + _HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
+    lines += [
+        "frontend fleet",
+        f"  bind :{FLEET_PORT} proto h1{tls}",
+        *[f"  acl fleet_call path /v1/fleet/{call}" for call in sorted(fleet_calls)],
+        "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }",
+        f"  http-request deny deny_status 503 if {{ fe_conn gt {limit} }}",
+    ]
+    if rate:
+        lines += [
+            "  stick-table type ipv6 size 100k expire 60s store http_req_rate(10s)",
+            "  http-request track-sc0 src",
+            f"  http-request deny deny_status 503 if {{ sc_http_req_rate(0) gt {rate} }}",
+        ]
+    lines += [
+        "  http-request deny deny_status 503 unless METH_POST fleet_call",
+        f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {body} }}",
+        # A body without a length could be of any size.
+        "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
+        "  default_backend superlink",
+    ]
+    if process:
+        lines += [
+            "frontend runtime",
+            f"  bind :{RUNTIME_PORT} proto h1 ssl crt /rt/tls.pem alpn http/1.1",
+            *[f"  acl runtime_call path /v1/runtime/{call}" for call in RUNTIME_CALLS],
+            "  http-request deny deny_status 503 unless METH_POST runtime_call",
+            "  default_backend superlink",
+        ]
+    lines += [
+        "backend superlink",
+        "  http-reuse safe",
+        *quiet(boolean(spec.get("gateway_access_log"))),
+        "  option httpchk GET /health",
+        "  http-check expect status 200",
+        # SuperLink answers 500 while its database is locked; a SuperNode would give up for good.
+        "  http-response set-status 503 if { status 500 }",
+        # uvicorn closes idle connections after 5 s: leave them before that.
+        f"  server sl 127.0.0.1:{SUPERLINK_PORT} check inter 2s ssl verify required ca-file /internal-ca/ca.crt"
+        " sni str(localhost) verifyhost localhost alpn http/1.1 pool-purge-delay 2s maxconn 200",
+        "frontend ops",
+        f"  bind :{OPS_PORT}",
+        "  option dontlog-normal",
+        "  http-request use-service prometheus-exporter if { path /metrics }",
+        "  http-request return status 200 if { path /live }",
+        "  http-request return status 200 if { path /ready } { nbsrv(superlink) ge 1 }",
+        "  http-request return status 503",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def config_objects(spec: Spec) -> list[Object]:
+    """The ConfigMap with HAProxy's configuration, the watcher and the list of refused source networks."""
+    denied = [text(entry) for entry in spec.get("gateway_denied_sources") or []]
+    data = {
+        "denied.lst": "\n".join(["# source networks that get 503", *denied]) + "\n",
+        "haproxy.cfg": configuration(spec),
+        "watch.sh": SCRIPT,
+    }
+    return [config_map(spec, CONFIG, "superlink", data)]
+
+
+def gateway_container(spec: Spec) -> Object:
+    """The container C(gateway) of the SuperLink pod."""
+    insecure = boolean(spec.get("insecure"))
+    process = spec["isolation"] == "process"
+    mounts = [mount("internal-ca", "/internal-ca")]
+    ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
+    if not insecure:
+        mounts.append(mount("gw-certs", "/certs"))
+    if process:
+        mounts.append(mount("rt-certs", "/rt"))
+        ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
+    return container(
+        "gateway",
+        image(spec, "haproxy", spec.get("gateway_image")),
+        pull_policy=spec.get("image_pull_policy"),
+        watched=[m["mountPath"] for m in mounts],
+        arguments=["-S", f"{RUN_DIR}/master.sock"],
+        ports=ports,
+        mounts=mounts,
+        resources=resources(spec.get("gateway_resources")),
+        ready=True,
+    )
+
+
+def volumes(spec: Spec) -> list[Object]:
+    """Volumes that the gateway brings into the SuperLink pod."""
+    brought = [
+        # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
+        # through HAProxy's runtime API with the Python that is there. Never mount it where app code runs.
+        scratch_volume("gw-run", size="16Mi", memory=True),
+        config_volume("gw-conf", CONFIG),
+        secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
+    ]
+    if not boolean(spec.get("insecure")):
+        brought.append(secret_volume("gw-certs", "superlink-gateway-tls"))
+    if spec["isolation"] == "process":
+        brought.append(secret_volume("rt-certs", "superlink-runtime-tls"))
+    return brought

@@ -1,0 +1,224 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Patches: what a user wants beyond the options goes into the rendered objects, never into a fork of a renderer.
+
+A patch is C({target: {kind, name}, patch: ..., type: ...}). Without C(type), a list is a JSON patch (RFC 6902) and a
+mapping a strategic merge. C(type: merge) is a JSON merge patch (RFC 7386).
+
+Strategic merge here: mappings are merged, null deletes, lists of the fields in C(MERGE_KEYS) are merged by their key,
+all other lists are replaced; C($patch: delete) in a list entry or mapping deletes it, C($patch: replace) replaces it.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Iterable, Mapping
+
+from .common import Object
+
+# patchMergeKey of the kinds that are rendered here (k8s.io/api: core/v1, networking/v1).
+MERGE_KEYS: dict[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "env": ("name",),
+    "ephemeralContainers": ("name",),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "ports": ("containerPort", "port"),
+    "secrets": ("name",),
+    "topologySpreadConstraints": ("topologyKey",),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+}
+TYPES = ("strategic", "merge", "json")
+
+
+class PatchError(ValueError):
+    """A patch that can't be applied; the text says which and why."""
+
+
+def describe(patch: Mapping[str, Any]) -> str:
+    """Kind/name of a patch's target."""
+    target = patch.get("target") or {}
+    return f"{target.get('kind')}/{target.get('name')}"
+
+
+def apply(
+    objects: Iterable[Object], patches: Iterable[Mapping[str, Any]] | None, *, partial: bool = False
+) -> list[Object]:
+    """The objects with the patches applied, in the patches' order.
+
+    :arg partial: the objects are a part of the whole, so a patch without a target is passed over.
+    :raises PatchError: no object has the target's kind and name, or the patch does not fit it.
+    """
+    patched = [copy.deepcopy(obj) for obj in objects]
+    for number, patch in enumerate(patches or []):
+        target = patch.get("target") or {}
+        hits = [
+            i
+            for i, obj in enumerate(patched)
+            if obj["kind"] == target.get("kind") and obj["metadata"]["name"] == target.get("name")
+        ]
+        if not hits:
+            if partial:
+                continue
+            have = ", ".join(sorted(f"{obj['kind']}/{obj['metadata']['name']}" for obj in patched))
+            raise PatchError(f"patches[{number}] has target {describe(patch)}, which is none of: {have}")
+        for i in hits:
+            before = patched[i]
+            try:
+                after = apply_one(before, patch)
+            except PatchError as exc:
+                raise PatchError(f"patches[{number}] ({describe(patch)}): {exc}") from None
+            if _identity(after) != _identity(before):
+                raise PatchError(f"patches[{number}] ({describe(patch)}) changes apiVersion, kind, name or namespace")
+            patched[i] = after
+    return patched
+
+
+def apply_one(obj: Object, patch: Mapping[str, Any]) -> Object:
+    """One object with one patch applied; neither argument is changed."""
+    body = patch.get("patch")
+    kind = patch.get("type") or ("json" if isinstance(body, list) else "strategic")
+    obj = copy.deepcopy(obj)
+    if kind == "json":
+        if not isinstance(body, list):
+            raise PatchError("a JSON patch is a list of operations")
+        for operation in body:
+            obj = _operate(obj, operation)
+        return obj
+    if kind not in TYPES:
+        raise PatchError(f"type {kind!r} is none of {', '.join(TYPES)}")
+    if not isinstance(body, Mapping):
+        raise PatchError("a merge patch is a mapping")
+    return _merge(obj, body, strategic=kind == "strategic")
+
+
+def _identity(obj: Any) -> tuple[Any, ...]:
+    if not isinstance(obj, Mapping):
+        return ()
+    meta = obj.get("metadata") or {}
+    return obj.get("apiVersion"), obj.get("kind"), meta.get("name"), meta.get("namespace")
+
+
+def _merge(base: Any, patch: Mapping[str, Any], *, strategic: bool) -> Any:
+    if strategic and patch.get("$patch") == "replace":
+        return {k: copy.deepcopy(v) for k, v in patch.items() if k != "$patch"}
+    merged = dict(base) if isinstance(base, Mapping) else {}
+    for key, value in patch.items():
+        if strategic and str(key).startswith("$"):
+            raise PatchError(f"directive {key!r} is not known here ($patch: delete and $patch: replace are)")
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            if strategic and value.get("$patch") == "delete":
+                merged.pop(key, None)
+            else:
+                merged[key] = _merge(merged.get(key), value, strategic=strategic)
+        elif strategic and isinstance(value, list) and key in MERGE_KEYS and isinstance(merged.get(key), list):
+            merged[key] = _merge_list(merged[key], value, MERGE_KEYS[key], key)
+        elif strategic and isinstance(value, list):
+            merged[key] = [copy.deepcopy(v) for v in value if not (isinstance(v, Mapping) and "$patch" in v)]
+        else:
+            merged[key] = copy.deepcopy(value)
+    return merged
+
+
+def _merge_list(base: list[Any], patch: list[Any], merge_keys: tuple[str, ...], field: str) -> list[Any]:
+    if any(isinstance(entry, Mapping) and dict(entry) == {"$patch": "replace"} for entry in patch):
+        return [copy.deepcopy(e) for e in patch if not (isinstance(e, Mapping) and dict(e) == {"$patch": "replace"})]
+    merged = list(base)
+    for entry in patch:
+        merge_key = next((k for k in merge_keys if isinstance(entry, Mapping) and k in entry), None)
+        if merge_key is None:
+            raise PatchError(f"an entry of {field} has no {' or '.join(merge_keys)} to find its counterpart by")
+        at = next(
+            (i for i, e in enumerate(merged) if isinstance(e, Mapping) and e.get(merge_key) == entry[merge_key]), None
+        )
+        if entry.get("$patch") == "delete":
+            if at is not None:
+                del merged[at]
+        elif at is None:
+            merged.append(_merge({}, entry, strategic=True))
+        else:
+            merged[at] = _merge(merged[at], entry, strategic=True)
+    return merged
+
+
+def _operate(document: Any, operation: Any) -> Any:
+    """One operation of RFC 6902."""
+    if not isinstance(operation, Mapping) or "op" not in operation or "path" not in operation:
+        raise PatchError("an operation of a JSON patch has op and path")
+    op, path = operation["op"], operation["path"]
+    if op in ("add", "replace", "test") and "value" not in operation:
+        raise PatchError(f"{op} {path} has no value")
+    if op in ("move", "copy"):
+        if "from" not in operation:
+            raise PatchError(f"{op} {path} has no from")
+        value = copy.deepcopy(_find(document, operation["from"]))
+        if op == "move":
+            document = _operate(document, {"op": "remove", "path": operation["from"]})
+        return _operate(document, {"op": "add", "path": path, "value": value})
+    if op == "test":
+        if _find(document, path) != operation["value"]:
+            raise PatchError(f"test of {path} failed")
+        return document
+    if op not in ("add", "remove", "replace"):
+        raise PatchError(f"operation {op!r} is not known")
+    tokens = _tokens(path)
+    if not tokens:
+        if op == "remove":
+            raise PatchError("the whole object can't be removed")
+        return copy.deepcopy(operation["value"])
+    parent = _find(document, "/" + "/".join(_escape(t) for t in tokens[:-1]) if tokens[:-1] else "")
+    last = tokens[-1]
+    if isinstance(parent, list):
+        at = _position(last, len(parent), path, end=op == "add")
+        if op == "add":
+            parent.insert(at, copy.deepcopy(operation["value"]))
+        elif op == "replace":
+            parent[at] = copy.deepcopy(operation["value"])
+        else:
+            del parent[at]
+    elif isinstance(parent, dict):
+        if op != "add" and last not in parent:
+            raise PatchError(f"{op}: there is no {path}")
+        if op == "remove":
+            del parent[last]
+        else:
+            parent[last] = copy.deepcopy(operation["value"])
+    else:
+        raise PatchError(f"{op}: there is no {path}")
+    return document
+
+
+def _tokens(path: Any) -> list[str]:
+    if not isinstance(path, str) or (path and not path.startswith("/")):
+        raise PatchError(f"path {path!r} does not begin with /")
+    return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]
+
+
+def _escape(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def _position(token: str, length: int, path: str, *, end: bool) -> int:
+    if end and token == "-":
+        return length
+    if not token.isdigit() or int(token) > (length if end else length - 1):
+        raise PatchError(f"{path}: the list has {length} entries")
+    return int(token)
+
+
+def _find(document: Any, path: Any) -> Any:
+    found = document
+    for token in _tokens(path):
+        if isinstance(found, list):
+            found = found[_position(token, len(found), path, end=False)]
+        elif isinstance(found, Mapping) and token in found:
+            found = found[token]
+        else:
+            raise PatchError(f"there is no {path}")
+    return found

@@ -1,0 +1,114 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidecar: HAProxy on the loopback of a SuperNode's pod, which dials the hub for it.
+
+A SuperNode that meets a TLS error or a broken path hangs for ever; one that meets a 503 tries again. The sidecar turns
+the first into the second, and takes in a new trust bundle or a moved hub without a restart of the SuperNode.
+
+It is a native sidecar (an init container that keeps running), so it is there before the SuperNode makes its first
+call: Kubernetes 1.29 or later.
+
+Keys of the supernode spec used here: C(sidecar) (bool), C(sidecar_image), C(sidecar_resources),
+C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(server_name).
+"""
+
+from __future__ import annotations
+
+from .common import (
+    OPS_PORT,
+    SIDECAR_PORT,
+    Object,
+    Spec,
+    boolean,
+    config_map,
+    config_volume,
+    image,
+    integer,
+    is_ip,
+    mount,
+    resources,
+    scratch_volume,
+    secret_volume,
+    server_name,
+    split_address,
+    text,
+)
+from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
+
+CONFIG = "supernode-sidecar"
+LOCAL_TLS = "supernode-local-tls"
+
+
+def enabled(spec: Spec) -> bool:
+    """Whether pods get a sidecar. Without TLS there is nothing it could verify."""
+    return boolean(spec.get("sidecar", True)) and not boolean(spec.get("insecure"))
+
+
+def configuration(spec: Spec) -> str:
+    """The text of haproxy.cfg."""
+    host, port = split_address(text(spec["superlink_address"]))
+    target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
+    name = server_name(spec)
+    lines = [
+        global_section(integer(spec.get("sidecar_max_connections")) or 200, threads=1) + "defaults",
+        DEFAULTS.rstrip("\n"),
+    ]
+    lines += [
+        "frontend node",
+        f"  bind 127.0.0.1:{SIDECAR_PORT} proto h1 ssl crt /local/tls.pem alpn http/1.1",
+        "  default_backend hub",
+        "backend hub",
+        "  http-reuse safe",
+        *quiet(boolean(spec.get("sidecar_access_log"))),
+        # The name that is verified is the one sent as SNI. HAProxy compares it with DNS entries only, so an IP address
+        # is verified by the fixed name that every certificate of the gateway carries.
+        f"  server hub {target} ssl verify required ca-file /trust/ca.crt sni str({name}) verifyhost {name}"
+        " alpn http/1.1 pool-purge-delay 2s init-addr last,libc,none resolvers dns resolve-prefer ipv4",
+        # The hub's name is looked up again and again: its address may change, or come into being later.
+        "resolvers dns",
+        "  parse-resolv-conf",
+        "  accepted_payload_size 4096",
+        "frontend ops",
+        f"  bind :{OPS_PORT}",
+        "  option dontlog-normal",
+        "  http-request use-service prometheus-exporter if { path /metrics }",
+        "  http-request return status 200 if { path /live }",
+        "  http-request return status 503",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def config_objects(spec: Spec) -> list[Object]:
+    """The ConfigMap with HAProxy's configuration and the watcher; nothing without a sidecar."""
+    if not enabled(spec):
+        return []
+    return [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
+
+
+def init_containers(spec: Spec) -> list[Object]:
+    """The container C(sidecar), or nothing."""
+    if not enabled(spec):
+        return []
+    built = container(
+        "sidecar",
+        image(spec, "haproxy", spec.get("sidecar_image")),
+        pull_policy=spec.get("image_pull_policy"),
+        watched=["/trust", "/local"],
+        mounts=[mount("trust", "/trust"), mount("local", "/local")],
+        resources=resources(spec.get("sidecar_resources")),
+        ready=False,
+    )
+    return [{"name": built.pop("name"), "restartPolicy": "Always", **built}]
+
+
+def volumes(spec: Spec) -> list[Object]:
+    """Volumes of the sidecar; C(trust) is supernode.py's."""
+    if not enabled(spec):
+        return []
+    return [
+        scratch_volume("gw-run", size="16Mi", memory=True),
+        config_volume("gw-conf", CONFIG),
+        secret_volume("local", LOCAL_TLS, keys=["tls.pem"]),
+        secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
+    ]

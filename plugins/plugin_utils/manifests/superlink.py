@@ -1,0 +1,184 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hub: SuperLink behind its gateway, in one pod.
+
+One replica: the open-source SuperLink keeps its state in SQLite. It listens on 127.0.0.1 with a certificate of its own
+(SAN localhost); only the gateway and the command line in the pod reach it, so Control is guarded by Kubernetes' rights
+on the pod (exec, port-forward) and by nothing else.
+
+Keys of the superlink spec used here: C(image), C(storage_size), C(storage_class), C(storage_access_mode), C(resources),
+C(env), C(extra_args), C(volumes), C(volume_mounts), C(node_selector), C(tolerations), C(affinity), C(priority_class),
+C(pod_labels), C(pod_annotations), C(runtime_dependency_installation), C(protect_runs).
+"""
+
+from __future__ import annotations
+
+from . import exposure, federation, gateway, namespace, patches, serverapp
+from .common import (
+    HEALTH_PORT,
+    SUPERLINK_PORT,
+    Object,
+    Spec,
+    boolean,
+    compact,
+    config_map,
+    config_volume,
+    container_security_context,
+    disruption_budget,
+    flower_env,
+    grpc_probes,
+    image,
+    merge_env,
+    metadata,
+    mount,
+    pod_spec,
+    pod_template,
+    resources,
+    scratch_volume,
+    secret_volume,
+    selector,
+    service_account,
+    text,
+)
+
+NAME = "superlink"
+CLI_CONFIG = "superlink-cli"
+CONNECTION = "hub"  # `flwr ... hub` inside the pod
+
+_CLI = f"""\
+[superlink]
+default = "{CONNECTION}"
+
+[superlink.{CONNECTION}]
+address = "localhost:{SUPERLINK_PORT}"
+root-certificates = "/internal/ca.crt"
+"""
+
+
+def front_objects(spec: Spec) -> list[Object]:
+    """Namespace, Services and Ingress or Route.
+
+    They come first: an address that a load balancer or router gives out must be known before the certificate is made.
+    They are part of C(objects), too.
+    """
+    return patches.apply([*namespace.objects(spec), *exposure.objects(spec)], spec.get("patches"), partial=True)
+
+
+def objects(spec: Spec) -> list[Object]:
+    """All objects of the hub, in the order in which they can be applied."""
+    rendered = [
+        *namespace.objects(spec),
+        service_account(spec, NAME),
+        *exposure.objects(spec),
+        *federation.objects(spec),
+        config_map(spec, CLI_CONFIG, NAME, {"config.toml": _CLI}),
+        *gateway.config_objects(spec),
+        stateful_set(spec),
+        *serverapp.objects(spec),
+    ]
+    if boolean(spec.get("protect_runs")):
+        # The pod in which the ServerApp lives: losing that one fails the run. With process isolation the SuperLink pod
+        # may go at any time; runs survive its restart.
+        holder = serverapp.NAME if spec["isolation"] == "process" else NAME
+        rendered.append(disruption_budget(spec, holder, holder, 0))
+    return patches.apply(rendered, spec.get("patches"))
+
+
+def arguments(spec: Spec) -> list[str]:
+    """Arguments of flower-superlink."""
+    args = [
+        "--host", "127.0.0.1",
+        "--port", str(SUPERLINK_PORT),
+        "--ssl-ca-certfile", "/internal/ca.crt",
+        "--ssl-certfile", "/internal/tls.crt",
+        "--ssl-keyfile", "/internal/tls.key",
+        "--isolation", spec["isolation"],
+        "--database", "/data/state.db",
+        "--health-server-address", f"0.0.0.0:{HEALTH_PORT}",
+    ]  # fmt: skip
+    if not boolean(spec.get("insecure")):
+        args.append("--enable-supernode-auth")
+    if spec["isolation"] == "process":
+        args += ["--superexec-auth-secret-file", "/superexec/secret"]
+    # SuperLink passes this on to the ServerApps it starts itself; with process isolation the SuperExec decides.
+    if spec["isolation"] == "process" or not boolean(spec.get("runtime_dependency_installation")):
+        args.append("--disable-runtime-dependency-installation")
+    return args + [text(arg) for arg in spec.get("extra_args") or []]
+
+
+def superlink_container(spec: Spec) -> Object:
+    """The container C(superlink)."""
+    mounts = [
+        mount("data", "/data", read_only=False),
+        mount("internal", "/internal"),
+        # The command line writes beside its configuration, so the directory is scratch and the file comes by subPath.
+        mount("sl-home", "/flwr", read_only=False),
+        mount("cli", "/flwr/config.toml", sub_path="config.toml"),
+        mount("gw-run", "/run/gw", read_only=False),
+    ]
+    if spec["isolation"] == "process":
+        mounts.append(mount("superexec", "/superexec"))
+    mounts += spec.get("volume_mounts") or []
+    return compact(
+        {
+            "name": NAME,
+            "image": image(spec, "superlink", spec.get("image")),
+            "imagePullPolicy": spec.get("image_pull_policy"),
+            "args": arguments(spec),
+            "env": merge_env(flower_env(spec, "/flwr"), spec.get("env")),
+            "resources": resources(spec.get("resources")),
+            "securityContext": container_security_context(),
+            **grpc_probes(HEALTH_PORT, failures=6),
+            "readinessProbe": {"grpc": {"port": HEALTH_PORT}, "periodSeconds": 2, "timeoutSeconds": 2},
+            "volumeMounts": mounts,
+        }
+    )
+
+
+def stateful_set(spec: Spec) -> Object:
+    """The SuperLink StatefulSet: one replica, its database on a volume that outlives it."""
+    volumes = [
+        secret_volume("internal", "superlink-internal"),
+        config_volume("cli", CLI_CONFIG),
+        scratch_volume("sl-home"),
+        *gateway.volumes(spec),
+    ]
+    if spec["isolation"] == "process":
+        volumes.append(secret_volume("superexec", "superlink-superexec"))
+    volumes += spec.get("volumes") or []
+    pod = pod_spec(
+        spec,
+        spec,
+        service_account_name=NAME,
+        containers=[superlink_container(spec), gateway.gateway_container(spec)],
+        volumes=volumes,
+    )
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata(spec, NAME, NAME),
+        "spec": {
+            "replicas": 1,
+            "serviceName": NAME,
+            "selector": {"matchLabels": selector(spec, NAME)},
+            "updateStrategy": {"type": "RollingUpdate"},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+            "template": pod_template(
+                spec, NAME, pod, pod_labels=spec.get("pod_labels"), pod_annotations=spec.get("pod_annotations")
+            ),
+            "volumeClaimTemplates": [
+                {
+                    # No version label: claim templates can't be changed, an upgrade would be refused.
+                    "metadata": {"name": "data", "labels": selector(spec, NAME)},
+                    "spec": compact(
+                        {
+                            "accessModes": [spec.get("storage_access_mode") or "ReadWriteOnce"],
+                            "resources": {"requests": {"storage": text(spec["storage_size"])}},
+                            "storageClassName": spec.get("storage_class"),
+                        }
+                    ),
+                }
+            ],
+        },
+    }

@@ -1,0 +1,378 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A site: one workload per pool, SuperNode and ClientApp SuperExec in one pod, one key per pod.
+
+They share a pod because a ClientApp SuperExec that is restarted alone can leave a round hanging. A key admits one
+session, so pods are replaced and never doubled.
+
+Keys of the supernode spec used here: C(image), C(superexec_image), C(resources), C(superexec_resources), C(env),
+C(extra_args), C(superexec_extra_args), C(volumes), C(volume_mounts), C(shm_size), C(node_selector), C(tolerations),
+C(affinity), C(topology_spread_constraints), C(priority_class), C(pod_labels), C(pod_annotations),
+C(termination_grace_period), C(runtime_dependency_installation), C(disruption_budget), and:
+
+    pools       list of {name, mode, replicas, node_config, gpu, ...}. A pool may hold any of the keys above (except
+                disruption_budget) for itself: env, pod_labels and pod_annotations are merged with the site's by name,
+                everything else replaces the site's.
+    allocation  {pool: {"offset": int, "partitions": int}} from the ledger; needed for pools that use {partition} or
+                {partitions}
+
+C(env) goes to SuperNode and SuperExec, C(volume_mounts), C(shm_size) and C(gpu) to the container that computes: the
+SuperExec with process isolation, the SuperNode with subprocess isolation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ...module_utils import node_config
+from . import gpu, namespace, patches, sidecar
+from .common import (
+    GRACE_SECONDS,
+    HEALTH_PORT,
+    NODE_RUNTIME_PORT,
+    SIDECAR_PORT,
+    SUPEREXEC_HEALTH_PORT,
+    Object,
+    Spec,
+    boolean,
+    compact,
+    config_map,
+    config_volume,
+    container_security_context,
+    disruption_budget,
+    flower_env,
+    grpc_probes,
+    image,
+    integer,
+    merge_env,
+    metadata,
+    mount,
+    pod_spec,
+    pod_template,
+    resources,
+    scratch_volume,
+    secret_volume,
+    selector,
+    service_account,
+    text,
+)
+
+NAME = "supernode"
+TRUST = "supernode-trust"
+SUPEREXEC_SECRET = "supernode-superexec"
+STATEFUL_SET = "StatefulSet"
+DAEMON_SET = "DaemonSet"
+
+# Site-wide keys that a pool may hold for itself.
+POOL_KEYS = (
+    "image",
+    "superexec_image",
+    "isolation",
+    "resources",
+    "superexec_resources",
+    "env",
+    "extra_args",
+    "superexec_extra_args",
+    "volumes",
+    "volume_mounts",
+    "shm_size",
+    "node_selector",
+    "tolerations",
+    "affinity",
+    "topology_spread_constraints",
+    "priority_class",
+    "pod_labels",
+    "pod_annotations",
+    "termination_grace_period",
+    "runtime_dependency_installation",
+)
+
+# Waits for the key of this node: a node joins a DaemonSet before anybody has made a key for it.
+_WAIT_KEY = """\
+import os, time
+node = os.environ["FLOWER_NODE_NAME"]
+path = "/keys/" + node
+said = 0.0
+while not (os.path.exists(path) and os.path.getsize(path)):
+    if time.monotonic() - said > 60 or not said:
+        said = time.monotonic()
+        print("waiting for the key of node " + node + " in Secret " + os.environ["FLOWER_KEYS"], flush=True)
+    time.sleep(1)
+"""
+
+
+def workload_name(pool: str) -> str:
+    """Name of a pool's workload."""
+    return f"{NAME}-{pool}"
+
+
+def keys_secret(pool: str) -> str:
+    """Name of the Secret with a pool's SuperNode keys, one entry per pod index or node name."""
+    return f"{NAME}-{pool}-keys"
+
+
+def pool_mode(pool: Mapping[str, Any]) -> str:
+    """Kind of a pool's workload."""
+    return text(pool.get("mode") or STATEFUL_SET)
+
+
+def pool_replicas(pool: Mapping[str, Any]) -> int | None:
+    """Replicas of a StatefulSet pool, 1 if it does not say; None for a DaemonSet."""
+    if pool_mode(pool) == DAEMON_SET:
+        return None
+    replicas = integer(pool.get("replicas"))
+    return 1 if replicas is None else replicas
+
+
+def effective_pool(spec: Spec, pool: Mapping[str, Any]) -> dict[str, Any]:
+    """A pool with the site's settings filled in."""
+    merged = {key: spec.get(key) for key in POOL_KEYS}
+    merged.update({key: value for key, value in pool.items() if value is not None})
+    merged["env"] = merge_env(spec.get("env"), pool.get("env"))
+    for key in ("pod_labels", "pod_annotations"):
+        merged[key] = {**(spec.get(key) or {}), **(pool.get(key) or {})}
+    return merged
+
+
+def first_ordinal(spec: Spec, pool: Mapping[str, Any]) -> int:
+    """Index of a pool's first pod: the site's offset if the pool counts across the fleet, else 0."""
+    if not node_config.uses_partition(pool.get("node_config") or {}):
+        return 0
+    allocation = (spec.get("allocation") or {}).get(pool["name"])
+    if allocation is None:
+        raise ValueError(f"pool {pool['name']!r} uses {{partition}}, but the ledger has allotted no partitions to it")
+    return int(allocation["offset"])
+
+
+def expansion(spec: Spec, pool: Mapping[str, Any]) -> Any:
+    """The pool's node config as C(node_config.expand) gives it.
+
+    :raises node_config.NodeConfigError: the node config is wrong; C(faults) says how.
+    """
+    config = pool.get("node_config") or {}
+    known: dict[str, Any] = {
+        "mode": pool_mode(pool),
+        "pool": pool["name"],
+        "replicas": pool_replicas(pool),
+        "cluster": text(spec.get("cluster")),
+        "region": text(spec.get("region")),
+        "namespace": text(spec["namespace"]),
+        "federation": text(spec["federation"]),
+    }
+    if node_config.uses_partition(config):
+        allocation = (spec.get("allocation") or {}).get(pool["name"]) or {}
+        known["first_partition"] = first_ordinal(spec, pool)
+        known["partitions"] = int(allocation["partitions"])
+    return node_config.expand(config, **known)
+
+
+def objects(spec: Spec) -> list[Object]:
+    """All objects of a site, in the order in which they can be applied."""
+    rendered = [
+        *namespace.objects(spec),
+        service_account(spec, NAME),
+        *trust_objects(spec),
+        *sidecar.config_objects(spec),
+        headless_service(spec),
+    ]
+    for pool in sorted(spec.get("pools") or [], key=lambda p: p["name"]):
+        rendered.append(workload(spec, effective_pool(spec, pool)))
+        budget = integer(spec.get("disruption_budget"))
+        if budget is not None and (pool_replicas(pool) or 0) > 1:
+            rendered.append(disruption_budget(spec, workload_name(pool["name"]), NAME, budget, pool=pool["name"]))
+    return patches.apply(rendered, spec.get("patches"))
+
+
+def trust_objects(spec: Spec) -> list[Object]:
+    """The ConfigMap with the CA certificates that verify the hub."""
+    if boolean(spec.get("insecure")):
+        return []
+    return [config_map(spec, TRUST, NAME, {"ca.crt": text(spec["ca_bundle"])}, "trust")]
+
+
+def headless_service(spec: Spec) -> Object:
+    """The headless Service that gives StatefulSet pods their names. It publishes nothing that sites would call."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(spec, NAME, NAME),
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": "None",
+            "selector": selector(spec, NAME),
+            "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
+        },
+    }
+
+
+def _key_env(pool: Mapping[str, Any]) -> Object:
+    """The variable that names the pod's key. No shell puts it in: kubelet does."""
+    if pool_mode(pool) == DAEMON_SET:
+        return {"name": "FLOWER_NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
+    path = "metadata.labels['apps.kubernetes.io/pod-index']"
+    return {"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
+    """The StatefulSet or DaemonSet of a pool, see C(effective_pool)."""
+    process = pool["isolation"] == "process"
+    insecure = boolean(spec.get("insecure"))
+    daemon = pool_mode(pool) == DAEMON_SET
+    name = workload_name(pool["name"])
+
+    volumes: list[Object] = []
+    init_containers: list[Object] = []
+    if not insecure:
+        volumes.append(config_volume("trust", TRUST))
+        volumes.append(secret_volume("keys", keys_secret(pool["name"]), optional=daemon))
+        if daemon:
+            init_containers.append(_wait_key(spec, pool))
+    volumes += sidecar.volumes(spec)
+    if process:
+        volumes.append(secret_volume("superexec", SUPEREXEC_SECRET))
+    volumes.append(scratch_volume("tmp"))
+    if pool.get("shm_size"):
+        volumes.append(scratch_volume("shm", size=pool["shm_size"], memory=True))
+    volumes += pool.get("volumes") or []
+
+    containers = [_supernode(spec, pool)]
+    if process:
+        containers.append(_superexec(spec, pool))
+    pod = pod_spec(
+        spec,
+        pool,
+        service_account_name=NAME,
+        init_containers=init_containers + sidecar.init_containers(spec),
+        containers=containers,
+        volumes=volumes,
+        runtime_class=gpu.runtime_class(pool.get("gpu")),
+        grace=integer(pool.get("termination_grace_period")) or GRACE_SECONDS,
+    )
+    template = pod_template(
+        spec,
+        NAME,
+        pod,
+        pool=pool["name"],
+        pod_labels=pool.get("pod_labels"),
+        pod_annotations=pool.get("pod_annotations"),
+    )
+    built: Object = {
+        "apiVersion": "apps/v1",
+        "kind": DAEMON_SET if daemon else STATEFUL_SET,
+        "metadata": metadata(spec, name, NAME, pool=pool["name"]),
+    }
+    chosen = {"matchLabels": selector(spec, NAME, pool=pool["name"])}
+    if daemon:
+        # A key admits one session: the old pod goes before the new one comes.
+        built["spec"] = {
+            "selector": chosen,
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "template": template,
+        }
+    else:
+        built["spec"] = {
+            "replicas": pool_replicas(pool),
+            "serviceName": NAME,
+            "podManagementPolicy": "Parallel",
+            "ordinals": {"start": first_ordinal(spec, pool)},
+            "selector": chosen,
+            "updateStrategy": {"type": "RollingUpdate"},
+            "template": template,
+        }
+    return built
+
+
+def _wait_key(spec: Spec, pool: Mapping[str, Any]) -> Object:
+    env = [_key_env(pool), {"name": "FLOWER_KEYS", "value": keys_secret(pool["name"])}]
+    return compact(
+        {
+            "name": "wait-key",
+            "image": image(spec, "supernode", pool.get("image")),
+            "imagePullPolicy": spec.get("image_pull_policy"),
+            "command": ["python", "-c", _WAIT_KEY],
+            "env": env,
+            "resources": resources(pool.get("resources")),
+            "securityContext": container_security_context(),
+            "volumeMounts": [mount("keys", "/keys")],
+        }
+    )
+
+
+def _compute_mounts(pool: Mapping[str, Any]) -> list[Object]:
+    mounts = [mount("tmp", "/tmp", read_only=False)]
+    if pool.get("shm_size"):
+        mounts.append(mount("shm", "/dev/shm", read_only=False))
+    return mounts + (pool.get("volume_mounts") or [])
+
+
+def _supernode(spec: Spec, pool: Mapping[str, Any]) -> Object:
+    process = pool["isolation"] == "process"
+    expanded = expansion(spec, pool)
+    key_env = _key_env(pool)
+    mounts: list[Object] = []
+
+    if boolean(spec.get("insecure")):
+        args = ["--superlink", text(spec["superlink_address"]), "--insecure"]
+    else:
+        if sidecar.enabled(spec):
+            args = ["--superlink", f"localhost:{SIDECAR_PORT}", "--root-certificates", "/local-ca/ca.crt"]
+            mounts.append(mount("local-ca", "/local-ca"))
+        else:
+            args = ["--superlink", text(spec["superlink_address"]), "--root-certificates", "/trust/ca.crt"]
+            mounts.append(mount("trust", "/trust"))
+        args += ["--auth-supernode-private-key", f"/keys/$({key_env['name']})"]
+        mounts.append(mount("keys", "/keys"))
+    if expanded.argument:
+        args.append(f"--node-config={expanded.argument}")  # one argument: a key may begin with a dash
+    args += ["--isolation", pool["isolation"]]
+    args += ["--host", "127.0.0.1", "--port", str(NODE_RUNTIME_PORT)]
+    if process:
+        args += ["--superexec-auth-secret-file", "/superexec/secret"]
+        mounts.append(mount("superexec", "/superexec"))
+    elif boolean(pool.get("runtime_dependency_installation")):
+        args.append("--allow-runtime-dependency-installation")
+    args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
+    args += [text(arg) for arg in pool.get("extra_args") or []]
+    if not process:
+        mounts += _compute_mounts(pool)
+    wanted = pool.get("resources")
+    return compact(
+        {
+            "name": NAME,
+            "image": image(spec, "supernode", pool.get("image")),
+            "imagePullPolicy": spec.get("image_pull_policy"),
+            "args": args,
+            # Variables that arguments refer to come first; the user's can't replace them (the validator says so).
+            "env": merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), pool.get("env")),
+            "ports": [{"name": "health", "containerPort": HEALTH_PORT}],
+            "resources": resources(wanted) if process else gpu.with_devices(wanted, pool.get("gpu")),
+            "securityContext": container_security_context(),
+            **grpc_probes(HEALTH_PORT, failures=3),
+            "volumeMounts": mounts,
+        }
+    )
+
+
+def _superexec(spec: Spec, pool: Mapping[str, Any]) -> Object:
+    args = [
+        "--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}",
+        "--insecure",  # loopback of the pod
+        "--superexec-auth-secret-file", "/superexec/secret",
+        "--health-server-address", f"0.0.0.0:{SUPEREXEC_HEALTH_PORT}",
+    ]  # fmt: skip
+    if boolean(pool.get("runtime_dependency_installation")):
+        args.append("--allow-runtime-dependency-installation")
+    return compact(
+        {
+            "name": "superexec",
+            "image": image(spec, "superexec", pool.get("superexec_image")),
+            "imagePullPolicy": spec.get("image_pull_policy"),
+            "args": args + [text(arg) for arg in pool.get("superexec_extra_args") or []],
+            "env": merge_env(flower_env(spec, "/tmp"), pool.get("env")),
+            "resources": gpu.with_devices(pool.get("superexec_resources"), pool.get("gpu")),
+            "securityContext": container_security_context(),
+            **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=3),
+            "volumeMounts": [mount("superexec", "/superexec"), *_compute_mounts(pool)],
+        }
+    )

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HAProxy as PID 1's child: reload when a mounted Secret or ConfigMap changes, keep the old state if the new is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .common import OPS_PORT, Object, container_security_context, mount
+
+CONFIG_DIR = "/etc/gw"
+RUN_DIR = "/run/gw"
+
+# Needs sh, cat and sha256sum only, so any HAProxy image will do.
+SCRIPT = """\
+#!/bin/sh
+# watch.sh "DIR..." CONFIG [haproxy arguments]
+# Runs HAProxy in master-worker mode. When the content of a directory changes (kubelet swaps the files of a Secret or
+# ConfigMap), the configuration is checked and, if it is good, loaded without dropping a connection.
+dirs=$1 config=$2
+shift 2
+haproxy -W -db "$@" -f "$config" &
+child=$!
+trap 'kill -USR1 "$child"' TERM INT
+digest() {
+  for dir in $dirs; do cat "$dir"/* 2>/dev/null; done | sha256sum
+}
+before=$(digest)
+while kill -0 "$child" 2>/dev/null; do
+  sleep "${INTERVAL:-2}" &
+  wait $!
+  now=$(digest)
+  if [ "$now" != "$before" ]; then
+    before=$now
+    if haproxy -c -q -f "$config"; then
+      kill -USR2 "$child"
+      echo "watch.sh: files changed, reloaded"
+    else
+      echo "watch.sh: files changed, refused: HAProxy does not accept them; the old state stays"
+    fi
+  fi
+done
+wait "$child"
+"""
+
+# Text that every haproxy.cfg of the collection shares. Rules behind it: a SuperNode waits at most 30 s for an answer,
+# survives 502, 503 and 504 only, and no TLS session may be resumed past a changed trust.
+DEFAULTS = """\
+  mode http
+  log global
+  log-format '{"t":"%t","src":"%ci","door":"%f","m":"%HM","u":"%[capture.req.uri,json(utf8s)]","s":%ST,"rl":%U,"bs":%B,"rt":%Ta,"ts":"%tsc"}'
+  option http-ignore-probes
+  timeout connect 5s
+  timeout client 60s
+  timeout server 25s
+  timeout queue 20s
+  timeout http-request 60s
+  timeout http-keep-alive 75s
+  retries 2
+"""
+
+
+def global_section(max_connections: int, *, threads: int | None = None) -> str:
+    """The C(global) section.
+
+    :arg max_connections: connections HAProxy accepts over all doors.
+    """
+    lines = [
+        "global",
+        "  log stdout format raw local0 info",
+        f"  maxconn {max_connections}",
+        *([f"  nbthread {threads}"] if threads else []),
+        "  hard-stop-after 60s",
+        "  tune.ssl.cachesize 0",
+        "  ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets",
+        "  ssl-default-server-options ssl-min-ver TLSv1.2",
+        f"  stats socket {RUN_DIR}/admin.sock mode 660 level admin expose-fd listeners",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def quiet(access_log: bool) -> list[str]:
+    """Lines for a backend that keep answers of 200 out of the log, unless every request is to be logged."""
+    return [] if access_log else ["  http-response set-log-level silent if { status 200 }"]
+
+
+def container(
+    name: str,
+    image: str,
+    *,
+    pull_policy: str | None,
+    watched: Iterable[str],
+    arguments: Iterable[str] = (),
+    ports: Iterable[Object] = (),
+    mounts: Iterable[Object],
+    resources: Object,
+    ready: bool,
+) -> Object:
+    """A container that runs C(SCRIPT).
+
+    :arg watched: directories whose changes cause a reload, besides the configuration's own.
+    :arg arguments: more arguments for HAProxy.
+    :arg ready: whether the container has a readiness probe (C(/ready)).
+    """
+    probes: Object = {
+        "startupProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 1, "failureThreshold": 60},
+        "livenessProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 10, "timeoutSeconds": 5},
+    }
+    if ready:
+        probes["readinessProbe"] = {"httpGet": {"path": "/ready", "port": "ops"}, "periodSeconds": 2}
+    built: Object = {
+        "name": name,
+        "image": image,
+        "command": [
+            "sh",
+            f"{CONFIG_DIR}/watch.sh",
+            " ".join([*watched, CONFIG_DIR]),
+            f"{CONFIG_DIR}/haproxy.cfg",
+            *arguments,
+        ],
+        "ports": [*ports, {"name": "ops", "containerPort": OPS_PORT}],
+        "securityContext": container_security_context(),
+        **probes,
+        "volumeMounts": [mount("gw-run", RUN_DIR, read_only=False), mount("gw-conf", CONFIG_DIR), *mounts],
+    }
+    if pull_policy:
+        built["imagePullPolicy"] = pull_policy
+    if resources:
+        built["resources"] = resources
+    return built

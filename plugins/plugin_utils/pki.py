@@ -1,0 +1,246 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Certificates and keys, made in memory with C(cryptography). Nothing here touches a disk or a cluster.
+
+Sources of the rules: RFC 5280 (profiles), CA/Browser Forum baseline (serial of at least 64 random bits), flwr 1.41
+(SuperNode keys: NIST curves in OpenSSH format without a passphrase; trust files must be ASCII).
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import ipaddress
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+# A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
+BACKDATE = datetime.timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Issued:
+    """A certificate with its private key.
+
+    Attributes:
+        certificate: PEM text, the leaf first, its issuer after it where a chain is wanted.
+        key: PKCS8 PEM text of the private key. A secret.
+    """
+
+    certificate: str
+    key: str
+
+    @property
+    def pem(self) -> str:
+        """Certificate and key in one text, as HAProxy's C(crt) wants it."""
+        return self.certificate + self.key
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode("ascii")
+
+
+def _cert_pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
+
+
+def _load_key(pem: str) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(pem.encode("ascii"), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("the private key is not an elliptic-curve key")
+    return key
+
+
+def general_name(name: str) -> x509.GeneralName:
+    """Turn an IP address or a DNS name into a subject alternative name.
+
+    Args:
+        name: such as C(203.0.113.5), C(2001:db8::1) or C(hub.example.org).
+    """
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _builder(subject: str, public_key: Any, lifetime: datetime.timedelta) -> x509.CertificateBuilder:
+    now = _now()
+    return (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATE)
+        .not_valid_after(now + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+    )
+
+
+def make_ca(common_name: str, lifetime: datetime.timedelta) -> Issued:
+    """Make a self-signed CA on P-256 that may sign leaf certificates only (path length 0)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    certificate = (
+        _builder(common_name, key.public_key(), lifetime)
+        .issuer_name(name)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(ca=True), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return Issued(_cert_pem(certificate), _key_pem(key))
+
+
+def _key_usage(*, ca: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=ca,
+        crl_sign=ca,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def issue(ca: Issued, common_name: str, names: Sequence[str], lifetime: datetime.timedelta) -> Issued:
+    """Issue a server certificate on P-256.
+
+    Args:
+        ca: the CA that signs.
+        common_name: shown to people; clients look at the alternative names only.
+        names: DNS names and IP addresses for which the certificate is good. At least one.
+        lifetime: from now; cut to the end of the CA, since no client accepts a leaf that outlives its issuer.
+
+    Returns:
+        The leaf followed by its CA in C(certificate), and the leaf's key.
+    """
+    if not names:
+        raise ValueError("a server certificate needs at least one name")
+    issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
+    ca_key = _load_key(ca.key)
+    lifetime = min(lifetime, issuer.not_valid_after_utc - _now())
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        _builder(common_name, key.public_key(), lifetime)
+        .issuer_name(issuer.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(ca=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([general_name(n) for n in names]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+        .sign(ca_key, hashes.SHA256())
+    )
+    return Issued(_cert_pem(certificate) + ca.certificate, _key_pem(key))
+
+
+def describe(pem: str) -> dict[str, Any]:
+    """Say of the first certificate in a PEM text what people and checks need. Holds nothing secret.
+
+    Returns:
+        A dict with C(subject), C(issuer), C(serial) (hex), C(not_before) and C(not_after) (ISO 8601, UTC),
+        C(names) (sorted list of alternative names) and C(fingerprint) (C(SHA256:) and hex).
+    """
+    certificate = x509.load_pem_x509_certificate(pem.encode("ascii"))
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        names: list[str] = []
+    else:
+        names = sorted(str(n.value) for n in extension)
+    return {
+        "subject": certificate.subject.rfc4514_string(),
+        "issuer": certificate.issuer.rfc4514_string(),
+        "serial": format(certificate.serial_number, "x"),
+        "not_before": certificate.not_valid_before_utc.isoformat(),
+        "not_after": certificate.not_valid_after_utc.isoformat(),
+        "names": names,
+        "fingerprint": "SHA256:" + certificate.fingerprint(hashes.SHA256()).hex(),
+    }
+
+
+def reissue_reason(
+    leaf_pem: str, ca_pem: str, names: Iterable[str], now: datetime.datetime | None = None
+) -> str | None:
+    """Say why a server certificate must be issued anew, or None when it is good.
+
+    It is replaced when it was not signed by the present CA, when a name is missing, and from the middle of its
+    lifetime on, so that half of it is left for everything that may go wrong.
+
+    Args:
+        leaf_pem: PEM text whose first certificate is the leaf.
+        ca_pem: PEM text of the CA that should have signed it.
+        names: DNS names and IP addresses that it must cover.
+        now: the time to judge by; the present by default.
+    """
+    now = now or _now()
+    leaf = x509.load_pem_x509_certificate(leaf_pem.encode("ascii"))
+    ca = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
+    try:
+        leaf.verify_directly_issued_by(ca)
+    except Exception as error:  # cryptography raises ValueError, TypeError or InvalidSignature, all with one meaning here
+        return f"it was not issued by the present CA ({type(error).__name__})"
+    missing = sorted(set(names) - set(describe(leaf_pem)["names"]))
+    if missing:
+        return "it does not cover " + ", ".join(missing)
+    start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+    if now >= end:
+        return f"it ended on {end.isoformat()}"
+    if now >= start + (end - start) / 2:
+        return f"more than half of its lifetime is over (it ends on {end.isoformat()})"
+    return None
+
+
+def make_supernode_key() -> str:
+    """Make a SuperNode's private key: P-384, OpenSSH format, no passphrase (flwr refuses PKCS8 and Ed25519)."""
+    return (
+        ec.generate_private_key(ec.SECP384R1())
+        .private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+        )
+        .decode("ascii")
+    )
+
+
+def supernode_public_key(private_key: str) -> str:
+    """Return the OpenSSH public line of a SuperNode's private key.
+
+    Raises:
+        ValueError: when the text is no key that flwr accepts.
+    """
+    key = serialization.load_ssh_private_key(private_key.encode("ascii"), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("a SuperNode key must be on a NIST curve (ecdsa-sha2-nistp256, 384 or 521)")
+    return (
+        key.public_key()
+        .public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+        .decode("ascii")
+    )
+
+
+def fingerprint(public_key: str) -> str:
+    """Fingerprint of an OpenSSH public line, in the form that C(ssh-keygen -l) prints: C(SHA256:) and base64."""
+    blob = base64.b64decode(public_key.split()[1])
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode("ascii").rstrip("=")
+
+
+def make_secret() -> str:
+    """Make a shared secret: 32 random bytes as base64 text without a line end (flwr counts every byte of the file)."""
+    return base64.b64encode(secrets.token_bytes(32)).decode("ascii")

@@ -1,0 +1,48 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""GPUs that pools ask for, against those that nodes advertise. Pure functions on live Node objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..manifests import gpu, supernode
+from ..site.nodes import eligible
+
+_ORDINARY = {"cpu", "memory", "pods", "ephemeral-storage"}
+
+
+def warnings(spec: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Sentences on pools whose GPU no node has, with what the nodes do have."""
+    found = []
+    for entry in spec["pools"]:
+        pool = supernode.effective_pool(spec, entry)
+        wanted = pool.get("gpu") or {}
+        count = gpu.count(wanted)
+        if not count:
+            continue
+        resource = wanted.get("resource") or "nvidia.com/gpu"
+        chosen = eligible(nodes, pool.get("node_selector"), pool.get("tolerations"))
+        if any(int(node.get("status", {}).get("allocatable", {}).get(resource, 0)) >= count for node in chosen):
+            continue
+        found.append(
+            f"pool {pool['name']} asks for {count} x {resource} per SuperNode, and no node that it may run on has that: "
+            + _offer(nodes)
+        )
+    return found
+
+
+def _offer(nodes: Sequence[Mapping[str, Any]]) -> str:
+    offers = []
+    for node in sorted(nodes, key=lambda item: item["metadata"]["name"]):
+        allocatable = node.get("status", {}).get("allocatable", {})
+        extended = [f"{key} {value}" for key, value in sorted(allocatable.items()) if not _plain(key)]
+        offers.append(f"{node['metadata']['name']} has {', '.join(extended) or 'no extended resources'}")
+    return "; ".join(offers) or "the cluster has no nodes"
+
+
+def _plain(resource: str) -> bool:
+    return resource in _ORDINARY or resource.startswith("hugepages-")

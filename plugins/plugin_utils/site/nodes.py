@@ -1,0 +1,58 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which nodes of a site a DaemonSet pool runs on. Pure functions on live Node objects.
+
+Source of the rules: Kubernetes documentation, «DaemonSet» (how daemon pods are scheduled, tolerations added by itself).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# The DaemonSet controller tolerates these for its pods.
+_TOLERATED = {
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/unschedulable",
+}
+
+
+def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if not toleration.get("key"):
+        return toleration.get("operator") == "Exists"
+    if toleration["key"] != taint["key"]:
+        return False
+    return toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", "")
+
+
+def is_ready(node: Mapping[str, Any]) -> bool:
+    """Whether the kubelet says that the node is ready."""
+    conditions = node.get("status", {}).get("conditions", [])
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def eligible(
+    nodes: Sequence[Mapping[str, Any]], selector: Mapping[str, str] | None, tolerations: Sequence[Mapping[str, Any]] | None
+) -> list[Mapping[str, Any]]:
+    """The nodes on which a DaemonSet with this node selector and these tolerations has a pod, by name."""
+    found = []
+    for node in nodes:
+        node_labels = node["metadata"].get("labels", {})
+        if any(node_labels.get(key) != value for key, value in (selector or {}).items()):
+            continue
+        taints = [
+            taint
+            for taint in node.get("spec", {}).get("taints", [])
+            if taint.get("effect") in ("NoSchedule", "NoExecute") and taint["key"] not in _TOLERATED
+        ]
+        if all(any(_tolerates(toleration, taint) for toleration in tolerations or []) for taint in taints):
+            found.append(node)
+    return sorted(found, key=lambda node: node["metadata"]["name"])

@@ -1,0 +1,57 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Why a pod does not do its work, in a sentence. Pure functions on live Pod objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def describe(pod: Mapping[str, Any]) -> str:
+    """Say what a pod is waiting for or why its containers ended."""
+    status = pod.get("status", {})
+    parts = []
+    for condition in status.get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            parts.append(condition.get("message", "not scheduled"))
+    for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+        text = _container(container)
+        if text:
+            parts.append(f"{container['name']} {text}")
+    return f"{pod['metadata']['name']} ({status.get('phase', 'no status')}): " + ("; ".join(parts) or "nothing unusual")
+
+
+def _container(container: Mapping[str, Any]) -> str:
+    state, last = container.get("state", {}), container.get("lastState", {}).get("terminated")
+    text = ""
+    if "waiting" in state:
+        reason = state["waiting"].get("reason", "waiting")
+        text = reason + (f": {state['waiting']['message']}" if state["waiting"].get("message") else "")
+    elif "terminated" in state and state["terminated"].get("exitCode"):
+        text = f"ended with code {state['terminated']['exitCode']}"
+    elif not container.get("ready") and "running" in state:
+        text = "runs but is not ready"
+    if last and (text or not container.get("ready")):
+        text += f", last ended with code {last.get('exitCode')} ({last.get('reason')})"
+        text += f" saying {last['message'].strip()[-300:]!r}" if last.get("message") else ""
+    if container.get("restartCount") and text:
+        text += f", {container['restartCount']} restarts"
+    return text
+
+
+def summary(pods: Sequence[Mapping[str, Any]], limit: int = 3) -> str:
+    """Describe the first pods that are not ready."""
+    unready = [
+        pod
+        for pod in pods
+        if not any(c["type"] == "Ready" and c["status"] == "True" for c in pod.get("status", {}).get("conditions", []))
+    ]
+    if not pods:
+        return "there are no pods"
+    if not unready:
+        return f"all {len(pods)} pods are ready, so look at their logs and at the way to the hub"
+    more = f" and {len(unready) - limit} more" if len(unready) > limit else ""
+    return " | ".join(describe(pod) for pod in unready[:limit]) + more

@@ -1,0 +1,85 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Spec -> objects, without Ansible: validate, then render."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Mapping
+
+from ..manifests import exposure, superlink, supernode
+from ..manifests.common import Object, certificate_names
+from . import superlink as superlink_spec
+from . import supernode as supernode_spec
+
+
+class SpecError(ValueError):
+    """A spec that can't be rendered. C(faults) holds every reason."""
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+def plain(value: Any) -> Any:
+    """A copy made of plain dicts, lists, str, int, float, bool and None.
+
+    Templating hands over subclasses of them that carry tags or are filled in when they are read.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str.__str__(str(key)): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return str.__str__(str(value))
+
+
+def _checked(faults: list[str]) -> None:
+    if faults:
+        raise SpecError(faults)
+
+
+def superlink_objects(spec: Mapping[str, Any]) -> list[Object]:
+    """All objects of the hub. :raises SpecError: the spec has faults."""
+    spec = plain(spec)
+    _checked(superlink_spec.spec_faults(spec))
+    return superlink.objects(spec)
+
+
+def superlink_front_objects(spec: Mapping[str, Any]) -> list[Object]:
+    """Namespace, Services, Ingress or Route of the hub. :raises SpecError: the spec has faults."""
+    spec = plain(spec)
+    _checked(superlink_spec.spec_faults(spec))
+    return superlink.front_objects(spec)
+
+
+def superlink_faults(spec: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with a superlink spec."""
+    return superlink_spec.spec_faults(plain(spec))
+
+
+def superlink_address(spec: Mapping[str, Any], live: Iterable[Mapping[str, Any]] = ()) -> str:
+    """Address for sites, from the spec and live objects; "" if it can't be known."""
+    return exposure.address(plain(spec), plain(list(live)))
+
+
+def superlink_certificate_names(spec: Mapping[str, Any], addresses: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Names that the gateway's certificate must carry."""
+    return certificate_names(plain(spec), plain(list(addresses)))
+
+
+def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
+    """All objects of a site. :raises SpecError: the spec has faults, or address, CA or allocation are not known."""
+    spec = plain(spec)
+    _checked(supernode_spec.spec_faults(spec) or supernode_spec.render_faults(spec))
+    return supernode.objects(spec)
+
+
+def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with a supernode spec."""
+    return supernode_spec.spec_faults(plain(spec))

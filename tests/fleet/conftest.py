@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""Markers of the fleet's own tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+MARKERS = {
+    "fleet": "needs the local fleet; starts it if it does not run, and leaves it running",
+    "fleet_lifecycle": "stops the running fleet, kills starts half-way; only run with -m fleet_lifecycle",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell pytest the markers."""
+    for name, text in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the disturbing tests out unless they are asked for by name."""
+    if "fleet_lifecycle" in (config.getoption("markexpr") or ""):
+        return
+    skip = pytest.mark.skip(reason="stops the fleet; run with -m fleet_lifecycle")
+    for item in items:
+        if item.get_closest_marker("fleet_lifecycle"):
+            item.add_marker(skip)

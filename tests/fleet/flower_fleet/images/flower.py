@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""Flower's images: the distribution's Python and the flwr package, one layer for all three names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from ..settings import FLOWER_VERSION
+from ..shell import run, run_logged
+from . import archive, debian
+
+VERSION = FLOWER_VERSION
+PROGRAMS = ("superlink", "supernode", "superexec")
+IMAGES = tuple(f"docker.io/flwr/{program}:{VERSION}" for program in PROGRAMS)
+UID = 49999  # of the user app in Flower's own images
+PACKAGES = ("python3", "python3-venv", "libstdc++6", "busybox")
+TOOLS = ("sh", "cat", "ls", "cp", "mkdir", "sleep", "kill", "id", "env", "date", "grep", "tail", "head", "ps", "chmod")
+LEFT_OUT = (
+    "./usr/share/doc", "./usr/share/man", "./usr/share/locale", "./usr/share/perl5", "./usr/share/python-wheels",
+    "./usr/share/info", "./usr/share/lintian", "./usr/share/bash-completion", "./usr/bin/openssl", "./usr/bin/dpkg*",
+    "./usr/lib/*/perl*", "./usr/lib/python3/dist-packages/lib2to3*", "./var/lib/dpkg", "./proc/*", "./dev/*", "./sys/*",
+    "*/site-packages/pip", "*/site-packages/pip-*", "*/site-packages/setuptools", "*/site-packages/setuptools-*",
+    "*/site-packages/_distutils_hack", "*/site-packages/numpy/*/tests", "*/site-packages/grpc_tools",
+)
+
+
+def make(target: Path, work: Path, log: Path) -> None:
+    """Build the archive ``target`` with the three images, using the scratch directory ``work``."""
+    root = debian.unpack(PACKAGES, work, log)
+    version = next(path.name for path in sorted((root / "usr/lib").glob("python3.*")))
+    for folder in ("proc", "dev", "sys", "tmp", "run", "app", "wheels"):
+        (root / folder).mkdir(exist_ok=True)
+    (root / "tmp").chmod(0o1777)
+    os.chown(root / "app", UID, UID)
+    (root / "etc/passwd").write_text(f"root:x:0:0:root:/root:/bin/sh\napp:x:{UID}:{UID}:app:/app:/bin/sh\n")
+    (root / "etc/group").write_text(f"root:x:0:\napp:x:{UID}:\n")
+    (root / "etc/nsswitch.conf").write_text("hosts: files dns\n")
+    busybox = next(name for name in ("/usr/bin/busybox", "/bin/busybox") if (root / name.lstrip("/")).exists())
+    for tool in TOOLS:
+        if not os.path.lexists(root / "usr/bin" / tool):
+            (root / "usr/bin" / tool).symlink_to(busybox)
+    python = ["chroot", str(root), "/python/venv/bin/python"]
+    run_logged(["chroot", root, f"/usr/bin/{version}", "-m", "venv", "/python/venv"], log.with_suffix(".venv.log"))
+
+    # pip of the image's Python, but started outside of it: so it reads the machine's settings for package indexes,
+    # proxies and certificates, and picks what fits the image.
+    site = root / "python/venv/lib" / version / "site-packages"
+    libraries = ":".join(sorted({str(path.parent) for path in (root / "usr/lib").rglob("libssl.so*")}))
+    outside = {**os.environ, "PYTHONHOME": str(root / "usr"), "PYTHONPATH": str(site), "LD_LIBRARY_PATH": libraries,
+               "PYTHONDONTWRITEBYTECODE": "1"}
+    run_logged([root / "usr/bin" / version, "-m", "pip", "download", "--only-binary=:all:", "--progress-bar=off",
+                "-d", root / "wheels", f"flwr=={VERSION}", "numpy"], log.with_suffix(".download.log"), env=outside)
+    run_logged([*python, "-m", "pip", "--disable-pip-version-check", "--isolated", "install", "--no-index", "--no-compile",
+                "--find-links=/wheels", f"flwr=={VERSION}", "numpy"], log.with_suffix(".install.log"))
+    shutil.rmtree(root / "wheels")
+    # Compiled files that are valid whatever the sources' times: the archive sets those to zero, and the images' user may
+    # not write, so ordinary ones would be stale and every start would compile everything.
+    run([*python, "-m", "compileall", "-q", "-f", "-j0", "--invalidation-mode", "unchecked-hash",
+         f"/python/venv/lib/{version}", f"/usr/lib/{version}"], check=False)
+    archive.write(target, root, [(name, {
+        "Entrypoint": [f"flower-{program}"],
+        "User": str(UID),
+        "WorkingDir": "/app",
+        "Env": ["PATH=/python/venv/bin:/usr/local/bin:/usr/bin:/bin", "HOME=/app", "PYTHONDONTWRITEBYTECODE=1",
+                "PYTHONUNBUFFERED=1", "LANG=C.UTF-8"],
+    }) for program, name in zip(PROGRAMS, IMAGES)], exclude=LEFT_OUT)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""Everything between a bare machine and the start of clusters: packages, Go, binaries, images, the seed store."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import binaries, golang, host
+from .console import Console
+from .images import seed
+from .images.recipes import Recipe, recipes
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What clusters are started from."""
+
+    binaries: Path
+    seed: Path
+
+
+def prepare(settings: Settings, console: Console) -> Prepared:
+    """Install and build what is missing; everything else comes from the cache."""
+    with console.phase("machine") as phase:
+        go = golang.find(settings)
+        build = go is None or not binaries.built(settings, go)
+        host.install_packages(settings, console, build=build)
+        host.check_kernel(settings.cache)
+        phase.note = host.suite()
+    clear_partial(settings.cache)
+    go = go or golang.ensure(settings, console)
+    wanted = binaries.builds(settings)
+    images = recipes(wanted[1].key(go))
+    check_room(settings, go, images)
+    if not all(recipe.path(settings).exists() for recipe in images):
+        host.update_package_lists(settings)
+
+    def make_images(some: list[Recipe], coredns: Path | None) -> None:
+        for recipe in some:
+            with console.phase(f"image {recipe.name}") as phase:
+                recipe.ensure(settings, go, coredns, phase)
+
+    def make_binaries() -> list[Path]:
+        made = []
+        for build in wanted:
+            with console.phase(f"Go build of {build.name}") as phase:
+                made.append(build.make(settings, go, phase))
+        return made
+
+    # two lanes: the Go builds, and the images that need nothing of them
+    made, _ = _both(make_binaries, lambda: make_images([recipe for recipe in images if not recipe.needs_go], None))
+    make_images([recipe for recipe in images if recipe.needs_go], made[1])
+    archives = [recipe.path(settings) for recipe in images]
+    with console.phase("image store") as phase:
+        store = seed.ensure(settings, archives, phase)
+    return Prepared(made[0], store)
+
+
+def _both(first: Callable[[], list[Path]], second: Callable[[], None]) -> tuple[list[Path], None]:
+    """Run both at the same time; the first error ends this call (the other lane's programs end with the process)."""
+    pool = ThreadPoolExecutor(max_workers=2)
+    left: Future[list[Path]] = pool.submit(first)
+    right: Future[None] = pool.submit(second)
+    try:
+        done, _ = wait((left, right), return_when="FIRST_EXCEPTION")
+        for future in done:
+            future.result()
+        return left.result(), right.result()
+    finally:
+        pool.shutdown(wait=False)
+
+
+def check_room(settings: Settings, go: golang.Go, images: list[Recipe]) -> None:
+    """Refuse early if the disk is too small for what is still to be made."""
+    needs: list[tuple[Path, float, str]] = [(settings.cache, 0.5, "for running clusters")]
+    if not binaries.built(settings, go):
+        build_cache, modules = binaries.caches(go)[:2]
+        needs += [(build_cache, 4.0, "for Go's build cache"), (modules, 1.0, "for Go modules"),
+                  (settings.cache, 0.6, "for programs")]
+    if not all(recipe.path(settings).exists() for recipe in images):
+        needs += [(settings.cache, 1.5, "for images")]
+    host.check_disk(needs)
+
+
+def clear_partial(cache: Path) -> None:
+    """Remove what interrupted runs left half made."""
+    for pattern in ("*.partial", "*/*.partial", "*/*.partial.layer", "probe-*"):
+        for path in cache.glob(pattern):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def prune(settings: Settings, console: Console, prepared: Prepared, seeds_in_use: list[str]) -> None:
+    """Remove programs, archives and stores of other versions, so that the cache does not grow for ever."""
+    go = golang.find(settings)
+    if not go:
+        return
+    wanted = binaries.builds(settings)
+    keep = {build.folder(settings, go) for build in wanted}
+    keep |= {recipe.path(settings) for recipe in recipes(wanted[1].key(go))}
+    keep |= {prepared.seed, *map(Path, seeds_in_use)}
+    for folder in ("bin", "images", "seed"):
+        for path in (settings.cache / folder).iterdir():
+            in_use = folder == "bin" and path.name.startswith("kubectl-")
+            if path not in keep and not in_use:
+                console.line(f"removing from the cache: {path.name}")
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()

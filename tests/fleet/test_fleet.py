@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""Proves the local fleet: what it gives to tests, and that it leaves nothing behind.
+
+``pytest tests/fleet -m fleet`` starts the fleet if needed and leaves it running.
+``pytest tests/fleet -m fleet_lifecycle`` stops it, and kills starts half-way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from flower_fleet import settings
+from flower_fleet.clusters import lifecycle, network
+from flower_fleet.clusters.api import Api, ApiError
+from flower_fleet.images import flower, haproxy
+
+HERE = Path(__file__).resolve().parent
+SETTINGS = settings.from_environment(os.environ)
+BUSYBOX = settings.BUSYBOX_IMAGE
+T = TypeVar("T")
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or SETTINGS.external_kubeconfig is not None, reason="needs root and the local fleet")
+
+
+def fleet(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run the fleet command."""
+    return subprocess.run([sys.executable, str(HERE), *words], check=check, text=True, capture_output=True)
+
+
+def until(step: Callable[[], T | None], seconds: float = 60.0, *, what: str = "") -> T:
+    """Repeat ``step`` until it returns something true."""
+    end = time.monotonic() + seconds
+    last: object = None
+    while time.monotonic() < end:
+        try:
+            last = step()
+        except (OSError, ApiError) as error:
+            last = error
+        else:
+            if last:
+                return last  # type: ignore[return-value]
+        time.sleep(0.2)
+    raise AssertionError(f"not within {seconds:.0f} s: {what or step}; last: {last!r}")
+
+
+def subnet() -> Any:
+    """The running fleet's subnet."""
+    record = lifecycle.Record.load(SETTINGS.state)
+    return settings.ipaddress.IPv4Network(record.subnet) if record else SETTINGS.subnet
+
+
+def plan(name: str) -> settings.Cluster:
+    """Address plan of a cluster."""
+    return settings.cluster(name, subnet())
+
+
+def api(name: str, *, timeout: float = 5.0) -> Api:
+    """Client of a cluster."""
+    return Api(plan(name), SETTINGS.state / name / "pki", timeout=timeout)
+
+
+@pytest.fixture(scope="module")
+def running() -> list[str]:
+    """Names of the clusters, all running."""
+    fleet("up")
+    return [item.name for item in lifecycle.existing(SETTINGS.state, subnet())]
+
+
+@pytest.fixture
+def space(running: list[str]) -> Iterator[str]:
+    """A namespace of the test's own in every cluster."""
+    name = f"fleet-test-{uuid.uuid4().hex[:8]}"
+    for cluster in running:
+        api(cluster).apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        until(lambda cluster=cluster: api(cluster).get(f"/api/v1/namespaces/{name}/serviceaccounts/default"))
+    yield name
+    for cluster in running:
+        api(cluster).request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+def pod(space: str, script: str, *, name: str = "probe", image: str = BUSYBOX, **container: Any) -> dict[str, Any]:
+    """A pod that runs a shell script once."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": space, "labels": {"app": name}},
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [
+                {"name": "c", "image": image, "command": ["sh", "-c", script], **container}]}}
+
+
+def output(cluster: str, item: dict[str, Any]) -> tuple[str, str]:
+    """Run a pod to its end; returns (phase, log)."""
+    client = api(cluster)
+    client.apply(item)
+    path = f"/api/v1/namespaces/{item['metadata']['namespace']}/pods/{item['metadata']['name']}"
+
+    def ended() -> str | None:
+        phase = client.get(path)["status"].get("phase")
+        return phase if phase in ("Succeeded", "Failed") else None
+
+    return until(ended, what=f"end of {path}"), client.request("GET", f"{path}/log")
+
+
+@pytest.mark.fleet
+def test_nodes_are_ready_and_have_their_region(running: list[str]) -> None:
+    assert running[:3] == ["hub", "site-a", "site-b"]
+    for name in running:
+        node = api(name).request("GET", f"/api/v1/nodes/{name}")
+        assert {"type": "Ready", "status": "True"}.items() <= next(
+            entry for entry in node["status"]["conditions"] if entry["type"] == "Ready").items()
+        assert node["metadata"]["labels"]["topology.kubernetes.io/region"] == plan(name).region
+    assert (plan("site-a").region, plan("site-b").region, plan("site-c").region) == ("eu", "us", "eu")
+
+
+@pytest.mark.fleet
+def test_kubeconfig_has_all_contexts(running: list[str]) -> None:
+    path = fleet("kubeconfig").stdout.strip()
+    config = json.loads(Path(path).read_text())
+    assert [entry["name"] for entry in config["contexts"]] == running
+    assert Path(path).stat().st_mode & 0o077 == 0
+    status = json.loads(fleet("status", "--json").stdout)
+    assert {row["state"] for row in status["clusters"]} == {"ready"}
+
+
+@pytest.mark.fleet
+def test_names_resolve_in_pods_and_on_nodes(running: list[str], space: str) -> None:
+    script = ("nslookup hub.fleet.test | grep -A1 hub.fleet && nslookup site-z.fleet.test >/dev/null"
+              " && nslookup kubernetes.default.svc.cluster.local >/dev/null && ! nslookup no-such.invalid >/dev/null 2>&1")
+    for cluster in ("hub", "site-a"):
+        phase, log = output(cluster, pod(space, script))
+        assert phase == "Succeeded", log
+        assert plan("hub").address in log
+    assert plan("site-a").address in fleet("exec", "hub", "--", "getent", "hosts", "site-a.fleet.test").stdout
+
+
+@pytest.mark.fleet
+def test_volume_binds_for_a_user_that_is_not_root(running: list[str], space: str) -> None:
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": space},
+             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}
+    api("site-a").apply(claim)
+    item = pod(space, "id -u > /data/who && cat /data/who", volumeMounts=[{"name": "data", "mountPath": "/data"}],
+               securityContext={"runAsUser": flower.UID, "runAsNonRoot": True})
+    item["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    assert output("site-a", item) == ("Succeeded", f"{flower.UID}\n")
+    bound = api("site-a").request("GET", f"/api/v1/namespaces/{space}/persistentvolumeclaims/data")
+    assert bound["status"]["phase"] == "Bound"
+
+
+@pytest.mark.fleet
+def test_load_balancer_gets_an_address_that_the_fleet_reaches(running: list[str], space: str) -> None:
+    client = api("hub")
+    client.apply(pod(space, "mkdir /tmp/www && echo hello > /tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www",
+                     name="web"))
+    client.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": space}, "spec": {
+        "type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}})
+    path = f"/api/v1/namespaces/{space}/services/web"
+    address = until(lambda: (client.get(path)["status"]["loadBalancer"].get("ingress") or [{}])[0].get("ip"))
+    assert address in plan("hub").load_balancer_ips
+    assert until(lambda: urllib.request.urlopen(f"http://{address}/", timeout=2).read()) == b"hello\n"
+    assert output("site-b", pod(space, f"wget -qO- http://{address}/")) == ("Succeeded", "hello\n")
+    client.request("DELETE", path)
+    until(lambda: address not in fleet("exec", "hub", "--", "ip", "addr", "show", "eth0").stdout, what="address taken back")
+
+
+@pytest.mark.fleet
+def test_site_b_alone_has_gpus(running: list[str], space: str) -> None:
+    for name in running:
+        capacity = api(name).request("GET", f"/api/v1/nodes/{name}")["status"]["allocatable"]
+        assert capacity.get("nvidia.com/gpu") == ("2" if name == "site-b" else None)
+    item = pod(space, "echo ran", resources={"limits": {"nvidia.com/gpu": "1"}})
+    assert output("site-b", item) == ("Succeeded", "ran\n")
+    api("site-a").apply(item)
+
+    def refused() -> bool:
+        status = api("site-a").get(f"/api/v1/namespaces/{space}/pods/probe")["status"]
+        return any("Insufficient nvidia.com/gpu" in entry.get("message", "") for entry in status.get("conditions", []))
+
+    until(refused)
+
+
+@pytest.mark.fleet
+@pytest.mark.parametrize("image, command", [
+    *((name, f"flower-{program} --version") for program, name in zip(flower.PROGRAMS, flower.IMAGES)),
+    (haproxy.IMAGE, "haproxy -v && echo x | sha256sum && cat /etc/passwd && sleep 0 && kill -0 $$"),
+])
+def test_default_images_run_in_a_restricted_pod(running: list[str], space: str, image: str, command: str) -> None:
+    item = pod(space, command, image=image, securityContext={
+        "runAsNonRoot": True, "readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}})
+    phase, log = output("site-a", item)
+    assert phase == "Succeeded", log
+    assert flower.VERSION in log or "HAProxy version" in log
+
+
+@pytest.mark.fleet
+def test_pod_security_is_enforced(running: list[str], space: str) -> None:
+    client = api("hub")
+    client.patch(f"/api/v1/namespaces/{space}", {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    with pytest.raises(ApiError) as refused:
+        client.apply(pod(space, "true"))
+    assert refused.value.status == 403
+
+
+@pytest.mark.fleet
+def test_cut_and_mend(running: list[str]) -> None:
+    fleet("cut", "site-b")
+    try:
+        with pytest.raises(OSError):
+            api("site-b", timeout=1).request("GET", "/readyz")
+        assert api("site-a").request("GET", "/readyz") == "ok"
+        status = json.loads(fleet("status", "--json", check=False).stdout)
+        assert {row["name"]: row["state"] for row in status["clusters"]}["site-b"] == "cut off"
+    finally:
+        fleet("mend", "site-b")
+    until(lambda: api("site-b", timeout=2).request("GET", "/readyz") == "ok")
+
+
+@pytest.mark.fleet
+def test_second_up_does_nothing(running: list[str]) -> None:
+    before = {name: lifecycle.node_pid(SETTINGS.state, name) for name in running}
+    begin = time.monotonic()
+    assert "nothing to do" in fleet("up").stdout
+    assert time.monotonic() - begin < 5
+    assert {name: lifecycle.node_pid(SETTINGS.state, name) for name in running} == before
+
+
+@pytest.mark.fleet
+def test_a_killed_process_comes_back(running: list[str]) -> None:
+    fleet("exec", "site-a", "--", "sh", "-c", "kill -9 $(pidof kube-apiserver)")
+    until(lambda: api("site-a").request("GET", "/readyz") == "ok")
+
+
+def machine() -> dict[str, Any]:
+    """What the fleet could leave on the machine."""
+    def said(*words: str) -> list[str]:
+        return sorted(subprocess.run(words, check=False, text=True, capture_output=True).stdout.splitlines())
+
+    processes = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            line = " ".join(lifecycle._command_line(int(entry.name)))
+            if str(SETTINGS.cache) in line or str(HERE / "flower_fleet") in line or "flower_fleet.clusters" in line:
+                processes.append(line)
+    rules = said("iptables-save") + said("ip6tables-save")
+    return {
+        "processes": processes,
+        "namespaces": said("ip", "netns", "list"),
+        "links": [line.split(": ")[1] for line in said("ip", "-o", "link")],
+        "addresses": said("ip", "-o", "-4", "addr"),
+        "routes": said("ip", "route"),
+        "mounts": sorted(line.split(" ", 3)[3] for line in Path("/proc/self/mountinfo").read_text().splitlines()),
+        "nftables": said("nft", "list", "ruleset"),
+        "iptables": [line for line in rules if not line.startswith("#")],
+        "control groups": [str(path) for path in lifecycle.cgroup_folders()],
+        "kernel values": {name: Path("/proc/sys", name).read_text() for name in (
+            "vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward")},
+        "files": [str(path) for path in (*lifecycle.MOUNT_POINTS, Path("/etc/cni"), Path("/run/netns"), settings.RUN_LINK,
+                                         SETTINGS.state) if os.path.lexists(path)],
+        "half made": [str(path) for path in SETTINGS.cache.glob("**/*.partial*")],
+    }
+
+
+@pytest.fixture(scope="module")
+def clean() -> dict[str, Any]:
+    """The machine without a fleet."""
+    fleet("down")
+    return machine()
+
+
+@pytest.mark.fleet_lifecycle
+def test_down_leaves_nothing(clean: dict[str, Any]) -> None:
+    fleet("up")
+    assert machine()["processes"]
+    fleet("down")
+    assert machine() == clean
+    assert "nothing was there" in fleet("down").stdout
+
+
+@pytest.mark.fleet_lifecycle
+@pytest.mark.parametrize("seconds", [0.3, 0.6, 1.0, 2.0, 5.0, 9.0])
+def test_up_survives_a_killed_up_and_down_cleans_up(clean: dict[str, Any], seconds: float) -> None:
+    for heal in (True, False):
+        process = subprocess.Popen([sys.executable, str(HERE), "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if heal:
+            fleet("up")
+            assert json.loads(fleet("status", "--json").stdout)["clusters"]
+        fleet("down")
+        assert machine() == clean
+
+
+@pytest.mark.fleet_lifecycle
+def test_killed_builds_leave_no_process(clean: dict[str, Any]) -> None:
+    store = lifecycle.seed_store
+    seeds = list((SETTINGS.cache / "seed").glob("*"))
+    for seed in seeds:
+        seed.rename(seed.with_name(f"{seed.name}.aside"))
+    try:
+        process = subprocess.Popen([sys.executable, str(HERE), "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: list((SETTINGS.cache / "seed").glob("*.partial/containerd.sock")), what=f"{store.__name__} at work")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        until(lambda: not machine()["processes"], 5)
+    finally:
+        for seed in seeds:
+            seed.with_name(f"{seed.name}.aside").rename(seed)
+    fleet("up")
+    fleet("down")
+    assert machine() == clean
+
+
+@pytest.mark.fleet_lifecycle
+def test_a_crashed_cluster_is_made_anew_and_growth_disturbs_nobody(clean: dict[str, Any]) -> None:
+    fleet("up", "--sites", "1")
+    hub = lifecycle.node_pid(SETTINGS.state, "hub")
+    fleet("crash", "site-a")
+    assert fleet("status", check=False).returncode == 1
+    fleet("up", "--sites", "2")
+    fleet("add-site")
+    assert lifecycle.node_pid(SETTINGS.state, "hub") == hub
+    rows = json.loads(fleet("status", "--json").stdout)["clusters"]
+    assert {row["name"]: row["state"] for row in rows} == dict.fromkeys(["hub", "site-a", "site-b", "site-c"], "ready")
+    for launcher in lifecycle.launchers(SETTINGS.state):
+        os.kill(launcher, signal.SIGKILL)
+    fleet("down")
+    assert machine() == clean
+
+
+@pytest.mark.fleet_lifecycle
+def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
+    def refused(words: list[str], **environ: str) -> str:
+        result = subprocess.run([sys.executable, str(HERE), *words], env={**os.environ, **environ}, text=True,
+                                capture_output=True)
+        assert result.returncode == 1, result.stdout
+        return result.stderr
+
+    assert "already routes" in refused(["up"], FLEET_SUBNET=_own_subnet())
+    assert "must be a /24" in refused(["up"], FLEET_SUBNET="10.97.0.0/16")
+    assert "FLEET_SITES" in refused(["up"], FLEET_SITES="many")
+    assert "no such cluster" in refused(["cut", "moon"])
+    assert "does not run" in refused(["cut", "site-a"])
+    config = tmp_path / "config"
+    config.write_text("contexts:\n- name: hub\n  context: {}\n")
+    assert "no context site-a, site-b" in refused(["up"], FLOWER_FLEET_KUBECONFIG=str(config))
+    result = subprocess.run(["setpriv", "--reuid=65534", sys.executable, str(HERE), "up"], text=True, capture_output=True)
+    assert "needs root" in result.stderr or "Permission denied" in result.stderr
+    assert machine() == clean
+
+
+def _own_subnet() -> str:
+    """A /24 that the machine has a route into."""
+    routes = json.loads(subprocess.run(["ip", "-j", "-4", "route"], check=True, text=True, capture_output=True).stdout)
+    route = next((entry for entry in routes if "/" in entry["dst"]), None)
+    if route is None:
+        pytest.skip("this machine has no route but the default one")
+    return f"{route['dst'].rsplit('.', 1)[0]}.0/24"

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Specs made of the roles' own defaults, and golden files.
+
+UPDATE_GOLDEN=1 pytest writes the golden files anew; read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[4]
+GOLDEN = ROOT / "tests" / "unit" / "golden"
+CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+
+
+def role_defaults(role: str) -> dict[str, Any]:
+    """Defaults of a role's argument specification, without the role's prefix."""
+    options = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text())
+    options = options["argument_specs"]["main"]["options"]
+    return {name[len(role) + 1 :]: copy.deepcopy(option.get("default")) for name, option in options.items()}
+
+
+@pytest.fixture
+def superlink_spec() -> Callable[..., dict[str, Any]]:
+    """Function: a superlink spec of the role's defaults and some changes."""
+
+    def make(**changes: Any) -> dict[str, Any]:
+        spec = role_defaults("superlink")
+        spec["superlink_address"] = spec.pop("address")
+        spec.update(cluster="hub", superlink_address="hub.example.com:9092", ca_bundle=CA)
+        spec.update(changes)
+        return spec
+
+    return make
+
+
+@pytest.fixture
+def supernode_spec() -> Callable[..., dict[str, Any]]:
+    """Function: a supernode spec of the role's defaults and some changes."""
+
+    def make(**changes: Any) -> dict[str, Any]:
+        spec = role_defaults("supernode")
+        spec.update(
+            cluster="site-a",
+            superlink_address="hub.example.com:9092",
+            ca_bundle=CA,
+            allocation={"default": {"offset": 3, "partitions": 5}},
+        )
+        spec.update(changes)
+        return spec
+
+    return make
+
+
+@pytest.fixture
+def golden() -> Callable[[str, list[dict[str, Any]]], None]:
+    """Function: compare objects with tests/unit/golden/<name>.yml, byte by byte."""
+
+    def compare(name: str, objects: list[dict[str, Any]]) -> None:
+        path = GOLDEN / f"{name}.yml"
+        text = "# SPDX-License-Identifier: Apache-2.0\n" + yaml.dump_all(
+            objects, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=110
+        )
+        if os.environ.get("UPDATE_GOLDEN"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{path} is missing: UPDATE_GOLDEN=1 pytest writes it"
+        assert text == path.read_text(encoding="utf-8"), f"{name} differs: UPDATE_GOLDEN=1 pytest, then read git diff"
+
+    return compare
+
+
+class _Dumper(yaml.SafeDumper):
+    """Text of several lines as a block, no aliases, lists indented."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        return super().increase_indent(flow, False)
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hub's objects: golden files, and the rules behind them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, gateway, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+CASES = {
+    "default": {},
+    "early": {"superlink_address": "", "ca_bundle": ""},
+    "insecure": {"insecure": True, "exposure": "node_port", "node_port": 30992, "ca_bundle": ""},
+    "subprocess": {"isolation": "subprocess", "runtime_dependency_installation": True},
+    "route": {
+        "exposure": "route",
+        "host": "flower.apps.example.com",
+        "superlink_address": "flower.apps.example.com:443",
+        "run_as_user": None,
+        "run_as_group": None,
+        "fs_group": None,
+        "create_namespace": False,
+    },
+    "ingress": {"exposure": "ingress", "host": "flower.example.com", "ingress_class": "nginx"},
+    "rich": {
+        "labels": {"team": "ml"},
+        "annotations": {"owner": "ml@example.com"},
+        "image_registry": "mirror.example.com/hub/",
+        "image_pull_secrets": ["mirror"],
+        "serverapp_image": "registry.example.com/app:3",
+        "log_level": "DEBUG",
+        "service_annotations": {"cloud/internal": True},
+        "load_balancer_class": "example.com/nlb",
+        "load_balancer_source_ranges": ["192.0.2.0/24"],
+        "external_traffic_policy": "Local",
+        "gateway_source_rate": 1000,
+        "gateway_denied_sources": ["198.51.100.7/32"],
+        "gateway_access_log": True,
+        "storage_class": "fast",
+        "resources": {"requests": {"cpu": 1, "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
+        "env": [{"name": "NUMBER", "value": 3}, {"name": "FLWR_TELEMETRY_ENABLED", "value": "1"}],
+        "extra_args": ["--log-file", "/data/superlink.log"],
+        "volumes": [{"name": "extra", "emptyDir": {}}],
+        "volume_mounts": [{"name": "extra", "mountPath": "/extra"}],
+        "node_selector": {"disk": "ssd"},
+        "tolerations": [{"key": "flower", "operator": "Exists"}],
+        "priority_class": "high",
+        "pod_labels": {"mesh": "off"},
+        "pod_annotations": {"note": "x"},
+        "serverapp_gpu": {"count": 1, "runtime_class": "nvidia"},
+        "serverapp_shm_size": "1Gi",
+        "protect_runs": False,
+        "patches": [
+            {
+                "target": {"kind": "StatefulSet", "name": "superlink"},
+                "patch": {"spec": {"template": {"spec": {"containers": [{"name": "gateway", "tty": True}]}}}},
+            },
+            {
+                "target": {"kind": "Service", "name": "superlink"},
+                "patch": [{"op": "add", "path": "/spec/sessionAffinity", "value": "ClientIP"}],
+            },
+        ],
+    },
+}
+
+
+def find(objects, kind, name):
+    return next(o for o in objects if (o["kind"], o["metadata"]["name"]) == (kind, name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name, superlink_spec, golden):
+    golden(f"superlink-{name}", render.superlink_objects(superlink_spec(**CASES[name])))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_input_same_bytes(name, superlink_spec):
+    spec = superlink_spec(**CASES[name])
+    shuffled = dict(sorted(spec.items(), reverse=True))
+    before = json.dumps(spec)
+    assert json.dumps(render.superlink_objects(spec)) == json.dumps(render.superlink_objects(shuffled))
+    assert json.dumps(spec) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_front_objects_are_part_of_all_objects(name, superlink_spec):
+    spec = superlink_spec(**CASES[name])
+    everything = render.superlink_objects(spec)
+    front = render.superlink_front_objects(spec)
+    assert all(obj in everything for obj in front)
+    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_refusal_is_a_503(name, superlink_spec):
+    text = gateway.configuration(superlink_spec(**CASES[name]))
+    assert re.findall(r"deny(?! deny_status 503)\s", text.replace("deny_status", "deny-status")) == [] or all(
+        "deny_status 503" in line for line in text.splitlines() if "http-request deny" in line
+    )
+    assert max(map(len, text.splitlines())) < 2048  # HAProxy's limit for a line
+
+
+def test_doors_know_their_calls_only(superlink_spec):
+    text = gateway.configuration(superlink_spec())
+    fleet, rest = text.split("frontend fleet")[1].split("frontend runtime")
+    runtime = rest.split("backend superlink")[0]
+    assert set(re.findall(r"path (\S+)", fleet)) == {f"/v1/fleet/{c}" for c in gateway.FLEET_CALLS}
+    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in gateway.RUNTIME_CALLS}
+    assert "path_beg" not in text and "path_sub" not in text and "control" not in text
+
+
+def test_nodes_without_keys_may_register_in_labs_only(superlink_spec):
+    assert "register-node" not in gateway.configuration(superlink_spec())
+    assert "/v1/fleet/register-node" in gateway.configuration(superlink_spec(insecure=True))
+
+
+def test_pod_template_holds_neither_address_nor_certificate(superlink_spec):
+    before = find(render.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
+    changed = superlink_spec(superlink_address="other.example.com:1", ca_bundle="", gateway_max_connections=10)
+    assert find(render.superlink_objects(changed), "StatefulSet", "superlink") == before
+
+
+def test_selectors_and_claims_survive_an_upgrade(superlink_spec):
+    one = render.superlink_objects(superlink_spec())
+    two = render.superlink_objects(superlink_spec(version="1.42.0", labels={"new": "label"}))
+    for obj, other in zip(one, two):
+        if obj["kind"] in ("StatefulSet", "Deployment"):
+            assert obj["spec"]["selector"] == other["spec"]["selector"]
+            assert obj["spec"].get("volumeClaimTemplates") == other["spec"].get("volumeClaimTemplates")
+            assert obj["spec"]["selector"]["matchLabels"].items() <= obj["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_app_code_does_not_share_the_gateways_sockets(superlink_spec):
+    objects = render.superlink_objects(superlink_spec())
+    pod = find(objects, "Deployment", "serverapp")["spec"]["template"]["spec"]
+    assert [v["name"] for v in pod["volumes"]] == ["internal-ca", "superexec", "tmp"]
+    assert pod["volumes"][0]["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+
+
+def test_default_connection_of_the_command_line():
+    assert superlink.CONNECTION == "hub"
+
+
+LIVE = [
+    {"kind": "Node", "metadata": {"name": "b"}, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.2"}]}},
+    {
+        "kind": "Node",
+        "metadata": {"name": "a"},
+        "status": {"addresses": [{"type": "Hostname", "address": "a"}, {"type": "InternalIP", "address": "10.0.0.1"}]},
+    },
+    {
+        "kind": "Service",
+        "metadata": {"name": "superlink"},
+        "spec": {"ports": [{"name": "fleet", "port": 9092, "nodePort": 31000}]},
+        "status": {"loadBalancer": {"ingress": [{"ip": "2001:db8::1"}]}},
+    },
+    {"kind": "Route", "metadata": {"name": "superlink"}, "spec": {"host": "superlink-flower.apps.example.com"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "live", "address"),
+    [
+        ({"superlink_address": "x:1"}, LIVE, "x:1"),
+        ({"exposure": "load_balancer"}, LIVE, "[2001:db8::1]:9092"),
+        ({"exposure": "load_balancer", "host": "hub.example"}, LIVE, "hub.example:9092"),
+        ({"exposure": "load_balancer", "host": "hub.example"}, [], ""),
+        ({"exposure": "node_port"}, LIVE, "10.0.0.1:31000"),
+        ({"exposure": "node_port"}, [], ""),
+        ({"exposure": "route"}, LIVE, "superlink-flower.apps.example.com:443"),
+        ({"exposure": "route"}, [], ""),
+        ({"exposure": "ingress", "host": "hub.example"}, [], "hub.example:443"),
+        ({"exposure": "cluster_ip"}, [], "superlink.flower.svc:9092"),
+    ],
+)
+def test_address(changes, live, address, superlink_spec):
+    assert exposure.address(superlink_spec(**{"superlink_address": "", **changes}), live) == address
+
+
+def test_certificate_names(superlink_spec):
+    spec = superlink_spec(host="hub.example.com", certificate_names=["192.0.2.1", "other.example.com"])
+    assert render.superlink_certificate_names(spec, ["[2001:db8::1]:9092", "third:443"]) == {
+        "dns": [
+            "superlink.flower.flower.internal",
+            "superlink",
+            "superlink.flower.svc",
+            "hub.example.com",
+            "third",
+            "other.example.com",
+        ],
+        "ip": ["2001:db8::1", "192.0.2.1"],
+    }

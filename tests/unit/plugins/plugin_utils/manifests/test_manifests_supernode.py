@@ -1,0 +1,159 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A site's objects: golden files, and the rules behind them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import common, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+GPU_POOL = {
+    "name": "a100",
+    "replicas": 2,
+    "node_config": {"slot": "{index}", "site": "{cluster}"},
+    "gpu": {"resource": "nvidia.com/mig-1g.5gb", "count": 1, "runtime_class": "nvidia"},
+    "shm_size": "8Gi",
+    "node_selector": {"gpu": "a100"},
+    "env": [{"name": "SHARED", "value": "pool"}, {"name": "OWN", "value": 1}],
+}
+EDGE_POOL = {"name": "edge", "mode": "DaemonSet", "node_config": {"camera": "{node}"}}
+PLAIN_POOL = {"name": "plain"}
+
+CASES = {
+    "default": {},
+    "ip-address": {"superlink_address": "192.0.2.10:30992"},
+    "no-sidecar": {"sidecar": False},
+    "insecure": {"insecure": True, "ca_bundle": ""},
+    "pools": {"pools": [GPU_POOL, EDGE_POOL, PLAIN_POOL], "env": [{"name": "SHARED", "value": "site"}]},
+    "subprocess": {"isolation": "subprocess", "pools": [GPU_POOL]},
+    "rich": {
+        "region": "eu",
+        "pools": [{**GPU_POOL, "node_config": {"where": "{region}"}, "pod_labels": {"b": "2"}}],
+        "run_as_user": None,
+        "run_as_group": None,
+        "fs_group": None,
+        "pod_labels": {"a": "1"},
+        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "scans", "readOnly": True}}],
+        "volume_mounts": [{"name": "data", "mountPath": "/scans", "readOnly": True}],
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "termination_grace_period": 60,
+        "runtime_dependency_installation": True,
+        "patches": [
+            {
+                "target": {"kind": "StatefulSet", "name": "supernode-a100"},
+                "patch": {"spec": {"minReadySeconds": 5}},
+            }
+        ],
+    },
+}
+
+
+def workload(objects, pool="default"):
+    return next(o for o in objects if o["metadata"]["name"] == f"supernode-{pool}" and o["kind"] != "PodDisruptionBudget")
+
+
+def containers(obj):
+    pod = obj["spec"]["template"]["spec"]
+    return {c["name"]: c for c in pod.get("initContainers", []) + pod["containers"]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name, supernode_spec, golden):
+    golden(f"supernode-{name}", render.supernode_objects(supernode_spec(**CASES[name])))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_input_same_bytes(name, supernode_spec):
+    spec = supernode_spec(**CASES[name])
+    shuffled = dict(sorted(spec.items(), reverse=True)) | {"pools": spec["pools"][::-1]}
+    before = json.dumps(spec)
+    assert json.dumps(render.supernode_objects(spec)) == json.dumps(render.supernode_objects(shuffled))
+    assert json.dumps(spec) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_restricted(name, supernode_spec):
+    """What Pod Security "restricted" asks for (kubernetes.io/docs/concepts/security/pod-security-standards)."""
+    for obj in render.supernode_objects(supernode_spec(**CASES[name])):
+        if "template" not in obj.get("spec", {}):
+            continue
+        pod = obj["spec"]["template"]["spec"]
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in containers(obj).values():
+            assert container["securityContext"] == common.container_security_context()
+
+
+def test_pools_that_count_across_the_fleet_start_at_their_offset(supernode_spec):
+    obj = workload(render.supernode_objects(supernode_spec()))
+    assert obj["spec"]["ordinals"] == {"start": 3}
+    assert "--node-config=num-partitions=5 partition-id=$(FLOWER_INDEX)" in containers(obj)["supernode"]["args"]
+
+
+def test_other_pools_start_at_zero_and_do_not_see_the_ledger(supernode_spec):
+    spec = supernode_spec(pools=[GPU_POOL], allocation={})
+    one = workload(render.supernode_objects(spec), "a100")
+    assert one["spec"]["ordinals"] == {"start": 0}
+    two = workload(render.supernode_objects({**spec, "allocation": {"x": {"offset": 9, "partitions": 99}}}), "a100")
+    assert one == two
+
+
+def test_pod_template_holds_neither_address_nor_trust(supernode_spec):
+    one = workload(render.supernode_objects(supernode_spec()))
+    two = workload(render.supernode_objects(supernode_spec(superlink_address="192.0.2.1:1", ca_bundle=CASES_CA)))
+    assert one == two
+
+
+CASES_CA = "-----BEGIN CERTIFICATE-----\nother\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(("isolation", "name"), [("process", "superexec"), ("subprocess", "supernode")])
+def test_devices_data_and_memory_go_to_the_container_that_computes(isolation, name, supernode_spec):
+    spec = supernode_spec(
+        isolation=isolation,
+        pools=[GPU_POOL],
+        volumes=[{"name": "data", "emptyDir": {}}],
+        volume_mounts=[{"name": "data", "mountPath": "/data"}],
+    )
+    for other, container in containers(workload(render.supernode_objects(spec), "a100")).items():
+        paths = {m["mountPath"] for m in container["volumeMounts"]}
+        has = "nvidia.com/mig-1g.5gb" in container.get("resources", {}).get("limits", {})
+        assert has == (other == name)
+        assert ({"/data", "/dev/shm"} <= paths) == (other == name)
+
+
+def test_a_key_never_has_two_pods(supernode_spec):
+    objects = render.supernode_objects(supernode_spec(pools=[EDGE_POOL]))
+    obj = workload(objects, "edge")
+    assert obj["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+    assert "/keys/$(FLOWER_NODE_NAME)" in containers(obj)["supernode"]["args"]
+    assert list(containers(obj)) == ["wait-key", "sidecar", "supernode", "superexec"]
+
+
+def test_insecure_has_neither_keys_nor_sidecar(supernode_spec):
+    obj = workload(render.supernode_objects(supernode_spec(**CASES["insecure"])))
+    assert list(containers(obj)) == ["supernode", "superexec"]
+    args = containers(obj)["supernode"]["args"]
+    assert args[:3] == ["--superlink", "hub.example.com:9092", "--insecure"]
+    assert not any("key" in arg for arg in args)
+
+
+@pytest.mark.parametrize(
+    ("address", "given", "name", "target"),
+    [
+        ("hub.example.com:9092", "", "hub.example.com", "hub.example.com:9092"),
+        ("192.0.2.1:443", "", "superlink.flower.flower.internal", "192.0.2.1:443"),
+        ("[2001:db8::1]:443", "", "superlink.flower.flower.internal", "[2001:db8::1]:443"),
+        ("superlink.net.svc:9092", "hub.example.com", "hub.example.com", "superlink.net.svc:9092"),
+    ],
+)
+def test_name_that_the_sidecar_verifies(address, given, name, target, supernode_spec):
+    text = sidecar.configuration(supernode_spec(superlink_address=address, server_name=given))
+    assert f"server hub {target} ssl verify required" in text
+    assert f"sni str({name}) verifyhost {name} " in text

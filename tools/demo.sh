@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# demo.sh up|down: the real thing on one machine (or on the contexts of FLOWER_FLEET_KUBECONFIG).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+inventory=$here/inventories/demo
+start=$SECONDS
+step() { printf '\n--- %s (%s s)\n' "$1" "$((SECONDS - start))"; }
+fleet() { sh "$here/tests/fleet/fleet" "$@"; }
+own_clusters=${FLOWER_FLEET_KUBECONFIG:-}
+
+case ${1:-} in
+up)
+    if [ -z "$own_clusters" ]; then
+        step "the fleet"
+        fleet up
+        FLOWER_FLEET_KUBECONFIG=$(fleet kubeconfig)
+    fi
+    export FLOWER_FLEET_KUBECONFIG
+    step "the federation"
+    ansible-playbook -i "$inventory" federated.flower.site
+    step "a run"
+    ansible-playbook -i "$inventory" federated.flower.run -e "flower_app=$here/demo/app"
+    step "the report"
+    ansible-playbook -i "$inventory" federated.flower.status
+    step "done; 'make demo-down' removes it"
+    ;;
+down)
+    # The clusters of the test fleet go away whole; clusters that were given are left as they were found.
+    if [ -n "$own_clusters" ]; then
+        ansible-playbook -i "$inventory" federated.flower.teardown
+    else
+        fleet down
+    fi
+    ;;
+*)
+    echo "usage: demo.sh up|down" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every linter runs, whatever the one before it said; the exit status is 1 if one of them found something.
+set -uo pipefail
+export NO_COLOR=1
+status=0
+check() {
+    echo "== $1"
+    shift
+    "$@" || status=1
+}
+check "ansible-lint (production)" ansible-lint --offline --profile production --strict -q --nocolor
+check "yamllint" yamllint --strict .
+check "ruff" ruff check --quiet --output-format concise .
+check "antsibull-changelog" antsibull-changelog lint
+check "antsibull-docs" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all .
+exit "$status"

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""stage.py CHECKOUT STAGED: make STAGED a copy of the files of CHECKOUT that git knows or would add.
+
+Only what differs is copied, what is gone is removed, what the gates made (tests/output, caches) stays.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+# Made inside the staged copy by ansible-test, ansible-lint and pytest; worth keeping between runs.
+KEEP_DIRS = {".ansible", ".pytest_cache", ".ruff_cache", "__pycache__"}
+KEEP_PATHS = {"tests/output"}
+
+
+def files_of(checkout: Path) -> list[str]:
+    """Paths below checkout, relative to it; a checkout without git (an unpacked archive) is walked whole."""
+    listing = subprocess.run(
+        ["git", "-C", str(checkout), "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=False
+    )
+    if listing.returncode == 0:
+        names = [os.fsdecode(name) for name in listing.stdout.split(b"\0") if name]
+    elif (checkout / ".git").exists():
+        sys.exit(f"stage: git cannot list {checkout}: {os.fsdecode(listing.stderr).strip()}")
+    else:
+        names = []
+        for folder, dirs, files in os.walk(checkout):
+            rel = Path(folder).relative_to(checkout)
+            dirs[:] = [d for d in dirs if d not in KEEP_DIRS and (rel / d).as_posix() not in KEEP_PATHS | {"build"}]
+            names += [(rel / name).as_posix() for name in files]
+    return [name for name in names if os.path.lexists(checkout / name)]  # listed but deleted: not to be staged
+
+
+def same(source: Path, target: Path) -> bool:
+    """Whether target needs no copy: size, time of change and mode are those of source."""
+    try:
+        old, new = target.lstat(), source.lstat()
+    except FileNotFoundError:
+        return False
+    return (old.st_size, old.st_mtime_ns, stat.S_IMODE(old.st_mode), stat.S_IFMT(old.st_mode)) == (
+        new.st_size, new.st_mtime_ns, stat.S_IMODE(new.st_mode), stat.S_IFMT(new.st_mode),
+    )
+
+
+def prune(staged: Path, wanted: set[str]) -> int:
+    """Remove what is not wanted, and folders left empty. Returns the number of files removed."""
+    removed = 0
+    for folder, dirs, files in os.walk(staged):
+        rel = Path(folder).relative_to(staged)
+        dirs[:] = [d for d in dirs if d not in KEEP_DIRS and (rel / d).as_posix() not in KEEP_PATHS]
+        for name in files + [d for d in dirs if (Path(folder) / d).is_symlink()]:
+            if (rel / name).as_posix() not in wanted:
+                (Path(folder) / name).unlink()
+                removed += 1
+    for folder, _dirs, _files in os.walk(staged, topdown=False):
+        left = set(os.listdir(folder))
+        if Path(folder) != staged and left <= {"__pycache__"} and Path(folder).name not in KEEP_DIRS:
+            shutil.rmtree(folder)  # a folder with only bytecode would still be a Python package
+    return removed
+
+
+def main(checkout: Path, staged: Path) -> None:
+    names = files_of(checkout)
+    staged.mkdir(parents=True, exist_ok=True)
+    removed = prune(staged, set(names))
+    copied = 0
+    for name in names:
+        source, target = checkout / name, staged / name
+        if same(source, target):
+            continue
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
+        copied += 1
+    if copied or removed:
+        print(f"stage: {copied} of {len(names)} files copied, {removed} removed in {staged}", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))
