@@ -10,6 +10,8 @@ STAGE   := $(CACHE)/stage-$(shell pwd -P | cksum | cut -d' ' -f1)
 STAGED  := $(STAGE)/ansible_collections/federated/flower
 BUILD   := $(CURDIR)/build
 
+# Ansible asks for a UTF-8 locale.
+export LANG ?= C.UTF-8
 export PATH := $(VENV)/bin:$(PATH)
 export ANSIBLE_COLLECTIONS_PATH := $(STAGE)
 export PYTHONPATH := $(STAGE)
@@ -54,6 +56,7 @@ unit: stage ## unit tests
 	@cd $(STAGED) && python -m pytest -q tests/unit
 
 integration: stage ## integration tests on the fleet (started if it is not running)
+	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v tests/integration
 
 molecule: stage ## molecule: converge, idempotence, verify on the fleet

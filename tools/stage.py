@@ -3,6 +3,7 @@
 """stage.py CHECKOUT STAGED: make STAGED a copy of the files of CHECKOUT that git knows or would add.
 
 Only what differs is copied, what is gone is removed, what the gates made (tests/output, caches) stays.
+The collections that galaxy.yml depends on are linked beside it: ansible-test looks for them nowhere else.
 """
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
+
+import yaml
 
 # Made inside the staged copy by ansible-test, ansible-lint and pytest; worth keeping between runs.
 KEEP_DIRS = {".ansible", ".pytest_cache", ".ruff_cache", "__pycache__"}
@@ -21,7 +25,9 @@ KEEP_PATHS = {"tests/output"}
 def files_of(checkout: Path) -> list[str]:
     """Paths below checkout, relative to it; a checkout without git (an unpacked archive) is walked whole."""
     listing = subprocess.run(
-        ["git", "-C", str(checkout), "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=False
+        ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), "ls-files", "-co", "--exclude-standard", "-z"],
+        capture_output=True,
+        check=False,
     )
     if listing.returncode == 0:
         names = [os.fsdecode(name) for name in listing.stdout.split(b"\0") if name]
@@ -64,6 +70,20 @@ def prune(staged: Path, wanted: set[str]) -> int:
     return removed
 
 
+def link_dependencies(staged: Path) -> None:
+    """Link <namespace>/<name> of each dependency to the copy that the package `ansible` brought."""
+    installed = Path(sysconfig.get_paths()["purelib"], "ansible_collections")
+    for dependency in yaml.safe_load((staged / "galaxy.yml").read_text(encoding="utf-8"))["dependencies"]:
+        target = installed.joinpath(*dependency.split("."))
+        if not target.is_dir():
+            sys.exit(f"stage: the collection {dependency} is not in {installed}")
+        link = staged.parents[1].joinpath(*dependency.split("."))
+        if not (link.is_symlink() and link.readlink() == target):
+            link.parent.mkdir(exist_ok=True)
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+
+
 def main(checkout: Path, staged: Path) -> None:
     names = files_of(checkout)
     staged.mkdir(parents=True, exist_ok=True)
@@ -79,6 +99,7 @@ def main(checkout: Path, staged: Path) -> None:
         target.unlink(missing_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
         copied += 1
+    link_dependencies(staged)
     if copied or removed:
         print(f"stage: {copied} of {len(names)} files copied, {removed} removed in {staged}", flush=True)
 

@@ -114,23 +114,28 @@ class Reader:
         if forced:
             if len(value) != 1 or "string" not in value:
                 reason = "a dictionary; {string: TEXT} is the only one allowed, and nested keys are joined with dots"
-                return self._unsupported(key, value, reason)
+                self._unsupported(key, value, reason)
+                return None
             text = value["string"]
             if isinstance(text, int) and not isinstance(text, bool) and text.bit_length() <= 64:
                 text = str(int(text))
             if not isinstance(text, str):
-                return self._unsupported(key, value, "'string' must be text: put it in quotes")
+                self._unsupported(key, value, "'string' must be text: put it in quotes")
+                return None
         if isinstance(text, str):
             return self._text(key, value, text, forced)
         if isinstance(text, int):  # bool too
             if not flower_toml.INT_MIN <= text <= flower_toml.INT_MAX:
-                return self._unsupported(key, value, "an integer beyond 64 bits; give it as {string: '…'}")
+                self._unsupported(key, value, "an integer beyond 64 bits; give it as {string: '…'}")
+                return None
         elif isinstance(text, float):
             if not math.isfinite(text):
-                return self._unsupported(key, value, "a number that results in JSON cannot carry; give it as a string")
+                self._unsupported(key, value, "a number that results in JSON cannot carry; give it as a string")
+                return None
         else:
             kind = "no value" if text is None else f"a value of type {type(text).__name__}"
-            return self._unsupported(key, value, f"{kind}; Flower takes strings, integers, floats and booleans")
+            self._unsupported(key, value, f"{kind}; Flower takes strings, integers, floats and booleans")
+            return None
         return flower_toml.literal(text)
 
     def _unsupported(self, key: str, value: Any, reason: str) -> None:

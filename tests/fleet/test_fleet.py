@@ -32,7 +32,8 @@ BUSYBOX = settings.BUSYBOX_IMAGE
 T = TypeVar("T")
 
 pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or SETTINGS.external_kubeconfig is not None, reason="needs root and the local fleet")
+    os.geteuid() != 0 or SETTINGS.external_kubeconfig is not None, reason="needs root and the local fleet"
+)
 
 
 def fleet(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -93,9 +94,16 @@ def space(running: list[str]) -> Iterator[str]:
 
 def pod(space: str, script: str, *, name: str = "probe", image: str = BUSYBOX, **container: Any) -> dict[str, Any]:
     """A pod that runs a shell script once."""
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": space, "labels": {"app": name}},
-            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [
-                {"name": "c", "image": image, "command": ["sh", "-c", script], **container}]}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": space, "labels": {"app": name}},
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "c", "image": image, "command": ["sh", "-c", script], **container}],
+        },
+    }
 
 
 def output(cluster: str, item: dict[str, Any]) -> tuple[str, str]:
@@ -117,7 +125,8 @@ def test_nodes_are_ready_and_have_their_region(running: list[str]) -> None:
     for name in running:
         node = api(name).request("GET", f"/api/v1/nodes/{name}")
         assert {"type": "Ready", "status": "True"}.items() <= next(
-            entry for entry in node["status"]["conditions"] if entry["type"] == "Ready").items()
+            entry for entry in node["status"]["conditions"] if entry["type"] == "Ready"
+        ).items()
         assert node["metadata"]["labels"]["topology.kubernetes.io/region"] == plan(name).region
     assert (plan("site-a").region, plan("site-b").region, plan("site-c").region) == ("eu", "us", "eu")
 
@@ -134,8 +143,10 @@ def test_kubeconfig_has_all_contexts(running: list[str]) -> None:
 
 @pytest.mark.fleet
 def test_names_resolve_in_pods_and_on_nodes(running: list[str], space: str) -> None:
-    script = ("nslookup hub.fleet.test | grep -A1 hub.fleet && nslookup site-z.fleet.test >/dev/null"
-              " && nslookup kubernetes.default.svc.cluster.local >/dev/null && ! nslookup no-such.invalid >/dev/null 2>&1")
+    script = (
+        "nslookup hub.fleet.test | grep -A1 hub.fleet && nslookup site-z.fleet.test >/dev/null"
+        " && nslookup kubernetes.default.svc.cluster.local >/dev/null && ! nslookup no-such.invalid >/dev/null 2>&1"
+    )
     for cluster in ("hub", "site-a"):
         phase, log = output(cluster, pod(space, script))
         assert phase == "Succeeded", log
@@ -145,11 +156,19 @@ def test_names_resolve_in_pods_and_on_nodes(running: list[str], space: str) -> N
 
 @pytest.mark.fleet
 def test_volume_binds_for_a_user_that_is_not_root(running: list[str], space: str) -> None:
-    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": space},
-             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": space},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}},
+    }
     api("site-a").apply(claim)
-    item = pod(space, "id -u > /data/who && cat /data/who", volumeMounts=[{"name": "data", "mountPath": "/data"}],
-               securityContext={"runAsUser": flower.UID, "runAsNonRoot": True})
+    item = pod(
+        space,
+        "id -u > /data/who && cat /data/who",
+        volumeMounts=[{"name": "data", "mountPath": "/data"}],
+        securityContext={"runAsUser": flower.UID, "runAsNonRoot": True},
+    )
     item["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     assert output("site-a", item) == ("Succeeded", f"{flower.UID}\n")
     bound = api("site-a").request("GET", f"/api/v1/namespaces/{space}/persistentvolumeclaims/data")
@@ -159,17 +178,29 @@ def test_volume_binds_for_a_user_that_is_not_root(running: list[str], space: str
 @pytest.mark.fleet
 def test_load_balancer_gets_an_address_that_the_fleet_reaches(running: list[str], space: str) -> None:
     client = api("hub")
-    client.apply(pod(space, "mkdir /tmp/www && echo hello > /tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www",
-                     name="web"))
-    client.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": space}, "spec": {
-        "type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}})
+    client.apply(
+        pod(
+            space, "mkdir /tmp/www && echo hello > /tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www", name="web"
+        )
+    )
+    client.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": space},
+            "spec": {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]},
+        }
+    )
     path = f"/api/v1/namespaces/{space}/services/web"
     address = until(lambda: (client.get(path)["status"]["loadBalancer"].get("ingress") or [{}])[0].get("ip"))
     assert address in plan("hub").load_balancer_ips
     assert until(lambda: urllib.request.urlopen(f"http://{address}/", timeout=2).read()) == b"hello\n"
     assert output("site-b", pod(space, f"wget -qO- http://{address}/")) == ("Succeeded", "hello\n")
     client.request("DELETE", path)
-    until(lambda: address not in fleet("exec", "hub", "--", "ip", "addr", "show", "eth0").stdout, what="address taken back")
+    until(
+        lambda: address not in fleet("exec", "hub", "--", "ip", "addr", "show", "eth0").stdout,
+        what="address taken back",
+    )
 
 
 @pytest.mark.fleet
@@ -189,14 +220,26 @@ def test_site_b_alone_has_gpus(running: list[str], space: str) -> None:
 
 
 @pytest.mark.fleet
-@pytest.mark.parametrize("image, command", [
-    *((name, f"flower-{program} --version") for program, name in zip(flower.PROGRAMS, flower.IMAGES)),
-    (haproxy.IMAGE, "haproxy -v && echo x | sha256sum && cat /etc/passwd && sleep 0 && kill -0 $$"),
-])
+@pytest.mark.parametrize(
+    "image, command",
+    [
+        *((name, f"flower-{program} --version") for program, name in zip(flower.PROGRAMS, flower.IMAGES)),
+        (haproxy.IMAGE, "haproxy -v && echo x | sha256sum && cat /etc/passwd && sleep 0 && kill -l >/dev/null"),
+    ],
+)
 def test_default_images_run_in_a_restricted_pod(running: list[str], space: str, image: str, command: str) -> None:
-    item = pod(space, command, image=image, securityContext={
-        "runAsNonRoot": True, "readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}})
+    item = pod(
+        space,
+        command,
+        image=image,
+        securityContext={
+            "runAsNonRoot": True,
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    )
     phase, log = output("site-a", item)
     assert phase == "Succeeded", log
     assert flower.VERSION in log or "HAProxy version" in log
@@ -205,7 +248,9 @@ def test_default_images_run_in_a_restricted_pod(running: list[str], space: str, 
 @pytest.mark.fleet
 def test_pod_security_is_enforced(running: list[str], space: str) -> None:
     client = api("hub")
-    client.patch(f"/api/v1/namespaces/{space}", {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    client.patch(
+        f"/api/v1/namespaces/{space}", {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    )
     with pytest.raises(ApiError) as refused:
         client.apply(pod(space, "true"))
     assert refused.value.status == 403
@@ -242,6 +287,7 @@ def test_a_killed_process_comes_back(running: list[str]) -> None:
 
 def machine() -> dict[str, Any]:
     """What the fleet could leave on the machine."""
+
     def said(*words: str) -> list[str]:
         return sorted(subprocess.run(words, check=False, text=True, capture_output=True).stdout.splitlines())
 
@@ -262,10 +308,27 @@ def machine() -> dict[str, Any]:
         "nftables": said("nft", "list", "ruleset"),
         "iptables": [line for line in rules if not line.startswith("#")],
         "control groups": [str(path) for path in lifecycle.cgroup_folders()],
-        "kernel values": {name: Path("/proc/sys", name).read_text() for name in (
-            "vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward")},
-        "files": [str(path) for path in (*lifecycle.MOUNT_POINTS, Path("/etc/cni"), Path("/run/netns"), settings.RUN_LINK,
-                                         SETTINGS.state) if os.path.lexists(path)],
+        "kernel values": {
+            name: Path("/proc/sys", name).read_text()
+            for name in (
+                "vm/overcommit_memory",
+                "vm/panic_on_oom",
+                "kernel/panic",
+                "kernel/panic_on_oops",
+                "net/ipv4/ip_forward",
+            )
+        },
+        "files": [
+            str(path)
+            for path in (
+                *lifecycle.MOUNT_POINTS,
+                Path("/etc/cni"),
+                Path("/run/netns"),
+                settings.RUN_LINK,
+                SETTINGS.state,
+            )
+            if os.path.lexists(path)
+        ],
         "half made": [str(path) for path in SETTINGS.cache.glob("**/*.partial*")],
     }
 
@@ -290,7 +353,9 @@ def test_down_leaves_nothing(clean: dict[str, Any]) -> None:
 @pytest.mark.parametrize("seconds", [0.3, 0.6, 1.0, 2.0, 5.0, 9.0])
 def test_up_survives_a_killed_up_and_down_cleans_up(clean: dict[str, Any], seconds: float) -> None:
     for heal in (True, False):
-        process = subprocess.Popen([sys.executable, str(HERE), "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, str(HERE), "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -303,13 +368,16 @@ def test_up_survives_a_killed_up_and_down_cleans_up(clean: dict[str, Any], secon
 
 @pytest.mark.fleet_lifecycle
 def test_killed_builds_leave_no_process(clean: dict[str, Any]) -> None:
-    store = lifecycle.seed_store
     seeds = list((SETTINGS.cache / "seed").glob("*"))
     for seed in seeds:
         seed.rename(seed.with_name(f"{seed.name}.aside"))
     try:
-        process = subprocess.Popen([sys.executable, str(HERE), "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: list((SETTINGS.cache / "seed").glob("*.partial/containerd.sock")), what=f"{store.__name__} at work")
+        process = subprocess.Popen(
+            [sys.executable, str(HERE), "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        until(
+            lambda: list((SETTINGS.cache / "seed").glob("*.partial/containerd.sock")), what="import into the seed store"
+        )
         process.send_signal(signal.SIGKILL)
         process.wait()
         until(lambda: not machine()["processes"], 5)
@@ -341,8 +409,9 @@ def test_a_crashed_cluster_is_made_anew_and_growth_disturbs_nobody(clean: dict[s
 @pytest.mark.fleet_lifecycle
 def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
     def refused(words: list[str], **environ: str) -> str:
-        result = subprocess.run([sys.executable, str(HERE), *words], env={**os.environ, **environ}, text=True,
-                                capture_output=True)
+        result = subprocess.run(
+            [sys.executable, str(HERE), *words], env={**os.environ, **environ}, text=True, capture_output=True
+        )
         assert result.returncode == 1, result.stdout
         return result.stderr
 
@@ -354,7 +423,9 @@ def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text("contexts:\n- name: hub\n  context: {}\n")
     assert "no context site-a, site-b" in refused(["up"], FLOWER_FLEET_KUBECONFIG=str(config))
-    result = subprocess.run(["setpriv", "--reuid=65534", sys.executable, str(HERE), "up"], text=True, capture_output=True)
+    result = subprocess.run(
+        ["setpriv", "--reuid=65534", sys.executable, str(HERE), "up"], text=True, capture_output=True
+    )
     assert "needs root" in result.stderr or "Permission denied" in result.stderr
     assert machine() == clean
 

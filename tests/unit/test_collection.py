@@ -4,16 +4,23 @@
 """The collection agrees with itself: documentation, metadata, roles."""
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
-MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
+ACTIONS = sorted(path.stem for path in ROOT.glob("plugins/action/[!_]*.py"))
+MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/[!_]*.py"))
 
 
 def load(path: str) -> Any:
@@ -22,46 +29,59 @@ def load(path: str) -> Any:
     return yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
-def documented_groups(module: str) -> list[str]:
-    """Action groups that a module's documentation (with its fragments) says it is a member of."""
-    from ansible.plugins.loader import fragment_loader, init_plugin_loader
-    from ansible.utils.plugin_docs import get_docstring
+def documentation(modules: list[str]) -> dict[str, Any]:
+    """What ansible-doc knows of each module, fragments included, by short name."""
+    run = subprocess.run(
+        [sys.executable, "-m", "ansible", "doc", "--json", "-t", "module", *(f"federated.flower.{name}" for name in modules)],
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT.parents[2]), "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return {name.rsplit(".", 1)[-1]: entry["doc"] for name, entry in json.loads(run.stdout).items()}
 
-    init_plugin_loader([str(ROOT.parents[2])])
-    doc = get_docstring(
-        str(ROOT / "plugins" / "modules" / f"{module}.py"),
-        fragment_loader,
-        collection_name="federated.flower",
-        is_module=True,
-        plugin_type="module",
-    )[0]
-    attribute = doc.get("attributes", {}).get("action_group", {})
-    return [name.rsplit(".", 1)[-1] for name in attribute.get("membership", [])]
+
+def trusted(value: Any) -> Any:
+    """The value with its strings marked as templates; ansible-core before 2.19 trusts all strings."""
+    try:
+        from ansible.template import trust_as_template
+    except ImportError:
+        return value
+    if isinstance(value, dict):
+        return {key: trusted(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [trusted(item) for item in value]
+    return trust_as_template(value) if isinstance(value, str) else value
 
 
 def test_action_groups_hold_the_modules_that_say_so() -> None:
     listed = load("meta/runtime.yml")["action_groups"]
     documented: dict[str, list[str]] = {group: [] for group in listed}
-    for module in MODULES:
-        for group in documented_groups(module):
-            documented.setdefault(group, []).append(module)
+    for module, doc in sorted(documentation(MODULES).items()):
+        for group in doc.get("attributes", {}).get("action_group", {}).get("membership", []):
+            documented.setdefault(group.rsplit(".", 1)[-1], []).append(module)
     assert {group: sorted(names) for group, names in listed.items()} == documented
 
 
-@pytest.mark.parametrize("action", sorted(path.stem for path in ROOT.glob("plugins/action/[!_]*.py")))
+@pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_is_documented_by_a_module(action: str) -> None:
     assert action in MODULES
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_argument_specs_are_the_defaults(role: str) -> None:
-    """Each default is an option with that very default; what has no default is required or has none by its spec."""
+    """Each default, templated where no other variable is set, is the default of the option of that name.
+
+    A default that is null, or looks into the inventory, has no value to write down: its option has none.
+    """
     options = load(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]["main"]["options"]
     defaults = load(f"roles/{role}/defaults/main.yml") or {}
-    specified = {name: option["default"] for name, option in options.items() if "default" in option}
-    assert specified == defaults
-    untyped = [name for name, option in options.items() if "type" not in option]
-    assert not untyped, "options without a type"
+    specified = {name: option["default"] for name, option in options.items() if option.get("default") is not None}
+    fixed = trusted({k: v for k, v in defaults.items() if v is not None and "groups[" not in str(v)})
+    assert specified == Templar(loader=DataLoader(), variables=fixed).template(fixed)
+    assert set(defaults) <= set(options), "defaults without an option"
+    assert [name for name, option in options.items() if "type" not in option] == [], "options without a type"
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -70,7 +90,7 @@ def test_roles_have_a_readme(role: str) -> None:
 
 
 def test_python_requirements_have_lower_bounds_only() -> None:
-    lines = (ROOT / "meta/ee-requirements.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "meta" / "ee-requirements.txt").read_text(encoding="utf-8").splitlines()
     requirements = [line for line in lines if line and not line.startswith("#")]
     assert requirements
     assert [line for line in requirements if not re.fullmatch(r"[A-Za-z0-9_.-]+>=[0-9.]+", line)] == []

@@ -98,24 +98,41 @@ def difference(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str
 
     ``desired`` is normalised (see order.prepare); ``live`` has its managedFields.
     """
+    body = {key: value for key, value in desired.items() if key not in _NOT_FIELDS}
+    meta = {key: value for key, value in body.pop("metadata").items() if key not in _NOT_META_FIELDS}
+    if meta:
+        body["metadata"] = meta
     owned = owned_fields(live, manager, desired["apiVersion"])
     if owned is None:
-        return f"not applied by {manager} yet"
-    return _Walk(desired["kind"]).whole(desired, live, owned)
+        # a manager that owns no field has no entry: a Namespace or ServiceAccount that is just a name
+        return f"not applied by {manager} yet" if body else ""
+    return _Walk(desired["kind"]).compare_map(body, live, owned, ())
+
+
+def differing_parts(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> list[str]:
+    """The fields of ``spec`` (or the top level) that differ, to say which one the API server will not change."""
+    owned = owned_fields(live, manager, desired["apiVersion"]) or {}
+    parts = []
+    for top, value in desired.items():
+        if top in (*_NOT_FIELDS, "metadata"):
+            continue
+        fields = owned.get(f"f:{top}", {})
+        if top == "spec" and isinstance(value, Mapping):
+            walk = _Walk(desired["kind"])
+            now = live.get("spec") or {}
+            for key, inner in value.items():
+                if walk.compare(inner, now.get(key, _MISSING), fields.get(f"f:{key}", {}), ("spec", key)):
+                    parts.append(f"spec.{key}")
+        elif value != live.get(top):
+            parts.append(top)
+    return parts
 
 
 class _Walk:
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def whole(self, desired: Mapping[str, Any], live: Mapping[str, Any], owned: Mapping[str, Any]) -> str:
-        body = {key: value for key, value in desired.items() if key not in _NOT_FIELDS}
-        meta = {key: value for key, value in body.pop("metadata").items() if key not in _NOT_META_FIELDS}
-        if meta:
-            body["metadata"] = meta
-        return self._map(body, live, owned, ())
-
-    def _map(self, desired: Mapping[str, Any], live: Any, owned: Mapping[str, Any], path: Path) -> str:
+    def compare_map(self, desired: Mapping[str, Any], live: Any, owned: Mapping[str, Any], path: Path) -> str:
         if not isinstance(live, Mapping):
             return _say(path, "is not there")
         for key, value in desired.items():
@@ -125,7 +142,7 @@ class _Walk:
                 if value == [] and not live.get(key):
                     continue  # an associative list without items owns nothing
                 return _say(below, "is not owned")
-            why = self._value(value, live.get(key, _MISSING), fields, below)
+            why = self.compare(value, live.get(key, _MISSING), fields, below)
             if why:
                 return why
         for key in owned:
@@ -133,11 +150,11 @@ class _Walk:
                 return _say(path + (key[2:],), "is owned, but no longer wanted")
         return ""
 
-    def _value(self, desired: Any, live: Any, fields: Mapping[str, Any], path: Path) -> str:
+    def compare(self, desired: Any, live: Any, fields: Mapping[str, Any], path: Path) -> str:
         if not fields:
             return self._same(desired, live, path)
         if isinstance(desired, Mapping):
-            return self._map(desired, live, fields, path)
+            return self.compare_map(desired, live, fields, path)
         if isinstance(desired, list):
             return self._list(desired, live, fields, path)
         return _say(path, "was a list or a map")
@@ -158,7 +175,7 @@ class _Walk:
                 found = [n for n, one in enumerate(live) if all(one.get(k, _MISSING) == v for k, v in keys.items())]
                 if len(found) != 1:
                     return _say(path, f"has no item {matches[0][2:]}")
-                why = self._map(item, live[found[0]], fields[matches[0]], path)
+                why = self.compare_map(item, live[found[0]], fields[matches[0]], path)
                 if why:
                     return why
                 used.add(matches[0])

@@ -16,7 +16,12 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils import kinds
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import diff, errors, order
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import content, difference, has_manager
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import (
+    content,
+    difference,
+    differing_parts,
+    has_manager,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.live import Live
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.mask import Mask
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
@@ -356,6 +361,9 @@ class _Apply:
                     self._await_active(item)
         except ApiError as error:
             category, text = errors.describe(error)
+            if category == "immutable" and item.live is not None:
+                parts = ", ".join(differing_parts(item.desired, item.live, FIELD_MANAGER))
+                text = f"{text}. What differs: {parts}" if parts else text
             if not (self.check and category == "not found" and item.which.namespace):
                 self._note_error(item, category, text)
                 return

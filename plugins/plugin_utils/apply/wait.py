@@ -17,6 +17,7 @@ _LONGEST_PAUSE = 2.0
 _GROWTH = 1.4
 _EVENTS = 3
 _PODS = 3
+_MESSAGE = 600  # characters of what a container said last
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
@@ -194,7 +195,7 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
         if waiting.get("reason") and waiting["reason"] != "PodInitializing":
             told.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
         if ended:
-            message = " ".join(str(ended.get("message", "")).split())[-300:]
+            message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
             told.append(
                 f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})" + (f": {message}" if message else "")
             )

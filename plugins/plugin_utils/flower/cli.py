@@ -24,6 +24,9 @@ from . import pod_program
 POD = "superlink-0"
 CONTAINER = "superlink"
 CONNECTION = "hub"  # name of the connection in the pod's config.toml
+# The program comes on standard input: in the command line it would be part of a URL, which proxies limit to 8 KiB
+# and audit logs repeat.
+LOADER = "import json, sys; exec(compile(json.loads(sys.stdin.readline()), 'pod_program', 'exec'))"
 
 
 class FlowerError(ClusterError):
@@ -38,11 +41,13 @@ class Answer:
         ok: whether it succeeded.
         data: the JSON it printed, or an empty dict.
         message: what it said when it failed.
+        text: what it printed when that is no JSON.
     """
 
     ok: bool
     data: dict[str, Any]
     message: str
+    text: str = ""
 
 
 def parse_answer(line: str) -> Answer:
@@ -51,7 +56,8 @@ def parse_answer(line: str) -> Answer:
     out = answer["out"]
     if isinstance(out, dict):
         return Answer(bool(out.get("success")), out, str(out.get("error-message") or ""))
-    return Answer(False, {}, (str(out).strip() or f"no output, exit code {answer['rc']}")[-2000:])
+    text = str(out).strip()
+    return Answer(False, {}, (text or f"no output, exit code {answer['rc']}")[-2000:], text)
 
 
 class FlowerCLI:
@@ -66,8 +72,8 @@ class FlowerCLI:
         self.cluster = cluster
         self.namespace = namespace
 
-    def wait_for_superlink(self, seconds: float) -> None:
-        """Wait until the SuperLink container (not the whole pod) is ready.
+    def wait_for_superlink(self, seconds: float) -> dict[str, Any]:
+        """Wait until the SuperLink container (not the whole pod) is ready; return the pod.
 
         Raises:
             FlowerError: naming what was last seen, when it is not ready after C(seconds).
@@ -77,8 +83,8 @@ class FlowerCLI:
         while True:
             pod = self.cluster.get("v1", "Pod", POD, self.namespace)
             seen = superlink_state(pod)
-            if seen is None:
-                return
+            if pod is not None and seen is None:
+                return pod
             if time.monotonic() >= deadline:
                 raise FlowerError(
                     f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready after "
@@ -109,22 +115,18 @@ class FlowerCLI:
         request: dict[str, Any] = {"steps": list(steps), "files": dict(files or {})}
         if archive is not None:
             request["archive"] = base64.b64encode(archive).decode("ascii")
+        lines = (json.dumps(inspect.getsource(pod_program)), json.dumps(request), "")
         result = self.cluster.exec(
-            self.namespace,
-            POD,
-            CONTAINER,
-            ["python", "-c", inspect.getsource(pod_program)],
-            stdin=(json.dumps(request) + "\n").encode(),
-            timeout=seconds,
+            self.namespace, POD, CONTAINER, ["python", "-c", LOADER], stdin="\n".join(lines).encode(), timeout=seconds
         )
-        lines = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-        if result.rc != 0 or len(lines) != len(steps):
+        answers = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        if result.rc != 0 or len(answers) != len(steps):
             tail = result.stderr.decode("utf-8", "replace").strip()[-2000:]
             raise FlowerError(
                 f"Flower's command line in pod {self.namespace}/{POD} on {self.cluster.name} ended with code {result.rc} "
-                f"after {len(lines)} of {len(steps)} answers: {tail or 'it said nothing'}"
+                f"after {len(answers)} of {len(steps)} answers: {tail or 'it said nothing'}"
             )
-        return [parse_answer(line) for line in lines]
+        return [parse_answer(line) for line in answers]
 
     def command(self, *arguments: str) -> dict[str, str | list[str]]:
         """A step that runs C(flwr ARGUMENTS… hub --format json)."""

@@ -4,7 +4,7 @@
 
 """Program that runs inside the SuperLink container and drives Flower's own command line.
 
-The controller sends this file's text as C(python -c TEXT) and one line of JSON on standard input; nothing secret is in
+The controller sends this file's text and a request as two lines of JSON on standard input; nothing secret is in
 either. Every answer is one line of JSON on standard output. One process serves many commands, because starting Python
 and importing flwr costs 0.6 s and a command after that 0.02 s.
 """
@@ -12,6 +12,8 @@ and importing flwr costs 0.6 s and a command after that 0.02 s.
 from __future__ import annotations
 
 import base64
+import glob
+import importlib.machinery
 import io
 import json
 import os
@@ -22,13 +24,39 @@ import tempfile
 import time
 
 
-def run_command(app, arguments):
+class InertApps:
+    """Keeps the code of an app from running in this container, which holds the federation's keys and its database.
+
+    C(flwr run) looks up the app's modules (flwr 1.41, C(object_ref.validate)), and Python imports C(package) to find
+    C(package.module). Modules of the app are found as ever, but nothing in them is executed.
+    """
+
+    def __init__(self, folder):
+        self.folder = os.path.realpath(folder) + os.sep
+
+    def find_spec(self, name, path=None, target=None):
+        """Part of Python's import system: see C(importlib.abc.MetaPathFinder)."""
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or not os.path.realpath(spec.origin or "").startswith(self.folder):
+            return None
+        spec.loader = self
+        return spec
+
+    def create_module(self, spec):
+        """Part of Python's import system: an ordinary module."""
+        return None
+
+    def exec_module(self, module):
+        """Part of Python's import system: leave the module empty."""
+
+
+def run_command(app, arguments, lines=None):
     """Run one C(flwr) command in this process.
 
     flwr prints through a console object that is made at import, so the file descriptor is captured, not C(sys.stdout).
 
     Returns:
-        A dict with C(rc) and C(out): the parsed JSON, or the text where it is none.
+        A dict with C(rc) and C(out): the parsed JSON, or the text (on wish only its last C(lines)) where it is none.
     """
     code = 0
     with tempfile.TemporaryFile() as capture:
@@ -50,8 +78,36 @@ def run_command(app, arguments):
     try:
         out = json.loads(text)
     except ValueError:
-        out = text
+        out = text if lines is None else "\n".join(text.splitlines()[-lines:])
     return {"rc": code if isinstance(code, (int, str)) else 0, "out": out}
+
+
+def run_once(app, arguments, token):
+    """Run a command unless it was run with the same token before; then tell what came out of it that time.
+
+    So a controller that lost its connection may ask again without doing the thing twice. A note in a folder that lives
+    as long as the pod says that the command began, and then what it answered.
+    """
+    folder = tempfile.gettempdir()
+    for old in glob.glob(os.path.join(folder, "once-*")):
+        if os.path.getmtime(old) < time.time() - 86400:
+            os.remove(old)
+    note = os.path.join(folder, "once-" + token)
+    try:
+        os.close(os.open(note, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        for _attempt in range(60):
+            with open(note, encoding="utf-8") as stream:
+                text = stream.read()
+            if text:
+                return json.loads(text)
+            time.sleep(1)
+        return {"rc": 1, "out": "it was begun, but it has left no answer"}
+    answer = run_command(app, arguments)
+    with open(note + ".new", "w", encoding="utf-8") as stream:
+        json.dump(answer, stream)
+    os.replace(note + ".new", note)
+    return answer
 
 
 def statuses(answer):
@@ -75,8 +131,8 @@ def wait_online(app, connection, wanted, seconds):
         time.sleep(0.5)
 
 
-def wait_finished(app, connection, run_id, seconds):
-    """Look at a run until it is finished or C(seconds) are over; return the last answer."""
+def wait_finished(app, connection, run_id, seconds, pause):
+    """Look at a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer."""
     deadline = time.monotonic() + seconds
     while True:
         answer = run_command(app, ["list", "--run-id", run_id, connection, "--format", "json"])
@@ -86,7 +142,7 @@ def wait_finished(app, connection, run_id, seconds):
             return answer
         if time.monotonic() >= deadline:
             return answer
-        time.sleep(0.5)
+        time.sleep(min(pause, max(deadline - time.monotonic(), 0)))
 
 
 def main():
@@ -95,20 +151,24 @@ def main():
     folder = tempfile.mkdtemp()
     try:
         for name, text in request.get("files", {}).items():
-            with open(os.path.join(folder, name), "w") as stream:
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
                 stream.write(text)
         if request.get("archive"):
             with tarfile.open(fileobj=io.BytesIO(base64.b64decode(request["archive"]))) as archive:
                 archive.extractall(os.path.join(folder, "app"), filter="data")
+        sys.meta_path.insert(0, InertApps(folder))
         from flwr.cli.app import app
 
         for step in request["steps"]:
-            if "command" in step:
-                answer = run_command(app, [part.replace("@FOLDER@", folder) for part in step["command"]])
+            command = [part.replace("@FOLDER@", folder) for part in step.get("command", [])]
+            if "once" in step:
+                answer = run_once(app, command, step["once"])
+            elif command:
+                answer = run_command(app, command, step.get("lines"))
             elif "wait_online" in step:
                 answer = wait_online(app, step["connection"], step["wait_online"], step["seconds"])
             else:
-                answer = wait_finished(app, step["connection"], step["wait_finished"], step["seconds"])
+                answer = wait_finished(app, step["connection"], step["wait_finished"], step["seconds"], step["pause"])
             print(json.dumps(answer), flush=True)
     finally:
         shutil.rmtree(folder)

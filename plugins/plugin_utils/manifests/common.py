@@ -439,3 +439,22 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
         else:
             dns.append(host)
     return {"dns": list(dict.fromkeys(dns)), "ip": list(dict.fromkeys(ips))}
+
+
+def internal_certificate_names() -> dict[str, list[str]]:
+    """Names in SuperLink's own certificate (Secret C(superlink-internal)).
+
+    The gateway and the command line dial localhost; the SuperExec that SuperLink starts itself with subprocess isolation
+    dials 127.0.0.1.
+    """
+    return {"dns": ["localhost"], "ip": ["127.0.0.1"]}
+
+
+def runtime_certificate_names(spec: Spec) -> dict[str, list[str]]:
+    """Names in the certificate of the gateway's door for the ServerApp (Secret C(superlink-runtime-tls))."""
+    return {"dns": ["superlink-runtime", f"superlink-runtime.{spec['namespace']}.svc"], "ip": []}
+
+
+def local_certificate_names() -> dict[str, list[str]]:
+    """Names in the certificate of the sidecars' loopback door (Secret C(supernode-local-tls))."""
+    return {"dns": ["localhost"], "ip": ["127.0.0.1"]}

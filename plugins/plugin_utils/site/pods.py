@@ -42,13 +42,14 @@ def _container(container: Mapping[str, Any]) -> str:
     return text
 
 
+def is_ready(pod: Mapping[str, Any]) -> bool:
+    """Whether the pod's condition Ready is true."""
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in pod.get("status", {}).get("conditions", []))
+
+
 def summary(pods: Sequence[Mapping[str, Any]], limit: int = 3) -> str:
     """Describe the first pods that are not ready."""
-    unready = [
-        pod
-        for pod in pods
-        if not any(c["type"] == "Ready" and c["status"] == "True" for c in pod.get("status", {}).get("conditions", []))
-    ]
+    unready = [pod for pod in pods if not is_ready(pod)]
     if not pods:
         return "there are no pods"
     if not unready:

@@ -20,8 +20,13 @@ _K8S = "k8s.io/kubernetes/cmd"
 # The second command is one of its own: with kubelet in one command Go stops with a case-insensitive import collision
 # (Sirupsen/logrus, sirupsen/logrus).
 KUBERNETES = (
-    (*(f"{_K8S}/{name}" for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")),
-     "go.etcd.io/etcd/server/v3"),
+    (
+        *(
+            f"{_K8S}/{name}"
+            for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+        ),
+        "go.etcd.io/etcd/server/v3",
+    ),
     ("github.com/rancher/local-path-provisioner",),
 )
 
@@ -46,8 +51,12 @@ class Build:
             version = module_version("k8s.io/kubernetes", self.source)
             major, minor, _ = version.lstrip("v").split(".", 2)
             for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
-                flags += [f"-X {package}.gitVersion={version}", f"-X {package}.gitMajor={major}",
-                          f"-X {package}.gitMinor={minor}", f"-X {package}.gitTreeState=clean"]
+                flags += [
+                    f"-X {package}.gitVersion={version}",
+                    f"-X {package}.gitMajor={major}",
+                    f"-X {package}.gitMinor={minor}",
+                    f"-X {package}.gitTreeState=clean",
+                ]
         return " ".join(flags)
 
     def key(self, go: Go) -> str:
@@ -79,10 +88,25 @@ class Build:
                 phase.note = f"{count} packages"
 
         for number, packages in enumerate(self.commands):
-            run_logged([go.command, "build", "-v", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags",
-                        self.ldflags(), "-o", f"{partial}/", *packages],
-                       settings.logs / f"build-{self.name}-{number}.log", env=go.environment(), cwd=self.source,
-                       on_line=compiled)
+            run_logged(
+                [
+                    go.command,
+                    "build",
+                    "-v",
+                    "-trimpath",
+                    "-buildvcs=false",
+                    "-mod=readonly",
+                    "-ldflags",
+                    self.ldflags(),
+                    "-o",
+                    f"{partial}/",
+                    *packages,
+                ],
+                settings.logs / f"build-{self.name}-{number}.log",
+                env=go.environment(),
+                cwd=self.source,
+                on_line=compiled,
+            )
         if (partial / "server").exists():
             (partial / "server").rename(partial / "etcd")
         partial.rename(done)

@@ -38,8 +38,11 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("kubeconfig", help="print the path of the kubeconfig with all clusters")
     add = commands.add_parser("add-site", help="start one more site")
     add.add_argument("name", nargs="?", help="site-a to site-z (default: the next one)")
-    for name, text in (("cut", "cut the network link of a cluster"), ("mend", "mend the network link of a cluster"),
-                       ("crash", "kill a cluster as a power cut would; 'up' makes it anew")):
+    for name, text in (
+        ("cut", "cut the network link of a cluster"),
+        ("mend", "mend the network link of a cluster"),
+        ("crash", "kill a cluster as a power cut would; 'up' makes it anew"),
+    ):
         commands.add_parser(name, help=text).add_argument("name")
     execute = commands.add_parser("exec", help="run a command inside a cluster's namespaces: exec NAME -- CMD ...")
     execute.add_argument("name")
@@ -52,8 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        wanted = settings.from_environment(os.environ, sites=getattr(options, "sites", None),
-                                           kubectl=getattr(options, "kubectl", False))
+        wanted = settings.from_environment(
+            os.environ, sites=getattr(options, "sites", None), kubectl=getattr(options, "kubectl", False)
+        )
         if wanted.external_kubeconfig:
             return _external(options, wanted, wanted.external_kubeconfig)
         return _local(options, wanted)
@@ -97,7 +101,9 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
     if options.command == "exec":
         return _exec(_running(wanted, state, options.name), state, options.argv)
     console = Console()
-    Lock("federated.flower-fleet").acquire(timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
+    Lock("federated.flower-fleet").acquire(
+        timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command")
+    )
     state = lifecycle.state_directory(wanted)
     if options.command == "up":
         return _up(wanted, console, wanted.names)
@@ -106,6 +112,7 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
     if options.command == "down":
         with console.phase("removing the fleet") as phase:
             names = lifecycle.remove_all(wanted)
+            prepare.clear_partial(wanted.cache)
             phase.note = ", ".join(names) or "nothing was there"
         return 0
     item = _running(wanted, state, options.name)
@@ -133,8 +140,10 @@ def _running(wanted: Settings, state: Path, name: str) -> Cluster:
 def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
     state = lifecycle.state_directory(wanted)
     if state != wanted.state:
-        raise FleetError(f"a fleet of another cache directory runs on this machine ({state}). Use the same "
-                         "XDG_CACHE_HOME, or remove it with 'fleet down'.")
+        raise FleetError(
+            f"a fleet of another cache directory runs on this machine ({state}). Use the same "
+            "XDG_CACHE_HOME, or remove it with 'fleet down'."
+        )
     record = lifecycle.Record.load(state)
     subnet = IPv4Network(record.subnet) if record else wanted.subnet
     items = [settings.cluster(name, subnet) for name in names]
@@ -196,8 +205,16 @@ def _status(wanted: Settings, state: Path, *, as_json: bool) -> int:
             with contextlib.suppress(OSError, ApiError):
                 if word != "cut off" and Api(item, state / item.name / "pki").request("GET", "/readyz") == "ok":
                     word = "ready"
-        rows.append({"name": item.name, "state": word, "address": item.address, "region": item.region,
-                     "server": item.server, "resources": dict(item.extended_resources)})
+        rows.append(
+            {
+                "name": item.name,
+                "state": word,
+                "address": item.address,
+                "region": item.region,
+                "server": item.server,
+                "resources": dict(item.extended_resources),
+            }
+        )
     if as_json:
         print(json.dumps({"kubeconfig": str(state / "kubeconfig"), "clusters": rows}, indent=2))
     else:
@@ -217,4 +234,6 @@ def _exec(item: Cluster, state: Path, argv: Sequence[str]) -> int:
     pid = lifecycle.node_pid(state, item.name)
     assert pid is not None
     env = {**settings.process_environment(), "KUBECONFIG": str(state / item.name / "pki/admin.kubeconfig")}
-    os.execvpe("nsenter", ["nsenter", f"--target={pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--", *words], env)
+    os.execvpe(
+        "nsenter", ["nsenter", f"--target={pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--", *words], env
+    )

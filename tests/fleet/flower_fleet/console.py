@@ -66,7 +66,10 @@ class Console:
     def _beat(self) -> None:
         while not self._stop.wait(1.0):
             if time.monotonic() - self._last >= HEARTBEAT and self._open:
-                self.line("... " + "; ".join(
-                    f"{phase.title} {phase.seconds:.0f} s" + (f", {phase.note}" if phase.note else "")
-                    for phase in list(self._open)
-                ))
+                self.line(
+                    "... "
+                    + "; ".join(
+                        f"{phase.title} {phase.seconds:.0f} s" + (f", {phase.note}" if phase.note else "")
+                        for phase in list(self._open)
+                    )
+                )

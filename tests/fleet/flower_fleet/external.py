@@ -33,6 +33,8 @@ def check(file: Path, wanted: list[str]) -> list[str]:
     have = contexts(file)
     missing = [name for name in wanted if name not in have]
     if missing:
-        raise FleetError(f"FLOWER_FLEET_KUBECONFIG: {file} has no context {', '.join(missing)} "
-                         f"(it has: {', '.join(have) or 'none'}). Add it, or ask for fewer sites with FLEET_SITES.")
+        raise FleetError(
+            f"FLOWER_FLEET_KUBECONFIG: {file} has no context {', '.join(missing)} "
+            f"(it has: {', '.join(have) or 'none'}). Add it, or ask for fewer sites with FLEET_SITES."
+        )
     return have

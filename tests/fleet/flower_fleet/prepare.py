@@ -81,8 +81,11 @@ def check_room(settings: Settings, go: golang.Go, images: list[Recipe]) -> None:
     needs: list[tuple[Path, float, str]] = [(settings.cache, 0.5, "for running clusters")]
     if not binaries.built(settings, go):
         build_cache, modules = binaries.caches(go)[:2]
-        needs += [(build_cache, 4.0, "for Go's build cache"), (modules, 1.0, "for Go modules"),
-                  (settings.cache, 0.6, "for programs")]
+        needs += [
+            (build_cache, 4.0, "for Go's build cache"),
+            (modules, 1.0, "for Go modules"),
+            (settings.cache, 0.6, "for programs"),
+        ]
     if not all(recipe.path(settings).exists() for recipe in images):
         needs += [(settings.cache, 1.5, "for images")]
     host.check_disk(needs)

@@ -16,7 +16,17 @@ from pathlib import Path
 from .errors import FleetError
 
 # A killed command takes these with it: the kernel kills unshare, and with it the process namespace under it.
-CONTAINED = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
+CONTAINED = (
+    "setpriv",
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child=KILL",
+    "--mount-proc",
+)
 
 
 def run(
@@ -25,13 +35,18 @@ def run(
     check: bool = True,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    timeout: float | None = None,
+    contained: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program and return its output; FleetError with the output if it fails and ``check``."""
+    """Run a short program and return its output; FleetError with the output if it fails and ``check``.
+
+    With ``contained``, for what may take seconds, nothing of it survives this process.
+    """
     words = [os.fspath(word) for word in argv]
+    full = [*CONTAINED, *words] if contained else words
     try:
-        result = subprocess.run(words, check=False, text=True, stdin=subprocess.DEVNULL, capture_output=True,
-                                env=env, cwd=cwd, timeout=timeout)
+        result = subprocess.run(
+            full, check=False, text=True, stdin=subprocess.DEVNULL, capture_output=True, env=env, cwd=cwd
+        )
     except FileNotFoundError:
         raise FleetError(f"{words[0]} is not installed.") from None
     if check and result.returncode:
@@ -56,10 +71,18 @@ def run_logged(
     log.parent.mkdir(parents=True, exist_ok=True)
     tail: collections.deque[str] = collections.deque(maxlen=25)
     with log.open("w") as out:
-        out.write(f"$ {' '.join(words[len(CONTAINED):])}\n")
+        out.write(f"$ {' '.join(words[len(CONTAINED) :])}\n")
         out.flush()
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   text=True, errors="replace", env=env, cwd=cwd)
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=env,
+            cwd=cwd,
+        )
         assert process.stdout is not None
         try:
             for line in process.stdout:

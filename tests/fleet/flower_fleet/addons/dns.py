@@ -44,33 +44,81 @@ def corefile(cluster: Cluster) -> str:
 
 def addon(cluster: Cluster) -> Addon:
     """CoreDNS with the Service address that kubelet tells to pods."""
+
     def named(**extra: Any) -> dict[str, Any]:
         return {"name": "coredns", "namespace": NAMESPACE, **extra}
 
     role = {"apiVersion": "rbac.authorization.k8s.io/v1"}
     container = {
-        "name": "coredns", "image": COREDNS_IMAGE, "args": ["-conf", "/etc/coredns/Corefile"],
+        "name": "coredns",
+        "image": COREDNS_IMAGE,
+        "args": ["-conf", "/etc/coredns/Corefile"],
         "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns", "readOnly": True}],
         "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 1},
         "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}},
-        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
-                            "capabilities": {"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]},
+        },
     }
-    return Addon("dns", [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": named()},
-        {**role, "kind": "ClusterRole", "metadata": {"name": "system:coredns"}, "rules": [
-            {"apiGroups": [""], "resources": ["endpoints", "services", "pods", "namespaces"], "verbs": ["list", "watch"]},
-            {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]}]},
-        {**role, "kind": "ClusterRoleBinding", "metadata": {"name": "system:coredns"},
-         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:coredns"},
-         "subjects": [{"kind": "ServiceAccount", "name": "coredns", "namespace": NAMESPACE}]},
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named(), "data": {"Corefile": corefile(cluster)}},
-        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": named(labels=LABELS), "spec": {
-            "replicas": 1, "selector": {"matchLabels": LABELS},
-            "template": {"metadata": {"labels": LABELS}, "spec": {
-                "serviceAccountName": "coredns", "priorityClassName": "system-cluster-critical", "dnsPolicy": "Default",
-                "containers": [container], "volumes": [{"name": "config", "configMap": {"name": "coredns"}}]}}}},
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kube-dns", "namespace": NAMESPACE, "labels": LABELS},
-         "spec": {"selector": LABELS, "clusterIP": cluster.dns_ip, "ports": [
-             {"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]}},
-    ], [(NAMESPACE, "coredns")])
+    return Addon(
+        "dns",
+        [
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": named()},
+            {
+                **role,
+                "kind": "ClusterRole",
+                "metadata": {"name": "system:coredns"},
+                "rules": [
+                    {
+                        "apiGroups": [""],
+                        "resources": ["endpoints", "services", "pods", "namespaces"],
+                        "verbs": ["list", "watch"],
+                    },
+                    {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]},
+                ],
+            },
+            {
+                **role,
+                "kind": "ClusterRoleBinding",
+                "metadata": {"name": "system:coredns"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:coredns"},
+                "subjects": [{"kind": "ServiceAccount", "name": "coredns", "namespace": NAMESPACE}],
+            },
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named(), "data": {"Corefile": corefile(cluster)}},
+            {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": named(labels=LABELS),
+                "spec": {
+                    "replicas": 1,
+                    "selector": {"matchLabels": LABELS},
+                    "template": {
+                        "metadata": {"labels": LABELS},
+                        "spec": {
+                            "serviceAccountName": "coredns",
+                            "priorityClassName": "system-cluster-critical",
+                            "dnsPolicy": "Default",
+                            "containers": [container],
+                            "volumes": [{"name": "config", "configMap": {"name": "coredns"}}],
+                        },
+                    },
+                },
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "kube-dns", "namespace": NAMESPACE, "labels": LABELS},
+                "spec": {
+                    "selector": LABELS,
+                    "clusterIP": cluster.dns_ip,
+                    "ports": [
+                        {"name": "dns", "port": 53, "protocol": "UDP"},
+                        {"name": "dns-tcp", "port": 53, "protocol": "TCP"},
+                    ],
+                },
+            },
+        ],
+        [(NAMESPACE, "coredns")],
+    )

@@ -29,9 +29,13 @@ def assign(services: Sequence[dict[str, Any]], pool: Sequence[str]) -> dict[str,
     Services keep what they have; others get the address they ask for (spec.loadBalancerIP) if it is free and in the pool,
     else the first free one; with the pool empty they get none.
     """
-    wanting = [item for item in services
-               if item["spec"].get("type") == "LoadBalancer" and not item["spec"].get("loadBalancerClass")
-               and not item["metadata"].get("deletionTimestamp")]
+    wanting = [
+        item
+        for item in services
+        if item["spec"].get("type") == "LoadBalancer"
+        and not item["spec"].get("loadBalancerClass")
+        and not item["metadata"].get("deletionTimestamp")
+    ]
     given: dict[str, str] = {}
     for item in wanting:
         for entry in item.get("status", {}).get("loadBalancer", {}).get("ingress") or []:
@@ -52,8 +56,11 @@ def _name(item: dict[str, Any]) -> str:
 
 def addresses() -> set[str]:
     """Addresses on the node's link."""
-    listing = json.loads(subprocess.run(["ip", "-j", "-4", "addr", "show", "dev", "eth0"], check=True, text=True,
-                                        capture_output=True).stdout)
+    listing = json.loads(
+        subprocess.run(
+            ["ip", "-j", "-4", "addr", "show", "dev", "eth0"], check=True, text=True, capture_output=True
+        ).stdout
+    )
     return {entry["local"] for link in listing for entry in link.get("addr_info", [])}
 
 
@@ -75,8 +82,10 @@ def balance(api: Api, cluster: Cluster) -> None:
         if item.get("status", {}).get("loadBalancer", {}).get("ingress") != ingress:
             space, name = item["metadata"]["namespace"], item["metadata"]["name"]
             try:
-                api.patch(f"/api/v1/namespaces/{space}/services/{name}/status",
-                          {"status": {"loadBalancer": {"ingress": ingress}}})
+                api.patch(
+                    f"/api/v1/namespaces/{space}/services/{name}/status",
+                    {"status": {"loadBalancer": {"ingress": ingress}}},
+                )
             except ApiError as error:
                 if error.status != 404:
                     raise
@@ -89,7 +98,11 @@ def advertise(api: Api, cluster: Cluster) -> None:
     node = api.request("GET", f"/api/v1/nodes/{cluster.name}")
     wanted = dict(cluster.extended_resources)
     have = node.get("status", {})
-    if any(have.get(part, {}).get(name) != amount for part in ("capacity", "allocatable") for name, amount in wanted.items()):
+    if any(
+        have.get(part, {}).get(name) != amount
+        for part in ("capacity", "allocatable")
+        for name, amount in wanted.items()
+    ):
         api.patch(f"/api/v1/nodes/{cluster.name}/status", {"status": {"capacity": wanted, "allocatable": wanted}})
 
 

@@ -16,12 +16,22 @@ from ..settings import Cluster
 FIELD_MANAGER = "fleet"
 # kind -> (plural, namespaced), for what the add-ons consist of
 KINDS = {
-    "Namespace": ("namespaces", False), "ServiceAccount": ("serviceaccounts", True), "ConfigMap": ("configmaps", True),
-    "Secret": ("secrets", True), "Service": ("services", True), "Deployment": ("deployments", True),
-    "DaemonSet": ("daemonsets", True), "StatefulSet": ("statefulsets", True), "ClusterRole": ("clusterroles", False),
-    "ClusterRoleBinding": ("clusterrolebindings", False), "Role": ("roles", True), "RoleBinding": ("rolebindings", True),
-    "StorageClass": ("storageclasses", False), "CustomResourceDefinition": ("customresourcedefinitions", False),
-    "Pod": ("pods", True), "PersistentVolumeClaim": ("persistentvolumeclaims", True),
+    "Namespace": ("namespaces", False),
+    "ServiceAccount": ("serviceaccounts", True),
+    "ConfigMap": ("configmaps", True),
+    "Secret": ("secrets", True),
+    "Service": ("services", True),
+    "Deployment": ("deployments", True),
+    "DaemonSet": ("daemonsets", True),
+    "StatefulSet": ("statefulsets", True),
+    "ClusterRole": ("clusterroles", False),
+    "ClusterRoleBinding": ("clusterrolebindings", False),
+    "Role": ("roles", True),
+    "RoleBinding": ("rolebindings", True),
+    "StorageClass": ("storageclasses", False),
+    "CustomResourceDefinition": ("customresourcedefinitions", False),
+    "Pod": ("pods", True),
+    "PersistentVolumeClaim": ("persistentvolumeclaims", True),
 }
 
 
@@ -47,8 +57,12 @@ class Api:
     ) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse]:
         connection = http.client.HTTPSConnection(self._host, 6443, timeout=timeout, context=self._tls)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body),
-                               {"Content-Type": content_type, "Accept": "application/json"})
+            connection.request(
+                method,
+                path,
+                None if body is None else json.dumps(body),
+                {"Content-Type": content_type, "Accept": "application/json"},
+            )
             response = connection.getresponse()
             if response.status >= 400:
                 raise ApiError(response.status, response.read().decode(errors="replace")[:2000])
@@ -79,8 +93,12 @@ class Api:
 
     def apply(self, item: Mapping[str, Any]) -> None:
         """Server-side apply of one object."""
-        self.request("PATCH", f"{object_path(item)}?fieldManager={FIELD_MANAGER}&force=true", dict(item),
-                     content_type="application/apply-patch+yaml")
+        self.request(
+            "PATCH",
+            f"{object_path(item)}?fieldManager={FIELD_MANAGER}&force=true",
+            dict(item),
+            content_type="application/apply-patch+yaml",
+        )
 
     def patch(self, path: str, body: Mapping[str, Any]) -> None:
         """JSON merge patch."""
@@ -89,8 +107,13 @@ class Api:
     def watch(self, path: str, seconds: int) -> Iterator[dict[str, Any]]:
         """Events below ``path`` for up to ``seconds``."""
         joined = "&" if "?" in path else "?"
-        connection, response = self._open("GET", f"{path}{joined}watch=true&timeoutSeconds={seconds}", None,
-                                          "application/json", seconds + self._timeout)
+        connection, response = self._open(
+            "GET",
+            f"{path}{joined}watch=true&timeoutSeconds={seconds}",
+            None,
+            "application/json",
+            seconds + self._timeout,
+        )
         try:
             for line in response:
                 yield json.loads(line)

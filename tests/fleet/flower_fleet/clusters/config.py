@@ -15,8 +15,12 @@ from ..settings import CGROUP, PAUSE_IMAGE, Cluster, all_clusters
 # kubelet sets these machine-wide values when they differ. The node sees files with the wanted values in their place, so it
 # writes nothing and the machine keeps its own.
 KERNEL_VALUES = {
-    "vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
-    "kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
+    "vm/overcommit_memory": "1",
+    "vm/panic_on_oom": "0",
+    "kernel/panic": "10",
+    "kernel/panic_on_oops": "1",
+    "kernel/keys/root_maxkeys": "1000000",
+    "kernel/keys/root_maxbytes": "25000000",
 }
 
 
@@ -54,11 +58,25 @@ disabled_plugins = [{disabled}]
 
 def cni(cluster: Cluster) -> dict[str, Any]:
     """The pod network: one bridge on the node, masqueraded towards the other clusters."""
-    return {"cniVersion": "0.4.0", "name": "fleet", "plugins": [
-        {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": True, "hairpinMode": True,
-         "ipam": {"type": "host-local", "ranges": [[{"subnet": str(cluster.pods)}]], "routes": [{"dst": "0.0.0.0/0"}]}},
-        {"type": "portmap", "capabilities": {"portMappings": True}},
-    ]}
+    return {
+        "cniVersion": "0.4.0",
+        "name": "fleet",
+        "plugins": [
+            {
+                "type": "bridge",
+                "bridge": "cni0",
+                "isGateway": True,
+                "ipMasq": True,
+                "hairpinMode": True,
+                "ipam": {
+                    "type": "host-local",
+                    "ranges": [[{"subnet": str(cluster.pods)}]],
+                    "routes": [{"dst": "0.0.0.0/0"}],
+                },
+            },
+            {"type": "portmap", "capabilities": {"portMappings": True}},
+        ],
+    }
 
 
 def kubelet(folder: Path, cluster: Cluster) -> dict[str, Any]:
@@ -68,18 +86,35 @@ def kubelet(folder: Path, cluster: Cluster) -> dict[str, Any]:
     the containers' limits all the same. Disk pressure is off: the machine's disk is not the node's.
     """
     return {
-        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-        "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True},
-                           "x509": {"clientCAFile": f"{folder}/pki/ca.crt"}},
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": f"{folder}/pki/ca.crt"},
+        },
         "authorization": {"mode": "Webhook"},
-        "tlsCertFile": f"{folder}/pki/kubelet-server.crt", "tlsPrivateKeyFile": f"{folder}/pki/kubelet-server.key",
-        "cgroupDriver": "cgroupfs", "cgroupsPerQOS": False, "enforceNodeAllocatable": [],
-        "cgroupRoot": f"/{CGROUP}/{cluster.name}", "failCgroupV1": False,
-        "clusterDNS": [cluster.dns_ip], "clusterDomain": "cluster.local", "resolvConf": f"{folder}/resolv.conf",
+        "tlsCertFile": f"{folder}/pki/kubelet-server.crt",
+        "tlsPrivateKeyFile": f"{folder}/pki/kubelet-server.key",
+        "cgroupDriver": "cgroupfs",
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": [],
+        "cgroupRoot": f"/{CGROUP}/{cluster.name}",
+        "failCgroupV1": False,
+        "clusterDNS": [cluster.dns_ip],
+        "clusterDomain": "cluster.local",
+        "resolvConf": f"{folder}/resolv.conf",
         "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-        "failSwapOn": False, "localStorageCapacityIsolation": False, "imageGCHighThresholdPercent": 100,
-        "evictionHard": {"memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
-                         "imagefs.available": "0%", "imagefs.inodesFree": "0%"},
+        "failSwapOn": False,
+        "localStorageCapacityIsolation": False,
+        "imageGCHighThresholdPercent": 100,
+        "evictionHard": {
+            "memory.available": "100Mi",
+            "nodefs.available": "0%",
+            "nodefs.inodesFree": "0%",
+            "imagefs.available": "0%",
+            "imagefs.inodesFree": "0%",
+        },
         "volumePluginDir": f"{folder}/volume-plugins",
         "nodeStatusUpdateFrequency": "5s",
     }
@@ -88,10 +123,14 @@ def kubelet(folder: Path, cluster: Cluster) -> dict[str, Any]:
 def proxy(folder: Path, cluster: Cluster) -> dict[str, Any]:
     """kube-proxy's configuration; the connection tracker's limits belong to the machine and are left alone."""
     return {
-        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "nftables",
-        "clientConnection": {"kubeconfig": f"{folder}/pki/proxy.kubeconfig"}, "clusterCIDR": str(cluster.pods),
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "mode": "nftables",
+        "clientConnection": {"kubeconfig": f"{folder}/pki/proxy.kubeconfig"},
+        "clusterCIDR": str(cluster.pods),
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
-        "metricsBindAddress": "127.0.0.1:10249", "healthzBindAddress": "127.0.0.1:10256",
+        "metricsBindAddress": "127.0.0.1:10249",
+        "healthzBindAddress": "127.0.0.1:10256",
     }
 
 

@@ -29,8 +29,12 @@ from .api import Api, ApiError
 from .processes import processes
 
 NODE_SCRIPT = Path(__file__).with_name("node.sh")
-MOUNT_POINTS = tuple(map(Path, ("/var/lib/kubelet", "/var/lib/cni", "/var/log/pods", "/var/log/containers",
-                                "/opt/local-path-provisioner")))
+MOUNT_POINTS = tuple(
+    map(
+        Path,
+        ("/var/lib/kubelet", "/var/lib/cni", "/var/log/pods", "/var/log/containers", "/opt/local-path-provisioner"),
+    )
+)
 START_TIMEOUT = 180.0  # seconds until a cluster must be ready
 
 
@@ -104,7 +108,9 @@ def existing(state: Path, subnet: IPv4Network) -> list[Cluster]:
     """Clusters with a state directory, the hub first."""
     if not state.is_dir():
         return []
-    return sorted((cluster(path.name, subnet) for path in state.iterdir() if path.is_dir()), key=lambda item: item.index)
+    return sorted(
+        (cluster(path.name, subnet) for path in state.iterdir() if path.is_dir()), key=lambda item: item.index
+    )
 
 
 def usable(state: Path, item: Cluster) -> bool:
@@ -136,17 +142,38 @@ def start(settings: Settings, item: Cluster, binaries: Path, seed: Path, state: 
     network.attach(item)
     with (folder / "log/node.log").open("w") as log:
         subprocess.Popen(
-            ["nsenter", f"--net={network.NETNS / item.netns}", "unshare", "--mount", "--uts", "--ipc", "--pid", "--fork",
-             "--kill-child=KILL", "--", str(NODE_SCRIPT), str(folder), str(seed_store.snapshots(seed)), sys.executable],
-            env=process_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd="/",
-            start_new_session=True)
+            [
+                "nsenter",
+                f"--net={network.NETNS / item.netns}",
+                "unshare",
+                "--mount",
+                "--uts",
+                "--ipc",
+                "--pid",
+                "--fork",
+                "--kill-child=KILL",
+                "--",
+                str(NODE_SCRIPT),
+                str(folder),
+                str(seed_store.snapshots(seed)),
+                sys.executable,
+            ],
+            env=process_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            start_new_session=True,
+        )
 
 
 def _node_ready(api: Api, item: Cluster) -> bool:
     node = api.get(f"/api/v1/nodes/{item.name}") or {}
     status = node.get("status", {})
     ready = any(entry["type"] == "Ready" and entry["status"] == "True" for entry in status.get("conditions", []))
-    extended = all(status.get("allocatable", {}).get(name) == amount for name, amount in item.extended_resources.items())
+    extended = all(
+        status.get("allocatable", {}).get(name) == amount for name, amount in item.extended_resources.items()
+    )
     account = ready and api.get("/api/v1/namespaces/default/serviceaccounts/default")
     return bool(ready and extended and account)
 
@@ -270,7 +297,7 @@ def remove_all(settings: Settings) -> list[str]:
     subnet = IPv4Network(record.subnet) if record else settings.subnet
     names = {item.name for item in existing(state, subnet)}
     prefix = f"{network.PREFIX}-"
-    names |= {name[len(prefix):] for name in network.namespaces() if name != network.SWITCH}
+    names |= {name[len(prefix) :] for name in network.namespaces() if name != network.SWITCH}
     for pid in launchers(state):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -32,7 +32,9 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
 
 
 @dataclass(frozen=True)
@@ -48,27 +50,46 @@ class Authority:
         """Make a self-signed authority called ``name``."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        usage = x509.KeyUsage(digital_signature=True, content_commitment=False, key_encipherment=False,
-                              data_encipherment=False, key_agreement=False, key_cert_sign=True, crl_sign=True,
-                              encipher_only=False, decipher_only=False)
-        certificate = (_builder(subject, subject, key)
-                       .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-                       .add_extension(usage, critical=True).sign(key, hashes.SHA256()))
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            key_cert_sign=True,
+            crl_sign=True,
+            encipher_only=False,
+            decipher_only=False,
+        )
+        certificate = (
+            _builder(subject, subject, key)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(usage, critical=True)
+            .sign(key, hashes.SHA256())
+        )
         write_private(folder / f"{file}.crt", certificate.public_bytes(serialization.Encoding.PEM))
         write_private(folder / f"{file}.key", _key_pem(key))
         return cls(folder, certificate, key)
 
     def issue(
-        self, file: str, name: str, usage: x509.ObjectIdentifier, *, group: str = "", names: Iterable[x509.GeneralName] = ()
+        self,
+        file: str,
+        name: str,
+        usage: x509.ObjectIdentifier,
+        *,
+        group: str = "",
+        names: Iterable[x509.GeneralName] = (),
     ) -> tuple[bytes, bytes]:
         """Issue FILE.crt and FILE.key for ``name``; return both as PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         organization = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group)] if group else []
         subject = x509.Name([*organization, x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        builder = (_builder(subject, self.certificate.subject, key)
-                   .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-                   .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
-                   .add_extension(x509.ExtendedKeyUsage([usage]), critical=False))
+        builder = (
+            _builder(subject, self.certificate.subject, key)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        )
         if alternatives := list(names):
             builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         certificate = builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
@@ -79,10 +100,16 @@ class Authority:
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.timezone.utc)
-    return (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(hours=1)).not_valid_after(now + LIFETIME)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False))
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + LIFETIME)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
 
 
 def create(folder: Path, cluster: Cluster) -> None:
@@ -99,18 +126,38 @@ def create(folder: Path, cluster: Cluster) -> None:
         return [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
 
     service = "kubernetes.default.svc"
-    authority.issue("apiserver", "kube-apiserver", SERVER, names=[
-        *dns("kubernetes", "kubernetes.default", service, f"{service}.cluster.local", "localhost", cluster.name,
-             cluster.hostname),
-        *ips(cluster.address, cluster.api_service_ip, "127.0.0.1")])
-    authority.issue("kubelet-server", f"system:node:{cluster.name}", SERVER, group="system:nodes",
-                    names=[*dns(cluster.name, cluster.hostname), *ips(cluster.address)])
+    authority.issue(
+        "apiserver",
+        "kube-apiserver",
+        SERVER,
+        names=[
+            *dns(
+                "kubernetes",
+                "kubernetes.default",
+                service,
+                f"{service}.cluster.local",
+                "localhost",
+                cluster.name,
+                cluster.hostname,
+            ),
+            *ips(cluster.address, cluster.api_service_ip, "127.0.0.1"),
+        ],
+    )
+    authority.issue(
+        "kubelet-server",
+        f"system:node:{cluster.name}",
+        SERVER,
+        group="system:nodes",
+        names=[*dns(cluster.name, cluster.hostname), *ips(cluster.address)],
+    )
     authority.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", CLIENT, group="system:masters")
     front_proxy.issue("front-proxy-client", "front-proxy-client", CLIENT)
     tokens = ec.generate_private_key(ec.SECP256R1())
     write_private(folder / "sa.key", _key_pem(tokens))
-    write_private(folder / "sa.pub", tokens.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo))
+    write_private(
+        folder / "sa.pub",
+        tokens.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
+    )
     for file, name, group in (
         ("controller-manager", "system:kube-controller-manager", ""),
         ("scheduler", "system:kube-scheduler", ""),
@@ -126,32 +173,50 @@ def create(folder: Path, cluster: Cluster) -> None:
 
 def kubeconfig_entry(cluster: Cluster, ca: bytes, certificate: bytes, key: bytes) -> dict[str, dict[str, Any]]:
     """Cluster, user and context of a kubeconfig, all called like the cluster."""
+
     def text(data: bytes) -> str:
         return base64.b64encode(data).decode()
 
     return {
-        "cluster": {"name": cluster.name,
-                    "cluster": {"server": cluster.server, "certificate-authority-data": text(ca)}},
-        "user": {"name": cluster.name, "user": {"client-certificate-data": text(certificate), "client-key-data": text(key)}},
+        "cluster": {
+            "name": cluster.name,
+            "cluster": {"server": cluster.server, "certificate-authority-data": text(ca)},
+        },
+        "user": {
+            "name": cluster.name,
+            "user": {"client-certificate-data": text(certificate), "client-key-data": text(key)},
+        },
         "context": {"name": cluster.name, "context": {"cluster": cluster.name, "user": cluster.name}},
     }
 
 
 def kubeconfig(entries: Sequence[dict[str, dict[str, Any]]]) -> bytes:
     """A kubeconfig (JSON, which is YAML too) with these entries; the first one's context is the current one."""
-    return json.dumps({
-        "apiVersion": "v1", "kind": "Config", "preferences": {},
-        "current-context": entries[0]["context"]["name"],
-        "clusters": [entry["cluster"] for entry in entries],
-        "users": [entry["user"] for entry in entries],
-        "contexts": [entry["context"] for entry in entries],
-    }, indent=2).encode() + b"\n"
+    return (
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "preferences": {},
+                "current-context": entries[0]["context"]["name"],
+                "clusters": [entry["cluster"] for entry in entries],
+                "users": [entry["user"] for entry in entries],
+                "contexts": [entry["context"] for entry in entries],
+            },
+            indent=2,
+        ).encode()
+        + b"\n"
+    )
 
 
 def merged(state: Path, clusters: Sequence[Cluster]) -> bytes:
     """One kubeconfig with the administrators of all ``clusters``."""
-    return kubeconfig([
-        kubeconfig_entry(cluster, *((state / cluster.name / "pki" / name).read_bytes()
-                                    for name in ("ca.crt", "admin.crt", "admin.key")))
-        for cluster in clusters
-    ])
+    return kubeconfig(
+        [
+            kubeconfig_entry(
+                cluster,
+                *((state / cluster.name / "pki" / name).read_bytes() for name in ("ca.crt", "admin.crt", "admin.key")),
+            )
+            for cluster in clusters
+        ]
+    )

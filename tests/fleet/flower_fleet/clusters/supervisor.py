@@ -21,8 +21,13 @@ RESTART_AFTER = 0.5  # seconds
 def start(entry: dict[str, Any], logs: str) -> int:
     """Start one process with its output appended to its log; return its pid."""
     with open(f"{logs}/{entry['name']}.log", "a", encoding="utf-8") as log:
-        process = subprocess.Popen(entry["argv"], env={**os.environ, **entry["env"]}, stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            entry["argv"],
+            env={**os.environ, **entry["env"]},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
     process.returncode = 0  # reaped below, not by the object
     return process.pid
 

@@ -32,8 +32,21 @@ def write(
     """
     layer = target.with_name(f"{target.name}.layer")
     try:
-        run(["tar", "--sort=name", "--mtime=@0", "--numeric-owner", *(f"--exclude={pattern}" for pattern in exclude),
-             "-C", root, "-cf", layer, "."])
+        run(
+            [
+                "tar",
+                "--sort=name",
+                "--mtime=@0",
+                "--numeric-owner",
+                *(f"--exclude={pattern}" for pattern in exclude),
+                "-C",
+                root,
+                "-cf",
+                layer,
+                ".",
+            ],
+            contained=True,
+        )
         digest = hashlib.sha256()
         with layer.open("rb") as stream:
             while block := stream.read(1 << 20):
@@ -42,11 +55,17 @@ def write(
         manifest = []
         with tarfile.open(target, "w") as archive:
             for name, config in images:
-                body = json.dumps({
-                    "architecture": architecture, "os": "linux", "created": EPOCH, "config": dict(config),
-                    "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest.hexdigest()}"]},
-                    "history": [{"created": EPOCH}],
-                }, sort_keys=True).encode()
+                body = json.dumps(
+                    {
+                        "architecture": architecture,
+                        "os": "linux",
+                        "created": EPOCH,
+                        "config": dict(config),
+                        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest.hexdigest()}"]},
+                        "history": [{"created": EPOCH}],
+                    },
+                    sort_keys=True,
+                ).encode()
                 file = f"{hashlib.sha256(body).hexdigest()}.json"
                 _add(archive, file, body)
                 manifest.append({"Config": file, "RepoTags": [name], "Layers": ["layer.tar"]})

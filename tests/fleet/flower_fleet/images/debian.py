@@ -25,12 +25,29 @@ def unpack(packages: Sequence[str], work: Path, log: Path) -> Path:
     for name in MERGED:
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
-    run_logged(["apt-get", "-y", "-q", "--no-install-recommends", "--download-only",
-                "-o", f"Dir::State::status={status}", "-o", f"Dir::Cache::archives={debs}", "-o", "APT::Sandbox::User=root",
-                "install", *packages],
-               log, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+    run_logged(
+        [
+            "apt-get",
+            "-y",
+            "-q",
+            "--no-install-recommends",
+            "--download-only",
+            "-o",
+            f"Dir::State::status={status}",
+            "-o",
+            f"Dir::Cache::archives={debs}",
+            "-o",
+            "APT::Sandbox::User=root",
+            "install",
+            *packages,
+        ],
+        log,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"},
+    )
     for deb in sorted(debs.glob("*.deb")):
-        run(["sh", "-ec", 'dpkg-deb --fsys-tarfile "$1" | tar -x --keep-directory-symlink -C "$2"', "unpack", deb, root])
+        run(
+            ["sh", "-ec", 'dpkg-deb --fsys-tarfile "$1" | tar -x --keep-directory-symlink -C "$2"', "unpack", deb, root]
+        )
     return root
 
 
@@ -44,8 +61,15 @@ def copy_program(root: Path, program: str, target: Path) -> None:
     load = loader(root)
     listing = run(["chroot", root, f"/{load.relative_to(root)}", "--list", f"/{program}"]).stdout
     files = [word for word in listing.split() if word.startswith("/") and ".so" in word]
-    interpreter = run(["sh", "-c", 'head -c 4096 "$1" | tr -c "[:print:]" "\\n" | grep -m1 "^/lib.*/ld-linux"', "interp",
-                       root / program]).stdout.strip()
+    interpreter = run(
+        [
+            "sh",
+            "-c",
+            'head -c 4096 "$1" | tr -c "[:print:]" "\\n" | grep -m1 "^/lib.*/ld-linux"',
+            "interp",
+            root / program,
+        ]
+    ).stdout.strip()
     for name in {program, *(file.lstrip("/") for file in files), interpreter.lstrip("/")}:
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -19,11 +19,30 @@ UID = 49999  # of the user app in Flower's own images
 PACKAGES = ("python3", "python3-venv", "libstdc++6", "busybox")
 TOOLS = ("sh", "cat", "ls", "cp", "mkdir", "sleep", "kill", "id", "env", "date", "grep", "tail", "head", "ps", "chmod")
 LEFT_OUT = (
-    "./usr/share/doc", "./usr/share/man", "./usr/share/locale", "./usr/share/perl5", "./usr/share/python-wheels",
-    "./usr/share/info", "./usr/share/lintian", "./usr/share/bash-completion", "./usr/bin/openssl", "./usr/bin/dpkg*",
-    "./usr/lib/*/perl*", "./usr/lib/python3/dist-packages/lib2to3*", "./var/lib/dpkg", "./proc/*", "./dev/*", "./sys/*",
-    "*/site-packages/pip", "*/site-packages/pip-*", "*/site-packages/setuptools", "*/site-packages/setuptools-*",
-    "*/site-packages/_distutils_hack", "*/site-packages/numpy/*/tests", "*/site-packages/grpc_tools",
+    "./usr/share/doc",
+    "./usr/share/man",
+    "./usr/share/locale",
+    "./usr/share/perl5",
+    "./usr/share/python-wheels",
+    "./usr/share/info",
+    "./usr/share/lintian",
+    "./usr/share/bash-completion",
+    "./usr/bin/openssl",
+    "./usr/bin/dpkg*",
+    "./usr/lib/*/perl*",
+    "./usr/lib/python3/dist-packages/lib2to3*",
+    "./var/lib/dpkg",
+    "./proc/*",
+    "./dev/*",
+    "./sys/*",
+    "*/site-packages/pip",
+    "*/site-packages/pip-*",
+    "*/site-packages/setuptools",
+    "*/site-packages/setuptools-*",
+    "*/site-packages/_distutils_hack",
+    "*/site-packages/distutils-precedence.pth",
+    "*/site-packages/numpy/*/tests",
+    "*/site-packages/grpc_tools",
 )
 
 
@@ -49,21 +68,84 @@ def make(target: Path, work: Path, log: Path) -> None:
     # proxies and certificates, and picks what fits the image.
     site = root / "python/venv/lib" / version / "site-packages"
     libraries = ":".join(sorted({str(path.parent) for path in (root / "usr/lib").rglob("libssl.so*")}))
-    outside = {**os.environ, "PYTHONHOME": str(root / "usr"), "PYTHONPATH": str(site), "LD_LIBRARY_PATH": libraries,
-               "PYTHONDONTWRITEBYTECODE": "1"}
-    run_logged([root / "usr/bin" / version, "-m", "pip", "download", "--only-binary=:all:", "--progress-bar=off",
-                "-d", root / "wheels", f"flwr=={VERSION}", "numpy"], log.with_suffix(".download.log"), env=outside)
-    run_logged([*python, "-m", "pip", "--disable-pip-version-check", "--isolated", "install", "--no-index", "--no-compile",
-                "--find-links=/wheels", f"flwr=={VERSION}", "numpy"], log.with_suffix(".install.log"))
+    outside = {
+        **os.environ,
+        "PYTHONHOME": str(root / "usr"),
+        "PYTHONPATH": str(site),
+        "LD_LIBRARY_PATH": libraries,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    run_logged(
+        [
+            root / "usr/bin" / version,
+            "-m",
+            "pip",
+            "download",
+            "--only-binary=:all:",
+            "--progress-bar=off",
+            "-d",
+            root / "wheels",
+            f"flwr=={VERSION}",
+            "numpy",
+        ],
+        log.with_suffix(".download.log"),
+        env=outside,
+    )
+    run_logged(
+        [
+            *python,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "--isolated",
+            "install",
+            "--no-index",
+            "--no-compile",
+            "--find-links=/wheels",
+            f"flwr=={VERSION}",
+            "numpy",
+        ],
+        log.with_suffix(".install.log"),
+    )
     shutil.rmtree(root / "wheels")
     # Compiled files that are valid whatever the sources' times: the archive sets those to zero, and the images' user may
     # not write, so ordinary ones would be stale and every start would compile everything.
-    run([*python, "-m", "compileall", "-q", "-f", "-j0", "--invalidation-mode", "unchecked-hash",
-         f"/python/venv/lib/{version}", f"/usr/lib/{version}"], check=False)
-    archive.write(target, root, [(name, {
-        "Entrypoint": [f"flower-{program}"],
-        "User": str(UID),
-        "WorkingDir": "/app",
-        "Env": ["PATH=/python/venv/bin:/usr/local/bin:/usr/bin:/bin", "HOME=/app", "PYTHONDONTWRITEBYTECODE=1",
-                "PYTHONUNBUFFERED=1", "LANG=C.UTF-8"],
-    }) for program, name in zip(PROGRAMS, IMAGES)], exclude=LEFT_OUT)
+    run(
+        [
+            *python,
+            "-m",
+            "compileall",
+            "-q",
+            "-f",
+            "-j0",
+            "--invalidation-mode",
+            "unchecked-hash",
+            f"/python/venv/lib/{version}",
+            f"/usr/lib/{version}",
+        ],
+        check=False,
+        contained=True,
+    )
+    archive.write(
+        target,
+        root,
+        [
+            (
+                name,
+                {
+                    "Entrypoint": [f"flower-{program}"],
+                    "User": str(UID),
+                    "WorkingDir": "/app",
+                    "Env": [
+                        "PATH=/python/venv/bin:/usr/local/bin:/usr/bin:/bin",
+                        "HOME=/app",
+                        "PYTHONDONTWRITEBYTECODE=1",
+                        "PYTHONUNBUFFERED=1",
+                        "LANG=C.UTF-8",
+                    ],
+                },
+            )
+            for program, name in zip(PROGRAMS, IMAGES)
+        ],
+        exclude=LEFT_OUT,
+    )

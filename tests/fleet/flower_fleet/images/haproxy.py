@@ -24,10 +24,19 @@ def finish(target: Path, source: Path, root: Path) -> None:
     with (root / "etc/group").open("a") as groups:
         groups.write("haproxy:x:99:\n")
     (root / "var/lib/haproxy").mkdir(parents=True)
-    archive.write(target, root, [(IMAGE, {
-        "Cmd": ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"],
-        "User": "99:99",
-        "WorkingDir": "/var/lib/haproxy",
-        "StopSignal": "SIGUSR1",
-        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-    })])
+    archive.write(
+        target,
+        root,
+        [
+            (
+                IMAGE,
+                {
+                    "Cmd": ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"],
+                    "User": "99:99",
+                    "WorkingDir": "/var/lib/haproxy",
+                    "StopSignal": "SIGUSR1",
+                    "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+                },
+            )
+        ],
+    )

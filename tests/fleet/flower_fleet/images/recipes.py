@@ -18,8 +18,10 @@ from ..settings import BUSYBOX_IMAGE, COREDNS_IMAGE, GO_DIR, PAUSE_IMAGE, Settin
 from ..shell import run
 from . import archive, debian, flower, haproxy
 
-SMALL_TOOLS = "sh cat ls cp mv rm ln mkdir chmod chown sleep kill ps id hostname env printf echo date cut grep sed awk tr " \
-              "head tail wc sort uniq test true false sha256sum nc wget nslookup httpd ip vi find touch stat tee timeout".split()
+SMALL_TOOLS = (
+    "sh cat ls cp mv rm ln mkdir chmod chown sleep kill ps id hostname env printf echo date cut grep sed awk tr "
+    "head tail wc sort uniq test true false sha256sum nc wget nslookup httpd ip vi find touch stat tee timeout".split()
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,11 @@ class Recipe:
 
 def _pause(context: Context) -> None:
     """Kubernetes' own pause program, from its module."""
-    module = run([context.go.command, "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"], cwd=GO_DIR / "kubernetes",
-                 env=context.go.environment()).stdout.strip()
+    module = run(
+        [context.go.command, "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"],
+        cwd=GO_DIR / "kubernetes",
+        env=context.go.environment(),
+    ).stdout.strip()
     root = context.work / "root"
     root.mkdir()
     run(["gcc", "-Os", "-static", "-DVERSION=fleet", "-o", root / "pause", f"{module}/build/pause/linux/pause.c"])

@@ -24,9 +24,15 @@ from ..shell import CONTAINED, run
 CONTENT = Path("io.containerd.content.v1.content/blobs/sha256")
 OVERLAY = Path("io.containerd.snapshotter.v1.overlayfs")
 DATABASES = (Path("io.containerd.metadata.v1.bolt/meta.db"), OVERLAY / "metadata.db")
-DISABLED = ("io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper",
-            "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.blockfile",
-            "io.containerd.internal.v1.tracing", "io.containerd.tracing.processor.v1.otlp")
+DISABLED = (
+    "io.containerd.snapshotter.v1.aufs",
+    "io.containerd.snapshotter.v1.btrfs",
+    "io.containerd.snapshotter.v1.devmapper",
+    "io.containerd.snapshotter.v1.zfs",
+    "io.containerd.snapshotter.v1.blockfile",
+    "io.containerd.internal.v1.tracing",
+    "io.containerd.tracing.processor.v1.otlp",
+)
 
 
 def folder(settings: Settings, archives: Sequence[Path]) -> Path:
@@ -45,16 +51,24 @@ def ensure(settings: Settings, archives: Sequence[Path], phase: Phase) -> Path:
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     socket = partial / "containerd.sock"
-    disabled = ", ".join(f'"{name}"' for name in (*DISABLED, "io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"))
+    disabled = ", ".join(
+        f'"{name}"' for name in (*DISABLED, "io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt")
+    )
     (partial / "containerd.toml").write_text(
         f'version = 2\nroot = "{partial}/root"\nstate = "{partial}/state"\ndisabled_plugins = [{disabled}]\n'
-        f'[grpc]\naddress = "{socket}"\n')
+        f'[grpc]\naddress = "{socket}"\n'
+    )
     log = settings.logs / "seed.log"
     env = process_environment()
     ctr = ["ctr", "--address", str(socket), "--namespace", "k8s.io"]
     with log.open("w") as out:
-        daemon = subprocess.Popen([*CONTAINED, "containerd", "--config", str(partial / "containerd.toml")], env=env,
-                                  stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        daemon = subprocess.Popen(
+            [*CONTAINED, "containerd", "--config", str(partial / "containerd.toml")],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
         try:
             end = time.monotonic() + 30
             while run([*ctr, "version"], check=False, env=env).returncode:
@@ -63,8 +77,7 @@ def ensure(settings: Settings, archives: Sequence[Path], phase: Phase) -> Path:
                 time.sleep(0.05)
             for archive in archives:
                 phase.note = archive.name
-                # run inside containerd's mount namespace: unpacking is done by the daemon, ctr only sends
-                run([*ctr, "images", "import", str(archive)], env=env)
+                run([*ctr, "images", "import", str(archive)], env=env, contained=True)
         finally:
             _stop(daemon)
     for name in ("state", "containerd.sock", "containerd.sock.ttrpc"):

@@ -1,0 +1,92 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.remove): take what was deployed out of one cluster, but no volumes unless told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER
+
+_MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "namespace": {"type": "str", "required": True},
+        "applyset": {"type": "str", "required": True},
+        "credentials": {"type": "bool", "default": False},
+        "volumes": {"type": "bool", "default": False},
+        "more_namespaces": {"type": "list", "elements": "str", "default": []},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Delete the set; then, as told, secrets and records, volumes, and namespaces that nothing else needs."""
+        objects: list[dict[str, Any]] = []
+        with self.connect() as cluster:
+            going = self._delete_set(cluster, params)
+            kept = ""
+            if params["credentials"] or params["volumes"]:
+                kept, objects = self._leftovers(cluster, params)
+                outcome = apply_objects(
+                    cluster,
+                    objects,
+                    state="absent",
+                    check=self.check,
+                    wait=True,
+                    wait_timeout=params["wait_timeout"],
+                )
+                going += outcome.objects
+        gone = [item for item in going if item["change"] == "deleted"]
+        return {
+            "changed": bool(gone),
+            "objects": gone,
+            "msg": f"{len(gone)} objects {'to delete' if self.check else 'deleted'} from {cluster.name}{kept}",
+        }
+
+    def _delete_set(self, cluster: Cluster, params: dict[str, Any]) -> list[dict[str, str]]:
+        if cluster.get("v1", "Namespace", params["namespace"]) is None:
+            return []
+        outcome = apply_objects(
+            cluster,
+            [],
+            state="absent",
+            applyset=params["applyset"],
+            applyset_namespace=params["namespace"],
+            check=self.check,
+            wait=True,
+            wait_timeout=params["wait_timeout"],
+        )
+        return outcome.objects
+
+    @staticmethod
+    def _leftovers(cluster: Cluster, params: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+        """What is to go besides the set, and a word on what has to stay."""
+        kept = []
+        found: list[dict[str, Any]] = []
+        for name in [params["namespace"], *params["more_namespaces"]]:
+            namespace = cluster.get("v1", "Namespace", name)
+            if namespace is None:
+                continue
+            ours = namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == MANAGER
+            claims = cluster.list("v1", "PersistentVolumeClaim", name)
+            if ours and (params["volumes"] or not claims):
+                found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+                continue
+            kinds = ["Secret", "ConfigMap"] + (["PersistentVolumeClaim"] if params["volumes"] else [])
+            for kind in kinds:
+                for item in cluster.list("v1", kind, name, labels=_MANAGED):
+                    found.append(
+                        {"apiVersion": "v1", "kind": kind, "metadata": {"name": item["metadata"]["name"], "namespace": name}}
+                    )
+            reason = f"{len(claims)} volume claims" if claims else "it was made by somebody else"
+            kept.append(f"namespace {name} stays ({reason})")
+        return "".join(f"; {word}" for word in kept), found

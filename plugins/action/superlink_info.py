@@ -1,0 +1,104 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.superlink_info): what the hub knows of its federation."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
+from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str"},
+        "namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "timeout": {"type": "int", "default": 10},
+        "wait_timeout": {"type": "int", "default": 0},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Read ledger, certificate, pods and Flower's own lists."""
+        result: dict[str, Any] = {
+            "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
+            "workloads": [], "trouble": "", "certificate": {}, "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
+            "unknown_nodes": [],
+        }  # fmt: skip
+        try:
+            with self.connect(params["hub"], timeout=params["timeout"]) as hub:
+                self._wait_ready(hub, params, result)
+                if result["deployed"]:
+                    self._read_ledger(hub, params, result)
+                    self._ask_flower(hub, params["namespace"], result)
+        except ClusterError as error:
+            result.update(reachable=bool(result["workloads"]), error=error.message)
+        return result
+
+    def _wait_ready(self, hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+        deadline = time.monotonic() + (0 if self.check else params["wait_timeout"])
+        while True:
+            self._read_objects(hub, params["namespace"], result)
+            if not result["trouble"] or time.monotonic() >= deadline:
+                return
+            time.sleep(1)  # between two looks at the pods, until the deadline
+
+    @staticmethod
+    def _read_objects(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
+        selector = "app.kubernetes.io/name in (superlink,serverapp)"
+        result["workloads"] = [
+            workloads.workload({"kind": kind, **item})
+            for kind in ("StatefulSet", "Deployment")
+            for item in hub.list("apps/v1", kind, namespace, labels=selector)
+        ]
+        result["trouble"] = ""
+        if any(item["ready"] < item["desired"] for item in result["workloads"]):
+            pods = hub.list("v1", "Pod", namespace, labels=selector)
+            result["trouble"] = workloads.trouble(pods) or "pods are about to be made"
+        publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
+        if publication is not None:
+            result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
+        certificate = entries(hub.get("v1", "Secret", credentials.GATEWAY, namespace)).get("tls.crt")
+        if certificate:
+            result["certificate"] = pki.describe(certificate)
+
+    @staticmethod
+    def _read_ledger(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+        ledger = Ledger(hub, params["namespace"], params["federation"])
+        book = ledger.read_book()
+        result["partitions"] = book["partitions"]
+        for site, record in ledger.read_records().items():
+            result["sites"][site] = {
+                "region": record["region"],
+                "pools": book["sites"].get(site, {}).get("pools", {}),
+                "keys": [
+                    {"fingerprint": fingerprint, **{name: key.get(name) for name in ("pool", "name", "node_id", "dead")}}
+                    for fingerprint, key in record["keys"].items()
+                ],
+                "retired": len(record["retired"]),
+            }
+
+    @staticmethod
+    def _ask_flower(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
+        cli = FlowerCLI(hub, namespace)
+        cli.wait_for_superlink(0)
+        nodes, runs = cli.do([cli.command("supernode", "list"), cli.command("list")])
+        result["nodes"] = {str(node["node-id"]): node for node in nodes.data.get("nodes", [])}
+        result["runs"] = [{**run, "run-id": str(run["run-id"])} for run in runs.data.get("runs", [])]
+        known = {key["node_id"] for site in result["sites"].values() for key in site["keys"]}
+        result["unknown_nodes"] = sorted(
+            node for node, facts in result["nodes"].items() if node not in known and facts["status"] != "unregistered"
+        )

@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Where the ledger and the SuperLink of a federation are."""
+
+    DOCUMENTATION = r"""
+options:
+  hub:
+    description:
+      - Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth), C(flower_kubeconfig) and
+        C(flower_context).
+    type: str
+    required: true
+  hub_namespace:
+    description:
+      - Namespace of the SuperLink in the hub's cluster.
+    type: str
+    default: flower
+  federation:
+    description:
+      - Name of the federation.
+    type: str
+    default: flower
+"""
+
+    WAIT = r"""
+options:
+  wait_timeout:
+    description:
+      - Seconds to wait for the SuperLink or the SuperNodes.
+    type: int
+    default: 300
+"""

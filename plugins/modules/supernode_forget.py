@@ -1,0 +1,59 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: supernode_forget
+short_description: Unregister the SuperNodes of sites that left
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees their partitions.
+  - Flower never takes the keys of unregistered SuperNodes again: a site that comes back gets new ones.
+options:
+  sites:
+    description:
+      - Names of the sites. They need not be in the inventory.
+    type: list
+    elements: str
+    required: true
+extends_documentation_fragment:
+  - kubernetes.core.k8s_auth_options
+  - federated.flower.cluster
+  - federated.flower.hub
+  - federated.flower.hub.wait
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+  - federated.flower.attributes.actiongroup_flower
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+"""
+
+EXAMPLES = r"""
+---
+- name: Forget a site
+  federated.flower.supernode_forget:
+    hub: hub
+    sites: [site-c]
+"""
+
+RETURN = r"""
+msg:
+  description: What was done, in a sentence.
+  returned: always
+  type: str
+nodes:
+  description: Node ids that were unregistered.
+  returned: success
+  type: list
+  elements: str
+"""

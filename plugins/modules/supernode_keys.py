@@ -1,0 +1,84 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: supernode_keys
+short_description: Make the SuperNode keys and shared secrets of a site
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - Makes a key for each replica, or each node of a DaemonSet pool, that has none, and the secrets that the pods of the site share, and writes them into Secrets of the site's cluster.
+  - Private keys are in no result, diff or message. Keys that are no longer wanted stay until M(federated.flower.supernode_confirm) deletes them.
+options:
+  spec:
+    description:
+      - The specification of the site, as the role C(federated.flower.supernode) assembles it.
+    type: dict
+    required: true
+  allocation:
+    description:
+      - Pool to C(offset), from M(federated.flower.supernode_allocate).
+    type: dict
+    default: {}
+  dead:
+    description:
+      - Fingerprints of keys to replace.
+    type: list
+    elements: str
+    default: []
+extends_documentation_fragment:
+  - kubernetes.core.k8s_auth_options
+  - federated.flower.cluster
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+  - federated.flower.attributes.actiongroup_flower
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+"""
+
+EXAMPLES = r"""
+---
+- name: Make what is missing
+  federated.flower.supernode_keys:
+    spec: "{{ spec }}"
+  register: keys
+"""
+
+RETURN = r"""
+msg:
+  description: What was done, in a sentence.
+  returned: always
+  type: str
+site:
+  description: Inventory name of the site.
+  returned: success
+  type: str
+region:
+  description: Its region.
+  returned: success
+  type: str
+keys:
+  description: The wanted keys with C(pool), C(name), C(fingerprint), C(public_key) and C(expected) (whether a running pod is expected).
+  returned: success
+  type: list
+  elements: dict
+extra:
+  description: Pool to names of keys that are no longer wanted.
+  returned: success
+  type: dict
+objects:
+  description: What became of each Secret.
+  returned: success
+  type: list
+  elements: dict
+"""

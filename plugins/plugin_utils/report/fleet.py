@@ -1,0 +1,148 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The fleet in one report: for machines a dict, for people a table. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
+
+
+def fleet_report(
+    hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], known: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Bring together what hub and sites say.
+
+    Args:
+        hub_name: inventory name of the hub.
+        hub: result of M(federated.flower.superlink_info).
+        sites: inventory name -> result of M(federated.flower.supernode_info), for the sites that were looked at.
+        known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
+
+    Returns:
+        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools)), C(forgotten) (list of
+        names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) (list of sentences).
+    """
+    known = list(sites) if known is None else list(known)
+    problems: list[str] = []
+    if not hub["reachable"] or hub["error"]:
+        problems.append(f"hub {hub_name}: {hub['error'] or 'not reachable'}")
+    elif not hub["deployed"]:
+        problems.append(f"hub {hub_name}: no SuperLink is deployed")
+    if hub["trouble"]:
+        problems.append(f"hub {hub_name}: {hub['trouble']}")
+    listed = [_site(name, sites[name], hub, problems) for name in sites]
+    forgotten = sorted(set(hub["sites"]) - set(known))
+    for name in forgotten:
+        problems.append(
+            f"{name} is not in the inventory, but the ledger still knows it; "
+            "-e flower_forget_sites=true unregisters its SuperNodes and frees its partitions"
+        )
+    for node in hub["unknown_nodes"]:
+        problems.append(f"node {node} is registered at the SuperLink, but the ledger does not know it")
+    return {
+        "healthy": not problems,
+        "hub": {
+            "cluster": hub_name,
+            "reachable": hub["reachable"],
+            "address": hub["address"],
+            "version": hub["version"],
+            "workloads": hub["workloads"],
+            "certificate": hub["certificate"],
+            "partitions": hub["partitions"],
+        },
+        "sites": listed,
+        "forgotten": forgotten,
+        "unknown_nodes": list(hub["unknown_nodes"]),
+        "runs": list(hub["runs"]),
+        "problems": problems,
+    }
+
+
+def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    record = hub["sites"].get(name, {"region": None, "keys": [], "pools": {}})
+    live = {item["pool"]: item for item in site["workloads"]}
+    names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
+    pools = [_pool(pool, live.get(pool), record, hub["nodes"]) for pool in names]
+    if not site["reachable"]:
+        problems.append(site["error"])
+    elif not pools:
+        problems.append(f"{name}: no SuperNodes are deployed")
+    if site["trouble"]:
+        problems.append(f"{name}: {site['trouble']}")
+    for pool in pools:
+        if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
+            problems.append(f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online")
+    return {"cluster": name, "region": record["region"], "reachable": site["reachable"], "pools": pools}
+
+
+def _pool(
+    name: str, live: Mapping[str, Any] | None, record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
+    found = [nodes[node] for node in ids if node in nodes]
+    online = [node for node in found if node["status"] == "online"]
+    # Flower tells when a node went offline, 60 s after its last heartbeat; an online one was heard within that time.
+    left = sorted(node["offline-at"] for node in found if node["status"] == "offline" and node["offline-at"] != "N/A")
+    return {
+        "name": name,
+        "kind": live["kind"] if live else None,
+        "desired": live["desired"] if live else None,
+        "ready": live["ready"] if live else None,
+        "online": len(online),
+        "registered": len(found),
+        "version": live["version"] if live else "",
+        "offset": record["pools"].get(name, {}).get("offset"),
+        "last_seen": "now" if found and len(online) == len(found) else (left[0] if left else "never"),
+    }
+
+
+def fleet_table(report: Mapping[str, Any]) -> str:
+    """The report as lines of text."""
+    hub = report["hub"]
+    ends = hub["certificate"].get("not_after", "")[:10]
+    rows = [
+        (
+            hub["cluster"],
+            "",
+            item["name"],
+            f"{item['ready']}/{item['desired']}",
+            "",
+            hub["version"],
+            ends if item["name"] == "superlink" else "",
+            "",
+            "ok" if item["ready"] >= item["desired"] else "not ready",
+        )
+        for item in hub["workloads"]
+    ]
+    if not hub["reachable"]:
+        rows.append((hub["cluster"], "", "", "", "", hub["version"], ends, "", "unreachable"))
+    for site in report["sites"]:
+        for pool in site["pools"]:
+            rows.append(_row(site, pool))
+        if not site["pools"]:
+            state = "nothing deployed" if site["reachable"] else "unreachable"
+            rows.append((site["cluster"], site["region"] or "", "", "", "", "", "", "", state))
+    rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
+    widths = [max(len(str(row[n])) for row in [_COLUMNS, *rows]) for n in range(len(_COLUMNS))]
+    lines = ["  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [_COLUMNS, *rows]]
+    active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
+    lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
+    return "\n".join(lines + [f"! {problem}" for problem in report["problems"]])
+
+
+def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
+    if not site["reachable"]:
+        state = "unreachable"
+    elif pool["desired"] is None:
+        state = "not deployed"
+    else:
+        state = "ok" if pool["online"] >= pool["desired"] else "offline"
+    ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"
+    online = f"{pool['online']}/{pool['desired'] if pool['desired'] is not None else pool['registered']}"
+    version = pool["version"]
+    return (site["cluster"], site["region"] or "", pool["name"], ready, online, version, "", pool["last_seen"], state)

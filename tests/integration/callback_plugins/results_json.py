@@ -1,0 +1,29 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the result of every task as one line of JSON to the file FLOWER_RESULTS, so that tests can look at it."""
+from __future__ import annotations
+
+import json
+import os
+
+from ansible.plugins.callback import CallbackBase
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "results_json"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def _write(self, result, failed):
+        data = getattr(result, "result", None) or result._result
+        host = getattr(result, "host", None) or result._host
+        line = json.dumps({"host": host.get_name(), "failed": failed, "result": data}, default=str)
+        with open(os.environ["FLOWER_RESULTS"], "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def v2_runner_on_ok(self, result, *args, **kwargs):
+        self._write(result, False)
+
+    def v2_runner_on_failed(self, result, *args, **kwargs):
+        self._write(result, True)

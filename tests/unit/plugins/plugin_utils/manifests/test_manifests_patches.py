@@ -1,0 +1,111 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Patches on objects."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import patches
+
+POD = {
+    "containers": [
+        {"name": "a", "image": "1", "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}], "args": ["p", "q"]},
+        {"name": "b", "ports": [{"name": "web", "containerPort": 80}]},
+    ],
+    "nodeSelector": {"disk": "ssd", "zone": "1"},
+    "tolerations": [{"key": "old"}],
+}
+OBJ = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": "n"}, "spec": POD}
+
+
+def patched(patch, kind=None):
+    before = copy.deepcopy(OBJ)
+    [after] = patches.apply([OBJ], [{"target": {"kind": "Pod", "name": "x"}, "patch": patch, "type": kind}])
+    assert before == OBJ
+    return after["spec"]
+
+
+def test_strategic_merges_lists_by_key():
+    spec = patched({"spec": {"containers": [{"name": "a", "env": [{"name": "Y", "value": "3"}, {"name": "Z", "value": "4"}]}]}})
+    assert [c["name"] for c in spec["containers"]] == ["a", "b"]
+    assert spec["containers"][0]["image"] == "1"
+    assert [(e["name"], e["value"]) for e in spec["containers"][0]["env"]] == [("X", "1"), ("Y", "3"), ("Z", "4")]
+
+
+def test_strategic_replaces_other_lists_and_deletes_with_null():
+    spec = patched({"spec": {"tolerations": [{"key": "new"}], "nodeSelector": {"disk": None}}})
+    assert spec["tolerations"] == [{"key": "new"}]
+    assert spec["nodeSelector"] == {"zone": "1"}
+    assert patched({"spec": {"containers": [{"name": "a", "args": ["r"]}]}})["containers"][0]["args"] == ["r"]
+
+
+def test_strategic_directives():
+    assert [c["name"] for c in patched({"spec": {"containers": [{"name": "a", "$patch": "delete"}]}})["containers"]] == ["b"]
+    assert patched({"spec": {"containers": [{"name": "c"}, {"$patch": "replace"}]}})["containers"] == [{"name": "c"}]
+    assert patched({"spec": {"nodeSelector": {"$patch": "replace", "a": "b"}}})["nodeSelector"] == {"a": "b"}
+    assert "nodeSelector" not in patched({"spec": {"nodeSelector": {"$patch": "delete"}}})
+    with pytest.raises(patches.PatchError, match="setElementOrder"):
+        patched({"spec": {"$setElementOrder/containers": [{"name": "b"}]}})
+    with pytest.raises(patches.PatchError, match="has no name"):
+        patched({"spec": {"containers": [{"image": "x"}]}})
+
+
+def test_ports_merge_by_number():
+    spec = patched({"spec": {"containers": [{"name": "b", "ports": [{"containerPort": 80, "name": "http"}, {"containerPort": 81}]}]}})
+    assert spec["containers"][1]["ports"] == [{"name": "http", "containerPort": 80}, {"containerPort": 81}]
+
+
+def test_json_merge_patch_replaces_lists():
+    assert patched({"spec": {"containers": [{"name": "c"}]}}, "merge")["containers"] == [{"name": "c"}]
+
+
+@pytest.mark.parametrize(
+    ("operations", "path", "value"),
+    [
+        ([{"op": "add", "path": "/spec/containers/0/args/1", "value": "n"}], ("containers", 0, "args"), ["p", "n", "q"]),
+        ([{"op": "add", "path": "/spec/containers/0/args/-", "value": "n"}], ("containers", 0, "args"), ["p", "q", "n"]),
+        ([{"op": "remove", "path": "/spec/containers/0/args/0"}], ("containers", 0, "args"), ["q"]),
+        ([{"op": "replace", "path": "/spec/nodeSelector/disk", "value": "x"}], ("nodeSelector", "disk"), "x"),
+        ([{"op": "add", "path": "/spec/nodeSelector/a.b~1c", "value": "x"}], ("nodeSelector", "a.b/c"), "x"),
+        ([{"op": "move", "from": "/spec/nodeSelector/zone", "path": "/spec/zone"}], ("zone",), "1"),
+        ([{"op": "copy", "from": "/spec/nodeSelector", "path": "/spec/copy"}], ("copy", "disk"), "ssd"),
+        ([{"op": "test", "path": "/spec/nodeSelector/zone", "value": "1"}], ("nodeSelector", "zone"), "1"),
+    ],
+)
+def test_json_patch(operations, path, value):
+    found = patched(operations)
+    for step in path:
+        found = found[step]
+    assert found == value
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "/spec/none"},
+        {"op": "replace", "path": "/spec/none", "value": 1},
+        {"op": "add", "path": "/spec/none/deep", "value": 1},
+        {"op": "add", "path": "/spec/containers/9", "value": 1},
+        {"op": "test", "path": "/spec/nodeSelector/zone", "value": "2"},
+        {"op": "add", "path": "spec", "value": 1},
+        {"op": "add", "path": "/spec/x"},
+        {"op": "move", "path": "/spec/x"},
+        {"op": "turn", "path": "/spec"},
+        {"op": "remove", "path": ""},
+        {},
+    ],
+)
+def test_json_patch_that_does_not_fit(operation):
+    with pytest.raises(patches.PatchError, match=r"patches\[0\] \(Pod/x\)"):
+        patched([operation])
+
+
+def test_patch_without_target():
+    patch = {"target": {"kind": "Pod", "name": "y"}, "patch": {}}
+    with pytest.raises(patches.PatchError, match="which is none of: Pod/x"):
+        patches.apply([OBJ], [patch])
+    assert patches.apply([OBJ], [patch], partial=True) == [OBJ]

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Faults of specs: each names cluster, variable and value, and all come at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode import MAX_POOL_NAME
+
+SUPERLINK = [
+    ({"version": "1.34.2"}, 'hub: superlink_version: \'1.34.2\' is of Flower\'s gRPC generation'),
+    ({"version": "1.37.0"}, "superlink_version: '1.37.0' lies in Flower's change from gRPC to HTTP"),
+    ({"version": "latest"}, "superlink_version: 'latest' is no Flower release"),
+    ({"version": "2"}, "is no Flower release"),
+    ({"federation": "My_Fed"}, "superlink_federation: 'My_Fed' is no DNS-1123 label"),
+    ({"federation": "f" * 64}, "has 64 characters, at most 63"),
+    ({"namespace": "a.b"}, "superlink_namespace: 'a.b' is no DNS-1123 label"),
+    ({"isolation": "none"}, "superlink_isolation: 'none' is none of process, subprocess"),
+    ({"image_registry": "https://mirror"}, "superlink_image_registry: 'https://mirror' is no registry"),
+    ({"run_as_user": 0}, "superlink_run_as_user: 0 is not between 1 and"),
+    ({"run_as_user": "root"}, "superlink_run_as_user: 'root' is no whole number"),
+    ({"labels": {"app.kubernetes.io/name": "x"}}, "replaces a label by which this collection finds its objects"),
+    ({"labels": {"a": "not a value"}}, "superlink_labels[a]: 'not a value' is no label value"),
+    ({"annotations": {"bad key": "x"}}, "superlink_annotations[bad key]"),
+    ({"superlink_address": "https://hub:1"}, "is a URL"),
+    ({"superlink_address": "hub"}, 'is no "host:port"'),
+    ({"superlink_address": "hub:70000"}, 'is no "host:port"'),
+    ({"superlink_address": "2001:db8::1:9092"}, 'is no "host:port"'),
+    ({"ca_bundle": "x"}, "superlink_ca_bundle: 'x' is no PEM certificate"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----ü"}, "not ASCII"),
+    ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"}, "holds a private key"),
+    ({"exposure": "tunnel"}, "superlink_exposure: 'tunnel' is none of"),
+    ({"exposure": "ingress"}, "superlink_host: '' is empty"),
+    ({"exposure": "route", "insecure": True}, "passes TLS through, but there is none"),
+    ({"exposure": "cluster_ip", "node_port": 30000}, "has no effect with exposure cluster_ip"),
+    ({"port": 0}, "superlink_port: 0 is not between 1 and 65535"),
+    ({"port": "many"}, "superlink_port: 'many' is no whole number"),
+    ({"port": True}, "superlink_port: True is no whole number"),
+    ({"load_balancer_source_ranges": ["10.0.0.1/8"]}, "is no network"),
+    ({"storage_size": "10 GB"}, "superlink_storage_size: '10 GB' is no quantity"),
+    ({"storage_size": None}, "superlink_storage_size: None is no quantity"),
+    ({"resources": {"requests": {"cpu": "-1"}}}, "superlink_resources.requests[cpu]: '-1' is no quantity"),
+    ({"resources": {"cpu": 1}}, "superlink_resources.cpu: 1 is neither requests nor limits"),
+    ({"env": [{"value": "x"}]}, "has no name"),
+    ({"env": [{"name": "A"}]}, "has neither value nor valueFrom"),
+    ({"env": [{"name": "A", "value": "1", "valueFrom": {}}]}, "has both value and valueFrom"),
+    ({"env": [{"name": "A", "value": 1}, {"name": "A", "value": 2}]}, "superlink_env[1].name: 'A' is there twice"),
+    ({"extra_args": ["--insecure"]}, "superlink_extra_args[0]: '--insecure' contradicts what the role sets: use flower_insecure"),
+    ({"extra_args": ["--database=:flwr-in-memory:"]}, "contradicts what the role sets"),
+    ({"volume_mounts": [{"name": "x", "mountPath": "/x"}]}, "is none of the volumes in superlink_volumes"),
+    ({"volumes": [{"name": "data", "emptyDir": {}}]}, "superlink_volumes[0].name: 'data' is there already"),
+    (
+        {"volumes": [{"name": "x", "emptyDir": {}}], "volume_mounts": [{"name": "x", "mountPath": "/data/"}]},
+        "superlink_volume_mounts[0].mountPath: '/data/' is mounted already",
+    ),
+    ({"gateway_max_body_bytes": 1000}, "superlink_gateway_max_body_bytes: 1000 is not between"),
+    ({"gateway_denied_sources": ["x"]}, "superlink_gateway_denied_sources[0]: 'x' is no network"),
+    ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "has no pod to go to"),
+    ({"serverapp_gpu": {"resource": "gpu"}}, "is no extended resource"),
+    (
+        {"serverapp_gpu": {"count": 1}, "serverapp_resources": {"limits": {"nvidia.com/gpu": 1}}},
+        "is among the limits of the container, too",
+    ),
+    ({"insecure": True, "server_name": "x.example"}, "is a name in a certificate, but there is none"),
+    (
+        {"patches": [{"target": {"kind": "Deployment", "name": "superlink"}, "patch": {}}]},
+        "superlink_patches[0] has target Deployment/superlink, which is none of: ConfigMap/",
+    ),
+    ({"patches": [{"target": {"kind": "Service"}, "patch": {}}]}, "has no name"),
+    (
+        {"patches": [{"target": {"kind": "Service", "name": "superlink"}, "patch": [{"op": "remove", "path": "/no"}]}]},
+        "superlink_patches[0] (Service/superlink): remove: there is no /no",
+    ),
+    (
+        {"patches": [{"target": {"kind": "Service", "name": "superlink"}, "patch": {"metadata": {"name": "x"}}}]},
+        "changes apiVersion, kind, name or namespace",
+    ),
+]
+
+
+def pools(*entries):
+    return {"pools": list(entries)}
+
+
+SUPERNODE = [
+    (pools(), "site-a: supernode_pools: [] is empty"),
+    (pools({"name": "GPU"}), "supernode_pools[0].name: 'GPU' is no DNS-1123 label"),
+    (pools({}), "supernode_pools[0].name: None is no DNS-1123 label"),
+    (pools({"name": "p" * (MAX_POOL_NAME + 1)}), f"at most {MAX_POOL_NAME} are possible"),
+    (pools({"name": "a"}, {"name": "b"}, {"name": "a"}), "supernode_pools[2].name: 'a' is the name of pools[0], too"),
+    (pools({"name": "a", "mode": "Deployment"}), "supernode_pools[0].mode: 'Deployment' is none of"),
+    (pools({"name": "a", "replicas": -1}), "supernode_pools[0].replicas: -1 is below 0"),
+    (pools({"name": "a", "replicas": 1.5}), "supernode_pools[0].replicas: 1.5 is no whole number"),
+    (pools({"name": "a", "mode": "DaemonSet", "replicas": 1}), "has no meaning for a DaemonSet"),
+    (pools({"name": "a", "nodeconfig": {}}), "supernode_pools[0].nodeconfig: {} is no option of a pool"),
+    (pools({"name": "a", "node_config": {"x": "{indx}"}}), "{indx}"),
+    (pools({"name": "a", "node_config": {"x": "{region}"}}), "region"),
+    (pools({"name": "a", "node_config": {"x": "{index}", "y": "{partition}"}}), "site-a"),
+    (pools({"name": "a", "env": [{"name": "FLOWER_INDEX", "value": "1"}]}), "is set by this collection"),
+    (pools({"name": "a", "env": ["x"]}), "has no name"),
+    (pools({"name": "a", "extra_args": ["--node-config", "x=1"]}), "use node_config of the pool"),
+    (pools({"name": "a", "gpu": {"vendor": "nvidia"}}), "supernode_pools[0].gpu.vendor: 'nvidia' is none of resource"),
+    (pools({"name": "a", "shm_size": "big"}), "supernode_pools[0].shm_size: 'big' is no quantity"),
+    (pools({"name": "a", "isolation": "x"}), "supernode_pools[0].isolation: 'x' is none of"),
+    (pools("a"), "supernode_pools[0]: 'a' is no mapping"),
+    ({"termination_grace_period": 1}, "supernode_termination_grace_period: 1 is not between 10 and 3600"),
+    ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
+    (
+        {"patches": [{"target": {"kind": "StatefulSet", "name": "supernode-x"}, "patch": {}}]},
+        "supernode_patches[0] has target StatefulSet/supernode-x, which is none of",
+    ),
+]
+
+
+def test_defaults_have_no_faults(superlink_spec, supernode_spec):
+    assert render.superlink_faults(superlink_spec()) == []
+    assert render.superlink_faults(superlink_spec(superlink_address="", ca_bundle="")) == []
+    assert render.supernode_faults(supernode_spec()) == []
+    assert render.supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
+
+
+@pytest.mark.parametrize(("changes", "sentence"), SUPERLINK)
+def test_superlink(changes, sentence, superlink_spec):
+    faults = render.superlink_faults(superlink_spec(**changes))
+    assert any(sentence in fault for fault in faults), faults
+    assert all(fault.startswith("hub: ") for fault in faults)
+
+
+@pytest.mark.parametrize(("changes", "sentence"), SUPERNODE)
+def test_supernode(changes, sentence, supernode_spec):
+    faults = render.supernode_faults(supernode_spec(**changes))
+    assert any(sentence in fault for fault in faults), faults
+    assert all("site-a" in fault for fault in faults)
+
+
+def test_all_faults_at_once(superlink_spec):
+    assert len(render.superlink_faults(superlink_spec(version="1", port=0, storage_size="x", namespace="X"))) == 4
+    with pytest.raises(render.SpecError) as caught:
+        render.superlink_objects(superlink_spec(version="1", port=0))
+    assert len(caught.value.faults) == 2
+
+
+def test_rendering_needs_address_ca_and_allocation(supernode_spec):
+    with pytest.raises(render.SpecError) as caught:
+        render.supernode_objects(supernode_spec(superlink_address="", ca_bundle="", allocation={}))
+    assert [fault.split(":")[1].strip() for fault in caught.value.faults] == [
+        "supernode_superlink_address",
+        "supernode_ca_bundle",
+        "supernode_pools[0].name",
+    ]
+
+
+def test_longest_pool_name_fits_every_label(supernode_spec):
+    name = "p" * MAX_POOL_NAME
+    assert len(f"supernode-{name}-{'9' * 10}") <= 63  # pod name and revision label
+    spec = supernode_spec(pools=[{"name": name}])
+    for obj in render.supernode_objects(spec):
+        assert all(len(value) <= 63 for value in obj["metadata"]["labels"].values())
+        assert len(obj["metadata"]["name"]) <= 63
+
+
+@pytest.mark.parametrize("version", ["1.40.0", "1.41.0", "1.42.0.dev20261121", "2.0.0"])
+def test_http_generation(version, superlink_spec):
+    assert render.superlink_faults(superlink_spec(version=version)) == []
+
+
+def test_numbers_and_switches_as_text_and_null_as_empty_text(superlink_spec):
+    """Ansible before 2.19 hands templated values over like this."""
+    as_text = superlink_spec(port="9092", node_port="", run_as_user="49999", fs_group="", insecure="False")
+    typed = superlink_spec(port=9092, node_port=None, run_as_user=49999, fs_group=None, insecure=False)
+    assert render.superlink_objects(as_text) == render.superlink_objects(typed)
