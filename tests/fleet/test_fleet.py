@@ -17,12 +17,14 @@ import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from flower_fleet import settings
-from flower_fleet.clusters import lifecycle, network
+from flower_fleet.clusters import lifecycle
 from flower_fleet.clusters.api import Api, ApiError
 from flower_fleet.images import flower, haproxy
 
@@ -52,15 +54,15 @@ def until(step: Callable[[], T | None], seconds: float = 60.0, *, what: str = ""
             last = error
         else:
             if last:
-                return last  # type: ignore[return-value]
+                return last
         time.sleep(0.2)
     raise AssertionError(f"not within {seconds:.0f} s: {what or step}; last: {last!r}")
 
 
-def subnet() -> Any:
+def subnet() -> IPv4Network:
     """The running fleet's subnet."""
     record = lifecycle.Record.load(SETTINGS.state)
-    return settings.ipaddress.IPv4Network(record.subnet) if record else SETTINGS.subnet
+    return IPv4Network(record.subnet) if record else SETTINGS.subnet
 
 
 def plan(name: str) -> settings.Cluster:
@@ -86,7 +88,7 @@ def space(running: list[str]) -> Iterator[str]:
     name = f"fleet-test-{uuid.uuid4().hex[:8]}"
     for cluster in running:
         api(cluster).apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        until(lambda cluster=cluster: api(cluster).get(f"/api/v1/namespaces/{name}/serviceaccounts/default"))
+        until(partial(api(cluster).get, f"/api/v1/namespaces/{name}/serviceaccounts/default"))
     yield name
     for cluster in running:
         api(cluster).request("DELETE", f"/api/v1/namespaces/{name}")

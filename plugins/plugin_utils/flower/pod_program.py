@@ -36,11 +36,16 @@ class InertApps:
 
     def find_spec(self, name, path=None, target=None):
         """Part of Python's import system: see C(importlib.abc.MetaPathFinder)."""
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or not os.path.realpath(spec.origin or "").startswith(self.folder):
+        inside = [entry for entry in (sys.path if path is None else path) if self.holds(entry)]
+        spec = importlib.machinery.PathFinder.find_spec(name, inside, target) if inside else None
+        if spec is None or not spec.has_location:
             return None
         spec.loader = self
         return spec
+
+    def holds(self, path):
+        """Say whether an entry of C(sys.path) lies in the folder."""
+        return (os.path.realpath(path) + os.sep).startswith(self.folder)
 
     def create_module(self, spec):
         """Part of Python's import system: an ordinary module."""

@@ -83,9 +83,10 @@ def plan(wanted: Wanted, live: Mapping[tuple[str, str], Mapping[str, Any]]) -> C
     ca = _ca(result, wanted, live, CA, f"{wanted.federation} federation CA")
     internal_ca = _ca(result, wanted, live, INTERNAL_CA, f"{wanted.federation} internal CA")
     result.ca_bundle = ca.certificate
+    internal_names = ["localhost", "127.0.0.1"]  # the latter is what a SuperExec that SuperLink starts itself dials
     runtime_names = ["superlink-runtime", f"superlink-runtime.{wanted.namespace}.svc"]
     _leaf(result, wanted, live, GATEWAY, ca, "superlink", wanted.names, wanted.lifetime)
-    _leaf(result, wanted, live, INTERNAL, internal_ca, "superlink internal", ["localhost"], INTERNAL_LIFETIME)
+    _leaf(result, wanted, live, INTERNAL, internal_ca, "superlink internal", internal_names, INTERNAL_LIFETIME)
     _leaf(result, wanted, live, RUNTIME, internal_ca, "superlink runtime", runtime_names, INTERNAL_LIFETIME)
     if "secret" not in entries(live.get((wanted.namespace, SUPEREXEC))):
         _write(result, wanted, wanted.namespace, SUPEREXEC, {"secret": pki.make_secret()}, "there was none")

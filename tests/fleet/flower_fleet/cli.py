@@ -10,9 +10,11 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
 from .clusters import lifecycle, network, pki
@@ -53,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit status."""
     options = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda *_: _leave(143))
     try:
         wanted = settings.from_environment(
             os.environ, sites=getattr(options, "sites", None), kubectl=getattr(options, "kubectl", False)
@@ -62,17 +64,21 @@ def main(arguments: Sequence[str]) -> int:
             return _external(options, wanted, wanted.external_kubeconfig)
         return _local(options, wanted)
     except FleetError as error:
-        print(f"fleet: {error}", file=sys.stderr, flush=True)
+        print(f"fleet: {error}", file=sys.stderr)
         _leave(1)
     except KeyboardInterrupt:
-        print("fleet: interrupted; 'up' goes on from here, 'down' cleans up.", file=sys.stderr, flush=True)
+        print("fleet: interrupted; 'up' goes on from here, 'down' cleans up.", file=sys.stderr)
         _leave(130)
-    return 0
+    except Exception:
+        traceback.print_exc()
+        _leave(1)
 
 
-def _leave(status: int) -> None:
+def _leave(status: int) -> NoReturn:
     """End now: a lane of builds that may still run must not hold the process (its programs end with it)."""
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(status)
 
 
@@ -161,7 +167,7 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
             record = lifecycle.Record(str(wanted.subnet))
             items = [settings.cluster(name, wanted.subnet) for name in names]
             missing = items
-        record.seeds = sorted({*record.seeds, str(prepared.seed)})
+        record.in_use = sorted({*record.in_use, str(prepared.binaries), str(prepared.seed)})
         record.save(state)
         with contextlib.suppress(FileExistsError):
             RUN_LINK.symlink_to(state)
@@ -172,7 +178,7 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
             lifecycle.start(wanted, item, prepared.binaries, prepared.seed, state)
     lifecycle.wait(state, missing, console)
     _finish(wanted, console, state)
-    prepare.prune(wanted, console, prepared, record.seeds)
+    prepare.prune(wanted, console, prepared, record.in_use)
     return 0
 
 
@@ -197,7 +203,7 @@ def _add_site(wanted: Settings, console: Console, state: Path, name: str | None)
 
 
 def _status(wanted: Settings, state: Path, *, as_json: bool) -> int:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for item in lifecycle.existing(state, _subnet(wanted, state)):
         word = "dead"
         if lifecycle.usable(state, item):
@@ -219,7 +225,7 @@ def _status(wanted: Settings, state: Path, *, as_json: bool) -> int:
         print(json.dumps({"kubeconfig": str(state / "kubeconfig"), "clusters": rows}, indent=2))
     else:
         for row in rows:
-            extra = " ".join(f"{name}={amount}" for name, amount in dict(row["resources"]).items())
+            extra = " ".join(f"{name}={amount}" for name, amount in row["resources"].items())
             print(f"{row['name']:8} {row['state']:14} {row['region']:3} {row['server']} {extra}".rstrip())
         print(f"KUBECONFIG={state / 'kubeconfig'}" if rows else "no fleet runs")
     if not rows:

@@ -159,9 +159,11 @@ ip link add ffprobe type bridge 2>/dev/null || fail "bridges (CONFIG_BRIDGE)"
 ip link add ffprobe0 type veth peer name ffprobe1 2>/dev/null || fail "virtual Ethernet pairs (CONFIG_VETH)"
 [ -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || fail "netfilter for bridges (module br_netfilter)"
 nft add table ip ffprobe 2>/dev/null || fail "nftables (CONFIG_NF_TABLES)"
-nft "add chain ip ffprobe c { type nat hook postrouting priority 100; }; add rule ip ffprobe c masquerade" 2>/dev/null     || fail "nftables with NAT (CONFIG_NFT_NAT, CONFIG_NFT_MASQ)"
+nft "add chain ip ffprobe c { type nat hook postrouting priority 100; }; add rule ip ffprobe c masquerade" \
+    2>/dev/null || fail "nftables with NAT (CONFIG_NFT_NAT, CONFIG_NFT_MASQ)"
 mkdir "$1/l" "$1/u" "$1/w" "$1/m"
-mount -t overlay overlay -o "lowerdir=$1/l,upperdir=$1/u,workdir=$1/w" "$1/m" 2>/dev/null     || fail "overlay file systems on top of $1 (CONFIG_OVERLAY_FS)"
+mount -t overlay overlay -o "lowerdir=$1/l,upperdir=$1/u,workdir=$1/w" "$1/m" 2>/dev/null ||
+    fail "overlay file systems on top of $1 (CONFIG_OVERLAY_FS)"
 umount "$1/m"
 """
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import binaries, golang, host
 from .console import Console
@@ -65,10 +66,11 @@ def prepare(settings: Settings, console: Console) -> Prepared:
 def _both(first: Callable[[], list[Path]], second: Callable[[], None]) -> tuple[list[Path], None]:
     """Run both at the same time; the first error ends this call (the other lane's programs end with the process)."""
     pool = ThreadPoolExecutor(max_workers=2)
-    left: Future[list[Path]] = pool.submit(first)
-    right: Future[None] = pool.submit(second)
+    left = pool.submit(first)
+    right = pool.submit(second)
+    lanes: set[Future[Any]] = {left, right}
     try:
-        done, _ = wait((left, right), return_when="FIRST_EXCEPTION")
+        done, _ = wait(lanes, return_when=FIRST_EXCEPTION)
         for future in done:
             future.result()
         return left.result(), right.result()
@@ -101,7 +103,7 @@ def clear_partial(cache: Path) -> None:
                 path.unlink()
 
 
-def prune(settings: Settings, console: Console, prepared: Prepared, seeds_in_use: list[str]) -> None:
+def prune(settings: Settings, console: Console, prepared: Prepared, in_use: list[str]) -> None:
     """Remove programs, archives and stores of other versions, so that the cache does not grow for ever."""
     go = golang.find(settings)
     if not go:
@@ -109,11 +111,10 @@ def prune(settings: Settings, console: Console, prepared: Prepared, seeds_in_use
     wanted = binaries.builds(settings)
     keep = {build.folder(settings, go) for build in wanted}
     keep |= {recipe.path(settings) for recipe in recipes(wanted[1].key(go))}
-    keep |= {prepared.seed, *map(Path, seeds_in_use)}
+    keep |= {prepared.binaries, prepared.seed, *map(Path, in_use)}
     for folder in ("bin", "images", "seed"):
         for path in (settings.cache / folder).iterdir():
-            in_use = folder == "bin" and path.name.startswith("kubectl-")
-            if path not in keep and not in_use:
+            if path not in keep and not path.name.startswith("kubectl-"):
                 console.line(f"removing from the cache: {path.name}")
                 if path.is_dir():
                     shutil.rmtree(path)

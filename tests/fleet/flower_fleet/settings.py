@@ -30,8 +30,8 @@ RUN_LINK = Path("/run/flower-fleet")  # points at the state directory of the fle
 CGROUP = "flower-fleet"
 REGIONS = ("eu", "us")  # sites alternate: a eu, b us, c eu ...
 MAX_SITES = len(string.ascii_lowercase)
-POD_NET = ipaddress.ip_network("10.98.0.0/16")
-SERVICE_NET = ipaddress.ip_network("10.99.0.0/16")
+POD_NET = ipaddress.IPv4Network("10.98.0.0/16")
+SERVICE_NET = ipaddress.IPv4Network("10.99.0.0/16")
 LB_FIRST, LB_SIZE = 38, 8  # host part of the first load balancer address, addresses per cluster
 
 

@@ -26,8 +26,8 @@ RESYNC = 30  # seconds a watch lasts; everything is compared anew after it
 def assign(services: Sequence[dict[str, Any]], pool: Sequence[str]) -> dict[str, str]:
     """Addresses for all Services that want one: namespace/name -> address.
 
-    Services keep what they have; others get the address they ask for (spec.loadBalancerIP) if it is free and in the pool,
-    else the first free one; with the pool empty they get none.
+    Services keep what they have; others get the address they ask for (spec.loadBalancerIP) if it is free and in the
+    pool, else the first free one; with the pool empty they get none.
     """
     wanting = [
         item
@@ -75,10 +75,9 @@ def balance(api: Api, cluster: Cluster) -> None:
     for address in have - set(given.values()):
         subprocess.run(["ip", "addr", "del", f"{address}/32", "dev", "eth0"], check=True)
     for item in services:
-        address = given.get(_name(item))
-        if address is None:
+        if _name(item) not in given:
             continue
-        ingress = [{"ip": address, "ipMode": "VIP"}]
+        ingress = [{"ip": given[_name(item)], "ipMode": "VIP"}]
         if item.get("status", {}).get("loadBalancer", {}).get("ingress") != ingress:
             space, name = item["metadata"]["namespace"], item["metadata"]["name"]
             try:

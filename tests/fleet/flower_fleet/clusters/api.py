@@ -91,9 +91,9 @@ class Api:
                 return None
             raise
 
-    def apply(self, item: Mapping[str, Any]) -> None:
-        """Server-side apply of one object."""
-        self.request(
+    def apply(self, item: Mapping[str, Any]) -> Any:
+        """Server-side apply of one object; returns it as it is then."""
+        return self.request(
             "PATCH",
             f"{object_path(item)}?fieldManager={FIELD_MANAGER}&force=true",
             dict(item),

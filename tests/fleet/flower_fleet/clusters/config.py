@@ -12,8 +12,8 @@ from ..addons.storage import HELPER_POD, PROVISIONER_CONFIG
 from ..images.seed import DISABLED
 from ..settings import CGROUP, PAUSE_IMAGE, Cluster, all_clusters
 
-# kubelet sets these machine-wide values when they differ. The node sees files with the wanted values in their place, so it
-# writes nothing and the machine keeps its own.
+# kubelet sets these machine-wide values when they differ. The node sees files with the wanted values in their place,
+# so it writes nothing and the machine keeps its own.
 KERNEL_VALUES = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ..console import Console
 from ..errors import FleetError
 from ..host import cni_folder
 from ..images import seed as seed_store
-from ..settings import CGROUP, RUN_LINK, Cluster, Settings, cluster, process_environment
+from ..settings import CGROUP, PREFIX, RUN_LINK, Cluster, Settings, cluster, process_environment
 from ..shell import remove_tree
 from . import config, network, pki
 from .api import Api, ApiError
@@ -43,14 +44,15 @@ class Record:
     """What the running fleet consists of; fleet.json in the state directory."""
 
     subnet: str
-    seeds: list[str] = field(default_factory=list)
+    in_use: list[str] = field(default_factory=list)  # programs and stores of the cache
     created: list[str] = field(default_factory=list)  # directories made on the machine, in that order
 
     @classmethod
     def load(cls, state: Path) -> Record | None:
         """Read the record; None if there is none, or it was cut off while being written."""
         try:
-            return cls(**json.loads((state / "fleet.json").read_text()))
+            data = json.loads((state / "fleet.json").read_text())
+            return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
         except (OSError, ValueError, TypeError):
             return None
 
@@ -65,7 +67,7 @@ class Record:
 def state_directory(settings: Settings) -> Path:
     """State of the fleet that runs on this machine, wherever it was started from; else the place for a new one."""
     if RUN_LINK.is_symlink():
-        target = Path(os.readlink(RUN_LINK))
+        target = RUN_LINK.readlink()
         if target.is_dir():
             return target
     return settings.state
@@ -196,13 +198,13 @@ def bring_up(state: Path, item: Cluster) -> Iterator[str]:
     wanted: list[tuple[str, str]] = []
     for addon in (make(item) for make in addons.ALL):
         for thing in addon.objects:
-            while not _try(lambda thing=thing: api.apply(thing) is None):
+            while not _try(partial(api.apply, thing)):
                 yield f"add-on {addon.name}"
         wanted += addon.deployments
     while not _try(lambda: _node_ready(api, item)):
         yield "node"
     for namespace, name in wanted:
-        while not _try(lambda namespace=namespace, name=name: _available(api, namespace, name)):
+        while not _try(partial(_available, api, namespace, name)):
             yield name
     (folder / "ready").touch()
 
@@ -296,7 +298,7 @@ def remove_all(settings: Settings) -> list[str]:
     record = Record.load(state)
     subnet = IPv4Network(record.subnet) if record else settings.subnet
     names = {item.name for item in existing(state, subnet)}
-    prefix = f"{network.PREFIX}-"
+    prefix = f"{PREFIX}-"
     names |= {name[len(prefix) :] for name in network.namespaces() if name != network.SWITCH}
     for pid in launchers(state):
         with contextlib.suppress(ProcessLookupError):

@@ -108,8 +108,8 @@ def make(target: Path, work: Path, log: Path) -> None:
         log.with_suffix(".install.log"),
     )
     shutil.rmtree(root / "wheels")
-    # Compiled files that are valid whatever the sources' times: the archive sets those to zero, and the images' user may
-    # not write, so ordinary ones would be stale and every start would compile everything.
+    # Compiled files that are valid whatever the sources' times: the archive sets those to zero, and the images' user
+    # may not write, so ordinary ones would be stale and every start would compile everything.
     run(
         [
             *python,

@@ -2,8 +2,8 @@
 # Copyright (c) 2026, the federated.flower authors
 """The seed image store: one containerd imports every image once, all nodes share the result.
 
-A node gets a copy of the two small databases, hard links to the content, and read-only bind mounts of the unpacked layers
-(made by node.sh). Importing into each node instead costs a second store and several seconds per cluster.
+A node gets a copy of the two small databases, hard links to the content, and read-only bind mounts of the unpacked
+layers (made by node.sh). Importing into each node instead costs a second store and several seconds per cluster.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def ensure(settings: Settings, archives: Sequence[Path], phase: Phase) -> Path:
 
 
 def _stop(daemon: subprocess.Popen[bytes]) -> None:
-    """End containerd, which runs as the only child of ``daemon`` (unshare), gently, so that its databases are complete."""
+    """End containerd, the only child of ``daemon`` (unshare), gently, so that its databases are complete."""
     children = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children")
     for pid in children.read_text().split() if children.exists() else ():
         os.kill(int(pid), 15)

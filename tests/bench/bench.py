@@ -1,0 +1,480 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""How fast are the same objects delivered to N clusters, by which way? See README.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import json
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes import client, config
+
+LABEL = "federated.flower/bench"
+_RECAP = re.compile(r"^\S+\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
+_SETTLE = 0.02  # seconds of rest per cluster between runs: the controllers of new namespaces have work to do
+_SAMPLE = 0.5  # seconds between two looks at the memory
+
+
+# ---- what is delivered -----------------------------------------------------------------------------------------------
+
+
+def objects_of(run: str) -> list[dict[str, Any]]:
+    """Eight objects in one namespace: what a small part of a federation looks like. No pod starts."""
+    labels = {"app.kubernetes.io/name": "bench", "app.kubernetes.io/managed-by": "federated.flower"}
+    meta = {"name": "bench", "namespace": "{{ bench_namespace }}", "labels": labels}
+    ports = [{"name": "fleet", "port": 9092, "targetPort": "fleet"}]
+    container = {
+        "name": "main",
+        "image": "example.invalid/bench:1",
+        "args": ["--address", "0.0.0.0:9092"],
+        "env": [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        "ports": [{"name": "fleet", "containerPort": 9092}],
+        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [{"name": "settings", "mountPath": "/settings"}, {"name": "data", "mountPath": "/data"}],
+    }
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    pod = {
+        "serviceAccountName": "bench",
+        "automountServiceAccountToken": False,
+        "containers": [container],
+        "volumes": [{"name": "settings", "configMap": {"name": "bench"}}],
+    }
+    selector = {"matchLabels": {"app.kubernetes.io/name": "bench"}}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{{ bench_namespace }}", "labels": {LABEL: run}}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"config.toml": "[federation]\nname = 'bench'\n" * 8}},
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": meta,
+            "type": "Opaque",
+            "data": {"key": base64.b64encode(b"0123456789" * 40).decode()},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": meta,
+            "spec": {"selector": selector["matchLabels"], "clusterIP": "None", "ports": ports},
+        },
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": meta,
+            "spec": {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": [{"ports": [{"port": 9092, "protocol": "TCP"}]}]},
+        },
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": meta,
+            "spec": {"maxUnavailable": 1, "selector": selector},
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": meta,
+            "spec": {
+                "replicas": 0,
+                "serviceName": "bench",
+                "selector": selector,
+                "template": {"metadata": {"labels": labels}, "spec": pod},
+                "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
+            },
+        },
+    ]
+
+
+# ---- the ways --------------------------------------------------------------------------------------------------------
+
+_K8S = {
+    "kubeconfig": "{{ bench_kubeconfig }}",
+    "context": "{{ bench_context }}",
+    "apply": True,
+    "server_side_apply": {"field_manager": "bench", "force_conflicts": True},
+}
+_APPLY = {"kubeconfig": "{{ bench_kubeconfig }}", "context": "{{ bench_context }}", "objects": "{{ objects }}"}
+
+
+@dataclass
+class Method:
+    """One way to deliver. ``limit``: the most clusters it is run with unless told otherwise; it is slow."""
+
+    name: str
+    tasks: list[dict[str, Any]]
+    limit: int
+    #: one kubeconfig with all contexts instead of one per host
+    merged: bool = False
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("apply", [{"federated.flower.apply": _APPLY}], 1000),
+        Method("apply_merged", [{"federated.flower.apply": _APPLY}], 1000, merged=True),
+        Method("apply_set", [{"federated.flower.apply": {**_APPLY, "applyset": "bench", "wait": True}}], 1000),
+        Method("k8s_list", [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ objects }}"}}], 200),
+        Method(
+            "k8s_loop",
+            [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ item }}"}, "loop": "{{ objects }}", "loop_control": {"label": "x"}}],
+            10,
+        ),
+    )
+}
+BASE = "k8s_list"  # what the others are compared with
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Measure:
+    """One run of ansible-playbook. Seconds, megabytes (10^6 bytes)."""
+
+    method: str
+    clusters: int
+    run: str  # "first" or "no change"
+    seconds: float
+    requests: float  # of the API server's own count, without watches, minus what it gets when nothing runs
+    cpu_seconds: float  # ansible-playbook and all its children, user + system
+    server_cpu_seconds: float  # the API server
+    rss_largest_mb: float  # peak resident set of the largest single process
+    pss_sum_mb: float  # peak of the sum over all processes, shared pages counted once (sampled)
+    changed: int  # hosts
+    failed: int  # hosts
+    ratio: float | None = None  # seconds of the base method / seconds, same run and same clusters
+
+
+class ApiServer:
+    """Counters of the API server."""
+
+    def __init__(self, kubeconfig: str, context: str) -> None:
+        self.client = config.new_client_from_config(kubeconfig, context)
+        self.core = client.CoreV1Api(self.client)
+        self.idle = 0.0
+
+    def counters(self) -> tuple[float, float]:
+        """(requests without watches, CPU seconds) since its start."""
+        host = self.client.configuration.host
+        response = self.client.rest_client.pool_manager.request(
+            "GET", f"{host}/metrics", headers=self._headers(), timeout=30, retries=False
+        )
+        if response.status != 200:
+            raise SystemExit(f"{host}/metrics: HTTP {response.status}: the benchmark needs the right to read it")
+        requests = cpu = 0.0
+        for line in response.data.decode().splitlines():
+            if line.startswith("apiserver_request_total{") and 'verb="WATCH"' not in line and 'verb="CONNECT"' not in line:
+                requests += float(line.rpartition(" ")[2])
+            elif line.startswith("process_cpu_seconds_total "):
+                cpu = float(line.rpartition(" ")[2])
+        return requests, cpu
+
+    def _headers(self) -> dict[str, str]:
+        settings = self.client.configuration.auth_settings()
+        return {one["key"]: one["value"] for one in settings.values() if one.get("value")}
+
+    def learn_idle(self, seconds: float) -> None:
+        """How many requests per second come from controllers and kubelets anyway?"""
+        before, _cpu = self.counters()
+        time.sleep(seconds)
+        after, _cpu = self.counters()
+        self.idle = max(0.0, after - before - 1) / seconds
+
+
+class Memory(threading.Thread):
+    """Samples the memory of a process and its descendants."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.pid = pid
+        self.peak_kb = 0
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        while not self.done.wait(_SAMPLE):
+            self.peak_kb = max(self.peak_kb, sum(_pss_kb(pid) for pid in _tree(self.pid)))
+
+
+def _tree(root: int) -> list[int]:
+    found, todo = [], [root]
+    while todo:
+        pid = todo.pop()
+        found.append(pid)
+        for task in _listed(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                todo += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+    return found
+
+
+def _listed(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def _pss_kb(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0
+
+
+@dataclass
+class Bench:
+    """The runs of one benchmark against one context."""
+
+    kubeconfig: str
+    context: str
+    folder: Path
+    forks: int
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    measures: list[Measure] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.server = ApiServer(self.kubeconfig, self.context)
+        self.server.learn_idle(5)
+        self.entries = self._entries()
+
+    def _entries(self) -> dict[str, dict[str, Any]]:
+        """Cluster and user of the context, with every file inline."""
+        whole = yaml.safe_load(Path(self.kubeconfig).read_text(encoding="utf-8"))
+        names = next(one["context"] for one in whole["contexts"] if one["name"] == self.context)
+        parts = {}
+        for kind, name in (("cluster", names["cluster"]), ("user", names["user"])):
+            entry = dict(next(one[kind] for one in whole[f"{kind}s"] if one["name"] == name))
+            for key in ("certificate-authority", "client-certificate", "client-key"):
+                if key in entry:
+                    content = (Path(self.kubeconfig).parent / entry.pop(key)).read_bytes()
+                    entry[f"{key}-data"] = base64.b64encode(content).decode()
+            parts[kind] = entry
+        return parts
+
+    def _kubeconfig(self, names: list[str], path: Path) -> None:
+        text = ["apiVersion: v1", "kind: Config", f"current-context: {names[0]}"]
+        for kind in ("cluster", "user"):
+            text.append(f"{kind}s:")
+            for name in names:
+                body = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in self.entries[kind].items())
+                text.append(f"- name: {name}\n  {kind}:\n{body.rstrip()}")
+        text.append("contexts:")
+        text += [f"- name: {name}\n  context:\n    cluster: {name}\n    user: {name}" for name in names]
+        path.write_text("\n".join(text) + "\n", encoding="utf-8")
+        path.chmod(0o600)
+
+    def measure(self, method: Method, clusters: int, repeat: int) -> None:
+        """First run and no-change runs of one method with one number of clusters."""
+        folder = self.folder / f"{method.name}-{clusters}"
+        folder.mkdir()
+        # kubernetes.core knows no underscore in names of namespaces either
+        names = [f"bench-{self.run}-{method.name.replace('_', '')}-{clusters}-{n}" for n in range(clusters)]
+        hosts = {}
+        for name in names:
+            path = folder / ("all.kubeconfig" if method.merged else f"{name}.kubeconfig")
+            if not method.merged:
+                self._kubeconfig([name], path)
+            hosts[name] = {"bench_namespace": name, "bench_context": name, "bench_kubeconfig": str(path)}
+        if method.merged:
+            self._kubeconfig(names, folder / "all.kubeconfig")
+        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "objects": objects_of(self.run)}
+        (folder / "inventory.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
+        play = [{"hosts": "all", "gather_facts": False, "tasks": method.tasks}]
+        (folder / "play.yml").write_text(json.dumps(play), encoding="utf-8")
+        for run in ("first", *["no change"] * repeat):
+            time.sleep(1 + _SETTLE * clusters)
+            self.measures.append(self._once(method, clusters, run, folder))
+            _print_row(self.measures[-1])
+
+    def _once(self, method: Method, clusters: int, run: str, folder: Path) -> Measure:
+        env = os.environ | {
+            "ANSIBLE_FORKS": str(self.forks),
+            "ANSIBLE_PIPELINING": "1",
+            "ANSIBLE_HOST_KEY_CHECKING": "0",
+            "ANSIBLE_LOCAL_TEMP": str(folder / "local"),
+            "ANSIBLE_REMOTE_TEMP": str(folder / "remote"),
+        }
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "inventory.yml", "play.yml"]
+        requests, cpu = self.server.counters()
+        output = folder / f"{run.replace(' ', '-')}.log"
+        start = time.monotonic()
+        with output.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=subprocess.STDOUT)
+            memory = Memory(process.pid)
+            memory.start()
+            _pid, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - start
+        memory.done.set()
+        memory.join()
+        requests_after, cpu_after = self.server.counters()
+        recap = [tuple(map(int, one)) for one in _RECAP.findall(output.read_text(encoding="utf-8"))]
+        if len(recap) != clusters:
+            raise SystemExit(f"{method.name} with {clusters} clusters did not run:\n{output.read_text(encoding='utf-8')[-3000:]}")
+        return Measure(
+            method=method.name,
+            clusters=clusters,
+            run=run,
+            seconds=round(seconds, 2),
+            requests=round(requests_after - requests - 1 - self.server.idle * seconds),
+            cpu_seconds=round(usage.ru_utime + usage.ru_stime, 2),
+            server_cpu_seconds=round(cpu_after - cpu, 2),
+            rss_largest_mb=round(usage.ru_maxrss * 1024 / 1e6, 1),
+            pss_sum_mb=round(memory.peak_kb * 1024 / 1e6, 1),
+            changed=sum(1 for changed, _u, _f in recap if changed),
+            failed=sum(1 for _c, unreachable, failed in recap if unreachable or failed),
+        )
+
+    def clean(self) -> None:
+        """Delete all namespaces of this benchmark and wait until they are gone."""
+        api = self.server.core
+        names = [one.metadata.name for one in api.list_namespace(label_selector=f"{LABEL}={self.run}").items]
+        if names:
+            print(f"deleting {len(names)} namespaces …", file=sys.stderr)
+        for name in names:
+            with contextlib.suppress(client.ApiException):
+                api.delete_namespace(name)
+        deadline = time.monotonic() + 60 + len(names)
+        while api.list_namespace(label_selector=f"{LABEL}={self.run}", limit=1).items and time.monotonic() < deadline:
+            time.sleep(2)
+
+    def compare(self) -> None:
+        """Fill in the ratios. Of repeated runs the median counts."""
+        base = {(one.clusters, one.run): one.seconds for one in self.medians() if one.method == BASE}
+        for one in self.measures:
+            reference = base.get((one.clusters, one.run))
+            one.ratio = round(reference / one.seconds, 1) if reference and one.method != BASE else None
+
+    def medians(self) -> list[Measure]:
+        """One measure per method, number of clusters and run."""
+        groups: dict[tuple[str, int, str], list[Measure]] = {}
+        for one in self.measures:
+            groups.setdefault((one.method, one.clusters, one.run), []).append(one)
+        return [sorted(group, key=lambda one: one.seconds)[len(group) // 2] for group in groups.values()]
+
+
+# ---- telling ---------------------------------------------------------------------------------------------------------
+
+_COLUMNS: tuple[tuple[str, str, Callable[[Measure], str]], ...] = (
+    ("method", "<14", lambda m: m.method),
+    ("clusters", ">8", lambda m: str(m.clusters)),
+    ("run", "<9", lambda m: m.run),
+    ("seconds", ">8", lambda m: f"{m.seconds:.2f}"),
+    ("ms/cluster", ">10", lambda m: f"{m.seconds / m.clusters * 1000:.0f}"),
+    ("requests", ">8", lambda m: f"{m.requests:.0f}"),
+    ("CPU s", ">7", lambda m: f"{m.cpu_seconds:.1f}"),
+    ("server CPU s", ">12", lambda m: f"{m.server_cpu_seconds:.1f}"),
+    ("RSS MB", ">7", lambda m: f"{m.rss_largest_mb:.0f}"),
+    ("PSS MB", ">7", lambda m: f"{m.pss_sum_mb:.0f}"),
+    ("changed", ">7", lambda m: str(m.changed)),
+    ("failed", ">6", lambda m: str(m.failed)),
+    ("ratio", ">6", lambda m: "" if m.ratio is None else f"{m.ratio:.1f}"),
+)
+
+
+def _print_head() -> None:
+    print("  ".join(f"{title:{form}}" for title, form, _cell in _COLUMNS), flush=True)
+
+
+def _print_row(one: Measure) -> None:
+    print("  ".join(f"{cell(one):{form}}" for _title, form, cell in _COLUMNS), flush=True)
+
+
+def _machine() -> dict[str, Any]:
+    import ansible.release
+    import kubernetes as package
+
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "ansible_core": ansible.release.__version__,
+        "kubernetes": package.__version__,
+        "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+    }
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kubeconfig", default=os.environ.get("FLOWER_FLEET_KUBECONFIG") or os.environ.get("KUBECONFIG"))
+    parser.add_argument("--context", help="default: hub if there is one, else the current context")
+    parser.add_argument("--clusters", default="1,10,50,200,1000", help="numbers of clusters (default: %(default)s)")
+    parser.add_argument("--methods", default="apply,k8s_list,k8s_loop", help=f"of {', '.join(METHODS)} (default: %(default)s)")
+    parser.add_argument("--no-limit", action="store_true", help="run slow methods with many clusters, too")
+    parser.add_argument("--repeat", type=int, default=1, help="no-change runs; the median counts (default: %(default)s)")
+    parser.add_argument("--forks", type=int, default=20, help="Ansible's forks (default: %(default)s)")
+    parser.add_argument("--json", default=None, help="file for the results (default: build/bench.json)")
+    return parser.parse_args()
+
+
+def _context(kubeconfig: str, wanted: str | None) -> str:
+    whole = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
+    names = [one["name"] for one in whole["contexts"]]
+    chosen = wanted or ("hub" if "hub" in names else whole.get("current-context"))
+    if chosen not in names:
+        raise SystemExit(f"{kubeconfig} has no context {chosen}; it has {', '.join(names)}")
+    return chosen
+
+
+@contextlib.contextmanager
+def _benchmark(arguments: argparse.Namespace) -> Iterator[Bench]:
+    with tempfile.TemporaryDirectory(prefix="flower-bench-") as folder:
+        context = _context(arguments.kubeconfig, arguments.context)
+        bench = Bench(arguments.kubeconfig, context, Path(folder), arguments.forks)
+        try:
+            yield bench
+        finally:
+            bench.clean()
+
+
+def main() -> None:
+    """Run the benchmark, print the table, write the JSON."""
+    arguments = _arguments()
+    if not arguments.kubeconfig:
+        raise SystemExit("give --kubeconfig, or set FLOWER_FLEET_KUBECONFIG")
+    methods = [METHODS[name] for name in arguments.methods.split(",")]
+    numbers = [int(text) for text in arguments.clusters.split(",")]
+    target = Path(arguments.json or Path(os.environ.get("FLOWER_BUILD", "build")) / "bench.json")
+    with _benchmark(arguments) as bench:
+        _print_head()
+        for number in numbers:
+            for method in methods:
+                if number <= method.limit or arguments.no_limit:
+                    bench.measure(method, number, arguments.repeat)
+        bench.compare()
+        print("\nmedians, ratio = seconds of", BASE, "/ seconds")
+        _print_head()
+        for one in bench.medians():
+            _print_row(one)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        report = {
+            "machine": _machine(),
+            "forks": arguments.forks,
+            "objects_per_cluster": len(objects_of("")),
+            "base": BASE,
+            "measures": [asdict(one) for one in bench.measures],
+        }
+        target.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        print(f"\nwritten: {target}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+
+
+def taken(book):
+    """Every partition number that somebody has, with doubles."""
+    return [
+        number
+        for site in book["sites"].values()
+        for pool in site["pools"].values()
+        for number in range(pool["offset"], pool["offset"] + pool["size"])
+    ]
+
+
+def joined(**sites):
+    return ranges.allocate(ranges.empty_book(), {name.replace("_", "-"): pools for name, pools in sites.items()}).book
+
+
+def offsets(book):
+    return {(site, pool): entry["offset"] for site, facts in book["sites"].items() for pool, entry in facts["pools"].items()}
+
+
+def test_newcomers_are_served_in_the_order_of_the_inventory():
+    result = ranges.allocate(ranges.empty_book(), {"b": {"p": 1}, "a": {"p": 2}}, order=["b", "a"])
+    assert offsets(result.book) == {("b", "p"): 0, ("a", "p"): 1}
+    assert result.book["partitions"] == 3
+
+
+def test_a_site_that_joins_moves_nobody_and_changes_no_number():
+    before = joined(site_a={"cpu": 2}, site_b={"gpu": 1})
+    result = ranges.allocate(before, {"site-a": {"cpu": 2}, "site-b": {"gpu": 1}, "site-c": {"cpu": 2}})
+    assert offsets(result.book) == {**offsets(before), ("site-c", "cpu"): 3}
+    assert [result.book["sites"][site]["partitions"] for site in ("site-a", "site-b", "site-c")] == [3, 3, 5]
+    assert result.stale == ["site-a", "site-b"]
+
+
+def test_repartition_brings_all_to_the_present_number():
+    before = joined(a={"p": 2})
+    grown = ranges.allocate(before, {"a": {"p": 2}, "b": {"p": 1}}, repartition=True)
+    assert {site["partitions"] for site in grown.book["sites"].values()} == {3}
+    assert grown.stale == []
+
+
+def test_a_fixed_number_of_partitions_is_everybodys():
+    book = ranges.allocate(ranges.empty_book(), {"a": {"p": 2}}, partitions=8).book
+    book = ranges.allocate(book, {"b": {"p": 2}}, partitions=8).book
+    assert {site["partitions"] for site in book["sites"].values()} == {8}
+
+
+def test_a_fixed_number_that_is_too_small_is_refused():
+    with pytest.raises(ValueError, match="flower_partitions is 2, but .* 0 to 2; set it to 3 or more"):
+        ranges.allocate(ranges.empty_book(), {"a": {"p": 3}}, partitions=2)
+
+
+def test_a_freed_range_is_used_again():
+    book = ranges.forget(joined(a={"p": 2}, b={"p": 1}), ["a"])
+    assert offsets(book) == {("b", "p"): 2}
+    assert offsets(ranges.allocate(book, {"c": {"p": 2}}).book)[("c", "p")] == 0
+    assert offsets(ranges.allocate(book, {"c": {"p": 3}}).book)[("c", "p")] == 3
+
+
+def test_a_pool_grows_in_place_where_there_is_room():
+    result = ranges.allocate(joined(a={"p": 1}), {"a": {"p": 3}})
+    assert offsets(result.book) == {("a", "p"): 0}
+    assert result.moved == []
+
+
+def test_a_pool_that_has_no_room_moves_and_says_so_and_counts_enough_partitions():
+    result = ranges.allocate(joined(a={"p": 1}, b={"p": 1}), {"a": {"p": 2}})
+    assert offsets(result.book) == {("a", "p"): 2, ("b", "p"): 1}
+    assert "pool p of a grew from 1 to 2" in result.moved[0]
+    assert result.book["sites"]["a"]["partitions"] >= 4
+
+
+def test_a_pool_that_shrinks_gives_its_last_numbers_back():
+    result = ranges.allocate(joined(a={"p": 3}), {"a": {"p": 1}, "b": {"p": 2}})
+    assert offsets(result.book) == {("a", "p"): 0, ("b", "p"): 1}
+
+
+def test_a_removed_pool_gives_its_numbers_back():
+    result = ranges.allocate(joined(a={"p": 2, "q": 1}), {"a": {"q": 1}})
+    assert offsets(result.book) == {("a", "q"): 2}
+
+
+def test_a_site_without_counting_pools_is_not_in_the_book():
+    assert ranges.allocate(ranges.empty_book(), {"a": {}}).book["sites"] == {}
+    assert ranges.allocate(joined(a={"p": 1}), {"a": {}}).book["sites"] == {}
+
+
+def test_what_was_read_is_not_changed():
+    before = joined(a={"p": 1})
+    kept = ranges.allocate(before, {"a": {"p": 1}}).book
+    assert kept == before
+    ranges.allocate(before, {"a": {"p": 5}, "b": {"p": 1}})
+    assert before == kept
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_never_two_pools_with_one_number(seed):
+    rng = random.Random(seed)
+    book = ranges.empty_book()
+    for _step in range(60):
+        site = rng.choice("abcdef")
+        if rng.random() < 0.2:
+            book = ranges.forget(book, [site])
+        else:
+            pools = {pool: rng.randint(1, 5) for pool in rng.sample("pqr", rng.randint(0, 3))}
+            before = offsets(book)
+            book = ranges.allocate(book, {site: pools}).book
+            others = {key: value for key, value in before.items() if key[0] != site}
+            assert {key: value for key, value in offsets(book).items() if key[0] != site} == others
+        numbers = taken(book)
+        assert len(numbers) == len(set(numbers))
+        for facts in book["sites"].values():
+            assert all(pool["offset"] + pool["size"] <= facts["partitions"] for pool in facts["pools"].values())

@@ -1,0 +1,103 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import copy
+
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
+from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
+
+NODE = {"status": "online", "offline-at": "N/A"}
+HUB = {
+    "reachable": True,
+    "error": "",
+    "deployed": True,
+    "trouble": "",
+    "address": "hub.example:9092",
+    "version": "1.41.0",
+    "certificate": {"not_after": "2027-02-19T10:00:00+00:00"},
+    "partitions": 2,
+    "workloads": [{"name": "superlink", "desired": 1, "ready": 1}],
+    "sites": {
+        "site-a": {
+            "region": "eu",
+            "pools": {"cpu": {"offset": 0, "size": 2}},
+            "keys": [{"pool": "cpu", "name": "0", "node_id": "10"}, {"pool": "cpu", "name": "1", "node_id": "11"}],
+        }
+    },
+    "nodes": {"10": NODE, "11": NODE},
+    "runs": [],
+    "unknown_nodes": [],
+}
+POOL = {"kind": "StatefulSet", "name": "supernode-cpu", "pool": "cpu", "desired": 2, "ready": 2, "version": "1.41.0"}
+SITE = {"reachable": True, "error": "", "workloads": [POOL], "trouble": ""}
+
+
+def hub(**changes):
+    return {**copy.deepcopy(HUB), **changes}
+
+
+def test_a_healthy_fleet():
+    report = fleet.fleet_report("hub", HUB, {"site-a": SITE})
+    assert report["healthy"] and report["problems"] == []
+    (pool,) = report["sites"][0]["pools"]
+    assert (pool["ready"], pool["online"], pool["desired"], pool["offset"], pool["last_seen"]) == (2, 2, 2, 0, "now")
+    table = fleet.fleet_table(report).splitlines()
+    assert table[0].split()[:5] == ["cluster", "region", "pool", "ready", "online"]
+    assert table[2].split() == ["site-a", "eu", "cpu", "2/2", "2/2", "1.41.0", "now", "ok"]
+
+
+def test_an_offline_node_shows_since_when():
+    gone = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
+    report = fleet.fleet_report("hub", hub(nodes={"10": NODE, "11": gone}), {"site-a": SITE})
+    assert report["sites"][0]["pools"][0]["last_seen"] == "2026-11-21 10:00:00Z"
+    assert report["problems"] == ["site-a: 1 of 2 SuperNodes of pool cpu are online"]
+    assert "offline" in fleet.fleet_table(report)
+
+
+def test_a_site_that_is_down_still_shows_what_the_hub_sees():
+    down = {"reachable": False, "error": "site-a: refused", "workloads": [], "trouble": ""}
+    report = fleet.fleet_report("hub", HUB, {"site-a": down})
+    assert report["problems"] == ["site-a: refused"]
+    assert "unreachable" in fleet.fleet_table(report)
+    assert report["sites"][0]["pools"][0]["online"] == 2
+
+
+def test_a_site_that_is_in_the_ledger_only_is_named():
+    report = fleet.fleet_report("hub", HUB, {}, [])
+    assert report["forgotten"] == ["site-a"]
+    assert "flower_forget_sites" in report["problems"][0]
+    assert "not in the inventory" in fleet.fleet_table(report)
+
+
+def test_a_limited_report_forgets_nobody():
+    assert fleet.fleet_report("hub", HUB, {}, ["site-a"])["forgotten"] == []
+
+
+def test_a_hub_that_is_down_or_empty_is_a_problem():
+    empty = dict(workloads=[], sites={}, nodes={}, certificate={})
+    down = fleet.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
+    assert down["problems"][0] == "hub hub: refused"
+    assert "unreachable" in fleet.fleet_table(down)
+    none = fleet.fleet_report("hub", hub(deployed=False, **empty), {})
+    assert none["problems"] == ["hub hub: no SuperLink is deployed"]
+
+
+def test_a_node_that_nobody_knows_is_named():
+    report = fleet.fleet_report("hub", hub(unknown_nodes=["99"]), {"site-a": SITE})
+    assert "node 99" in report["problems"][0]
+
+
+def test_workloads_in_few_words():
+    template = {"spec": {"containers": [{"image": "x"}]}}
+    daemon = {
+        "kind": "DaemonSet",
+        "metadata": {"name": "d", "labels": {"federated.flower/pool": "edge"}},
+        "spec": {"template": template},
+        "status": {"desiredNumberScheduled": 3, "numberReady": 2},
+    }
+    assert (workload(daemon)["desired"], workload(daemon)["ready"], workload(daemon)["pool"]) == (3, 2, "edge")
+    stateful = {"kind": "StatefulSet", "metadata": {"name": "s"}, "spec": {"replicas": 2, "template": template}}
+    assert (workload(stateful)["desired"], workload(stateful)["ready"], workload(stateful)["pool"]) == (2, 0, None)

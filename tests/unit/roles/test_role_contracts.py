@@ -1,0 +1,116 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""A role's README and spec follow its argument specification.
+
+UPDATE_GOLDEN=1 pytest writes the tables of the READMEs anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+ROLES = ("superlink", "supernode")
+TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)
+HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|---|---|\n"
+
+
+def options(role: str) -> dict[str, Any]:
+    text = (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)["argument_specs"]["main"]["options"]
+
+
+def sections(role: str) -> list[tuple[str, list[str]]]:
+    """Headings (comments that stand alone after an empty line) and variables of defaults/main.yml."""
+    found: list[tuple[str, list[str]]] = []
+    empty = False
+    for line in (ROOT / "roles" / role / "defaults" / "main.yml").read_text(encoding="utf-8").splitlines():
+        if empty and line.startswith("# "):
+            found.append((line[2:].split(". ")[0].rstrip("."), []))
+        elif re.match(r"[a-z_]+:", line):
+            found[-1][1].append(line.split(":")[0])
+        empty = not line
+    return found
+
+
+def markdown(text: str) -> str:
+    """Ansible markup and Markdown's own signs as Markdown."""
+    text = re.sub(r"[VCO]\(([^)]*)\)", r"`\1`", text)
+    text = re.sub(r"M\(([^)]*)\)", r"`\1`", text)
+    return text.replace("|", "\\|")
+
+
+def row(name: str, option: dict[str, Any]) -> str:
+    words = [markdown(sentence) for sentence in option["description"]]
+    choices = [f"`{choice}`" if choice else "empty" for choice in option.get("choices", [])]
+    if choices:
+        words.append(f"Choices: {', '.join(choices)}.")
+    kind = option["type"] + (f" of {option['elements']}" if "elements" in option else "")
+    default = option.get("default")
+    shown = "-" if default is None else default if isinstance(default, str) and default else json.dumps(default)
+    shown = shown if shown == "-" else f"`{shown}`"
+    return f"| `{name}` | {' '.join(words)} | {kind} | {'yes' if option.get('required') else 'no'} | {shown} |\n"
+
+
+def rows(name: str, option: dict[str, Any], known: set[str]) -> Iterator[str]:
+    """The row of an option, and those of the options in it that the role does not have for all pools, too."""
+    yield row(name, option)
+    for inner, suboption in option.get("options", {}).items():
+        if name.endswith("_pools") and inner in known:
+            continue
+        yield from rows(f"{name}{'[]' if option['type'] == 'list' else ''}.{inner}", suboption, known)
+
+
+def parameters(role: str) -> str:
+    specified = options(role)
+    site_wide = {name[len(role) + 1 :] for name in specified}
+    text = f"## Parameters\n\n`ansible-doc -t role federated.flower.{role}` shows the same with every detail.\n"
+    for title, names in sections(role):
+        text += f"\n### {title}\n\n{HEAD}" + "".join(
+            line for name in names for line in rows(name, specified[name], site_wide)
+        )
+    return text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_readme_has_every_parameter(role: str) -> None:
+    path = ROOT / "roles" / role / "README.md"
+    text = path.read_text(encoding="utf-8")
+    wanted = parameters(role)
+    if os.environ.get("UPDATE_GOLDEN"):
+        text = TABLE.sub(lambda _: wanted, text)
+        path.write_text(text, encoding="utf-8")
+    assert wanted in text, f"{path.name} of {role} is behind argument_specs.yml: UPDATE_GOLDEN=1 pytest writes it"
+    assert all(f"| `{name}` |" in text for name in options(role))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_readme_says_what_a_role_promises(role: str) -> None:
+    text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
+    assert [word for word in ("Outcome", "Roll-back", "Idempotent", "Atomic") if f"| {word} |" not in text] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
+    """So that a fault in the spec can name the variable."""
+    variables = yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text(encoding="utf-8"))
+    spec = variables[f"__{role}_spec"]
+    found_by_tasks = {"cluster", "ca_bundle", "allocation"}
+    renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
+    for key, expression in spec.items():
+        variable = renamed.get(key, f"{role}_{key}")
+        assert key in found_by_tasks or re.search(rf"\b{variable}\b", expression), f"{key}: {expression}"
+        assert key in found_by_tasks or variable in options(role)
+
+
+def test_pools_have_the_options_that_the_renderer_knows() -> None:
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode import POOL_KEYS
+
+    assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)
