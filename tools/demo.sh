@@ -20,7 +20,7 @@ up)
     step "the federation"
     ansible-playbook -i "$inventory" federated.flower.site
     step "a run"
-    ansible-playbook -i "$inventory" federated.flower.run -e "flower_app=$here/demo/app"
+    ansible-playbook -i "$inventory" federated.flower.run -e "flower_app=$here/examples/quickstart"
     step "the report"
     ansible-playbook -i "$inventory" federated.flower.status
     step "done; 'make demo-down' removes it"
@@ -28,7 +28,7 @@ up)
 down)
     # The clusters of the test fleet go away whole; clusters that were given are left as they were found.
     if [ -n "$own_clusters" ]; then
-        ansible-playbook -i "$inventory" federated.flower.teardown
+        ansible-playbook -i "$inventory" federated.flower.teardown -e flower_teardown=true -e flower_delete_volumes=true
     else
         fleet down
     fi

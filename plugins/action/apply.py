@@ -22,6 +22,7 @@ class ActionModule(ClusterAction):
         "prune": {"type": "bool"},
         "wait": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
+        "return_applied": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -42,5 +43,5 @@ class ActionModule(ClusterAction):
                     wait_timeout=params["wait_timeout"],
                 )
             except ApplyFailed as error:
-                return error.result.as_dict() | {"failed": True, "msg": self.named(error)}
-        return result.as_dict()
+                return error.result.as_dict(applied=params["return_applied"]) | {"failed": True, "msg": self.named(error)}
+        return result.as_dict(applied=params["return_applied"])

@@ -72,6 +72,13 @@ options:
       - How long to wait, in seconds.
     type: int
     default: 300
+  return_applied:
+    description:
+      - Return the objects as they are live now in RV(applied).
+      - Off by default, because Ansible's parent process copies and cleans every result. With many clusters that takes longer than
+        everything else.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -203,7 +210,7 @@ errors:
       sample: "ConfigMap flower/superlink-cli: forbidden: user jane cannot patch configmaps in namespace flower (verb patch, resource configmaps)"
 applied:
   description: The listed objects as they are live now, with their status, without C(managedFields), values of Secrets masked.
-  returned: always
+  returned: when O(return_applied=true)
   type: list
   elements: dict
 requests:

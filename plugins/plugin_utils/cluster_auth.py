@@ -10,8 +10,8 @@ differ, on purpose:
 * Only the wanted context, its cluster and its user are parsed. A kubeconfig that holds a thousand clusters is several
   megabytes, and every host of a play reads it in a fork of its own.
 * No key stays on disk. ``KubeConfigLoader`` writes inline keys to temporary files and leaves them to ``atexit``, which
-  the forked workers of Ansible never run. Here they live in a directory of mode 0700 for as long as it takes to load
-  them into an ``SSLContext``.
+  the forked workers of Ansible never run. Here they live in a directory of mode 0700, in memory where there is
+  /dev/shm, for as long as it takes to load them into an ``SSLContext``.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Below this size (bytes) a kubeconfig is simply parsed: 16 KiB take 0.3 ms.
 _SCAN_FROM = 16 * 1024
 _ENV_LISTS = ("impersonate_groups",)
+_SHM = "/dev/shm"
+
+# OpenSSL loads its algorithms with the first context. Done here, in the parent of the forks, it is done once.
+ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class ClusterError(Exception):
@@ -144,7 +148,7 @@ def resolve(auth: Mapping[str, Any]) -> Access:
             "Install it into the environment that runs ansible-playbook."
         )
     options = options_of(auth)
-    key_dir = tempfile.mkdtemp(prefix="flower-tls-")
+    key_dir = tempfile.mkdtemp(prefix="flower-tls-", dir=_memory_dir())
     try:
         return _resolve(options, key_dir)
     except ConfigException as error:
@@ -154,6 +158,11 @@ def resolve(auth: Mapping[str, Any]) -> Access:
     finally:
         shutil.rmtree(key_dir, ignore_errors=True)
         _forget_files_below(key_dir)
+
+
+def _memory_dir() -> str | None:
+    """A place in memory for what must be a file; None: where temporary files go."""
+    return _SHM if os.access(_SHM, os.W_OK | os.X_OK) else None
 
 
 def _resolve(options: dict[str, Any], key_dir: str) -> Access:

@@ -386,7 +386,7 @@ def test_secret_values_show_nowhere(play: Play, cluster: Cluster, made: str) -> 
     assert "Secret" in refused.result["msg"] and "cannot be changed" in refused.result["msg"]
     outputs.append(refused.output)
     inner = {"apiVersion": "v1", "kind": "List", "items": [secret(made, SECRET, name="listed")]}
-    outputs.append(play.ok([inner], "-vvv", "--diff").output)
+    outputs.append(play.ok([inner], "-vvv", "--diff", return_applied=True).output)
     outputs.append(play.ok([secret(made)], "-vvv", "--diff", state="absent").output)
     for output in outputs:
         assert SECRET not in output
@@ -574,7 +574,7 @@ def test_wait_ends_when_all_is_ready(play: Play, cluster: Cluster, made: str) ->
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": made}, "spec": {"template": template}}
     objects = [crd(made), widget(made), job]
-    run = play.ok(objects, wait=True, wait_timeout=60)
+    run = play.ok(objects, wait=True, wait_timeout=60, return_applied=True)
     status = next(one["status"] for one in run.result["applied"] if one["kind"] == "Job")
     assert status["succeeded"] == 1
     assert play.ok(objects, wait=True).counts() == {"unchanged"}

@@ -31,8 +31,9 @@ def load(path: str) -> Any:
 
 def documentation(modules: list[str]) -> dict[str, Any]:
     """What ansible-doc knows of each module, fragments included, by short name."""
+    names = [f"federated.flower.{name}" for name in modules]
     run = subprocess.run(
-        [sys.executable, "-m", "ansible", "doc", "--json", "-t", "module", *(f"federated.flower.{name}" for name in modules)],
+        [sys.executable, "-m", "ansible", "doc", "--json", "-t", "module", *names],
         env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT.parents[2]), "PYTHONPATH": ""},
         capture_output=True,
         text=True,

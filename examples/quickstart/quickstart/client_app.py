@@ -27,8 +27,7 @@ def who(context: Context) -> ConfigRecord:
 
 def model_of(msg: Message) -> task.Model:
     """The global model in a message."""
-    weights, biases = msg.content["arrays"].to_numpy_ndarrays()
-    return weights, biases
+    return msg.content["arrays"].to_numpy_ndarrays()
 
 
 @app.train()
@@ -47,7 +46,7 @@ def train(msg: Message, context: Context) -> Message:
     )
     print(f"partition {partition} of {partitions}, {dict(who(context))}: loss {loss:.3f}", flush=True)
     content = {
-        "arrays": ArrayRecord(list(model)),
+        "arrays": ArrayRecord(model),
         "metrics": MetricRecord({"num-examples": len(data.labels), "loss": loss}),
         "who": who(context),
     }

@@ -61,9 +61,8 @@ def main(grid: Grid, context: Context) -> None:
         raise RuntimeError("this run was told to fail (run config: fail = true)")
     nodes = int(config["min-nodes"])
     strategy = ReportingFedAvg(min_available_nodes=nodes, min_train_nodes=nodes, min_evaluate_nodes=nodes)
-    result = strategy.start(
-        grid=grid, initial_arrays=ArrayRecord(list(task.new_model())), num_rounds=int(config["num-server-rounds"])
-    )
+    arrays = ArrayRecord(task.new_model(int(config["seed"])))
+    result = strategy.start(grid=grid, initial_arrays=arrays, num_rounds=int(config["num-server-rounds"]))
     accuracies = [float(metrics["accuracy"]) for metrics in result.evaluate_metrics_clientapp.values()]
     if accuracies:
         print(f"accuracy {accuracies[0]:.3f} -> {accuracies[-1]:.3f} in {len(accuracies)} rounds", flush=True)

@@ -11,7 +11,7 @@ CLASSES = 6
 CLUSTERS = 4  # each class is several clouds of points, so that no straight line parts it from the others
 FEATURES = 10
 HIDDEN = 48
-SPREAD = 1.6  # of a cloud around its centre; the clouds overlap, so that no model gets everything right
+SPREAD = 1.2  # of a cloud around its centre; the clouds overlap, so that no model gets everything right
 MINORITY = 0.1  # weight of a class that belongs to another partition; 1 for one's own
 BATCH = 32
 
@@ -30,11 +30,12 @@ def make_data(seed: int, partition: int, partitions: int, examples: int, test: b
     """Make the data of one partition.
 
     The classes are the same everywhere. Training data is skewed: the classes whose number is the partition's, modulo
-    the number of partitions, are the most frequent. Test data has all classes in equal parts.
+    the number of partitions, are in the majority. Test data has all classes in equal parts.
     """
     centres = np.random.default_rng(seed).normal(scale=2.0, size=(CLASSES, CLUSTERS, FEATURES))
     rng = np.random.default_rng([seed, partition, int(test)])
-    own = np.arange(CLASSES) % partitions == partition % partitions
+    shares = min(partitions, CLASSES)
+    own = np.arange(CLASSES) % shares == partition % shares
     weights = np.where(own | test, 1.0, MINORITY)
     labels = rng.choice(CLASSES, size=examples, p=weights / weights.sum())
     clusters = rng.integers(CLUSTERS, size=examples)

@@ -33,7 +33,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 Spec = Mapping[str, Any]
 Object = dict[str, Any]
@@ -145,7 +146,9 @@ def metadata(
     )
 
 
-def config_map(spec: Spec, object_name: str, name: str, data: Mapping[str, str], component: str | None = None) -> Object:
+def config_map(
+    spec: Spec, object_name: str, name: str, data: Mapping[str, str], component: str | None = None
+) -> Object:
     """A ConfigMap with text data."""
     return {
         "apiVersion": "v1",
@@ -206,10 +209,7 @@ def resources(value: Any) -> Object:
     """A ResourceRequirements with every quantity as text (the API server stores text)."""
     value = value or {}
     return compact(
-        {
-            part: {k: text(v) for k, v in sorted((value.get(part) or {}).items())}
-            for part in ("limits", "requests")
-        }
+        {part: {k: text(v) for k, v in sorted((value.get(part) or {}).items())} for part in ("limits", "requests")}
     )
 
 
@@ -291,9 +291,7 @@ def scratch_volume(name: str, *, size: Any = None, memory: bool = False) -> Obje
 
 def mount(name: str, path: str, *, read_only: bool = True, sub_path: str | None = None) -> Object:
     """A volume mount."""
-    return compact(
-        {"name": name, "mountPath": path, "readOnly": True if read_only else None, "subPath": sub_path}
-    )
+    return compact({"name": name, "mountPath": path, "readOnly": True if read_only else None, "subPath": sub_path})
 
 
 def pod_spec(
@@ -357,7 +355,9 @@ def pod_template(
     }
 
 
-def disruption_budget(spec: Spec, object_name: str, name: str, max_unavailable: int, *, pool: str | None = None) -> Object:
+def disruption_budget(
+    spec: Spec, object_name: str, name: str, max_unavailable: int, *, pool: str | None = None
+) -> Object:
     """A PodDisruptionBudget. A broken pod never holds up a drain."""
     return {
         "apiVersion": "policy/v1",
@@ -444,8 +444,8 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
 def internal_certificate_names() -> dict[str, list[str]]:
     """Names in SuperLink's own certificate (Secret C(superlink-internal)).
 
-    The gateway and the command line dial localhost; the SuperExec that SuperLink starts itself with subprocess isolation
-    dials 127.0.0.1.
+    The gateway and the command line dial localhost; the SuperExec that SuperLink starts itself with subprocess
+    isolation dials 127.0.0.1.
     """
     return {"dns": ["localhost"], "ip": ["127.0.0.1"]}
 

@@ -11,7 +11,8 @@ C(route_annotations).
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .common import FLEET_PORT, RUNTIME_PORT, Object, Spec, compact, integer, is_ip, metadata, selector, text
 

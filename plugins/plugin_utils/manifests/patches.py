@@ -13,7 +13,8 @@ all other lists are replaced; C($patch: delete) in a list entry or mapping delet
 from __future__ import annotations
 
 import copy
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .common import Object
 

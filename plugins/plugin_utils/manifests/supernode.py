@@ -23,7 +23,8 @@ SuperExec with process isolation, the SuperNode with subprocess isolation.
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from ...module_utils import node_config
 from . import gpu, namespace, patches, sidecar

@@ -44,12 +44,18 @@ done
 wait "$child"
 """
 
+# One JSON object a line: time, source, door, method, path, status, bytes in and out, milliseconds, end of session.
+_LOG_FORMAT = (
+    '{"t":"%t","src":"%ci","door":"%f","m":"%HM","u":"%[capture.req.uri,json(utf8s)]",'
+    '"s":%ST,"rl":%U,"bs":%B,"rt":%Ta,"ts":"%tsc"}'
+)
+
 # Text that every haproxy.cfg of the collection shares. Rules behind it: a SuperNode waits at most 30 s for an answer,
 # survives 502, 503 and 504 only, and no TLS session may be resumed past a changed trust.
-DEFAULTS = """\
+DEFAULTS = f"""\
   mode http
   log global
-  log-format '{"t":"%t","src":"%ci","door":"%f","m":"%HM","u":"%[capture.req.uri,json(utf8s)]","s":%ST,"rl":%U,"bs":%B,"rt":%Ta,"ts":"%tsc"}'
+  log-format '{_LOG_FORMAT}'
   option http-ignore-probes
   timeout connect 5s
   timeout client 60s

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..manifests.common import boolean, integer, is_ip, split_address, text
+from ..manifests.patches import TYPES, PatchError
 
 Spec = Mapping[str, Any]
 
@@ -29,7 +31,9 @@ ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 POD_SECURITY_LEVELS = ("privileged", "baseline", "restricted")
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
-_OWN_LABELS = re.compile(r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*")
+_OWN_LABELS = re.compile(
+    r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*"
+)
 
 
 class Faults:
@@ -61,7 +65,11 @@ class Faults:
     def label(self, variable: str, value: Any, limit: int = 63) -> bool:
         """A DNS-1123 label of at most C(limit) characters."""
         if not isinstance(value, str) or not _LABEL.fullmatch(value):
-            self.add(variable, value, "is no DNS-1123 label: lower case letters, digits and -, with a letter or digit at both ends")
+            self.add(
+                variable,
+                value,
+                "is no DNS-1123 label: lower case letters, digits and -, with a letter or digit at both ends",
+            )
             return False
         if len(value) > limit:
             self.add(variable, value, f"has {len(value)} characters, at most {limit} are possible")
@@ -104,7 +112,9 @@ class Faults:
 
     def quantity(self, variable: str, value: Any) -> bool:
         """A Kubernetes quantity that is not negative, as "500m" or "2Gi"."""
-        good = not isinstance(value, bool) and bool(_QUANTITY.fullmatch(text(value))) and not text(value).startswith("-")
+        good = (
+            not isinstance(value, bool) and bool(_QUANTITY.fullmatch(text(value))) and not text(value).startswith("-")
+        )
         if not good:
             self.add(variable, value, 'is no quantity like "500m", "2" or "4Gi"')
         return good
@@ -141,7 +151,11 @@ class Faults:
         for key, entry in (value or {}).items():
             head, slash, name = text(key).rpartition("/")
             if len(name) > 63 or not _NAME.fullmatch(name) or (slash and not _SUBDOMAIN.fullmatch(head)):
-                self.add(f"{variable}[{key}]", entry, "has a key that Kubernetes refuses: [prefix/]name, name at most 63 characters")
+                self.add(
+                    f"{variable}[{key}]",
+                    entry,
+                    "has a key that Kubernetes refuses: [prefix/]name, name at most 63 characters",
+                )
             elif values and _OWN_LABELS.fullmatch(text(key)):
                 self.add(f"{variable}[{key}]", entry, "replaces a label by which this collection finds its objects")
             if values and entry not in (None, "") and (len(text(entry)) > 63 or not _NAME.fullmatch(text(entry))):
@@ -185,7 +199,9 @@ class Faults:
             if option in owned:
                 self.add(f"{variable}[{number}]", argument, f"contradicts what the role sets: {owned[option]}")
 
-    def volumes(self, variable: str, volumes: Any, mounts_variable: str, mounts: Any, own_names: set[str], own_paths: set[str]) -> None:
+    def volumes(
+        self, variable: str, volumes: Any, mounts_variable: str, mounts: Any, own_names: set[str], own_paths: set[str]
+    ) -> None:
         """Volumes and mounts: names and paths that the role does not use, mounts of volumes that exist."""
         if not self.sequence(variable, volumes) or not self.sequence(mounts_variable, mounts):
             return
@@ -282,9 +298,15 @@ def generation_fault(version: Any) -> str | None:
         return 'is no Flower release like "1.41.0"'
     release = int(match[1]), int(match[2])
     if release < (1, 35):
-        return "is of Flower's gRPC generation (up to 1.34), which this release of the collection does not deploy; use 1.40 or later"
+        return (
+            "is of Flower's gRPC generation (up to 1.34), which this release of the collection does not deploy; "
+            "use 1.40 or later"
+        )
     if release < (1, 40):
-        return "lies in Flower's change from gRPC to HTTP (1.35 to 1.39), where components of neither kind fit; use 1.40 or later"
+        return (
+            "lies in Flower's change from gRPC to HTTP (1.35 to 1.39), where components of neither kind fit; "
+            "use 1.40 or later"
+        )
     return None
 
 
@@ -316,7 +338,9 @@ def common_faults(spec: Spec, faults: Faults) -> None:
         faults.subdomain("server_name", spec["server_name"])
     faults.certificates("ca_bundle", spec.get("ca_bundle"))
     if boolean(spec.get("insecure")) and spec.get("server_name"):
-        faults.add("server_name", spec["server_name"], "is a name in a certificate, but there is none: insecure is true")
+        faults.add(
+            "server_name", spec["server_name"], "is a name in a certificate, but there is none: insecure is true"
+        )
 
 
 def placement_faults(keys: Spec, faults: Faults, at: str = "") -> None:
@@ -336,8 +360,6 @@ def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
 
     :arg render: function that renders a spec; only called when everything else is right.
     """
-    from ..manifests.patches import TYPES, PatchError
-
     if not faults.sequence("patches", spec.get("patches")):
         return
     shape = len(faults.found)

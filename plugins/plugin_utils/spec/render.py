@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..manifests import exposure, superlink, supernode
 from ..manifests.common import Object, certificate_names

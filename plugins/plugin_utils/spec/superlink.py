@@ -88,7 +88,9 @@ def spec_faults(spec: Spec) -> list[str]:
     placement_faults(own, faults, "serverapp_")
     if spec.get("isolation") == "subprocess" and own.get("gpu"):
         faults.add(
-            "serverapp_gpu", own["gpu"], "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's"
+            "serverapp_gpu",
+            own["gpu"],
+            "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's",
         )
     if faults.sequence("certificate_names", spec.get("certificate_names")):
         for number, name in enumerate(spec.get("certificate_names") or []):

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from ...module_utils import node_config
 from ..manifests import supernode as manifests
@@ -81,7 +82,9 @@ def spec_faults(spec: Spec) -> list[str]:
 
 def _complete(spec: Spec) -> dict[str, Any]:
     """The spec with stand-ins for what is found later, so that patches can be tried."""
-    allocation = {pool["name"]: {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)} for pool in spec["pools"]}
+    allocation = {
+        pool["name"]: {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)} for pool in spec["pools"]
+    }
     return {
         **spec,
         "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
@@ -101,7 +104,9 @@ def render_faults(spec: Spec) -> list[str]:
         if node_config.uses_partition(pool.get("node_config") or {}):
             allotted = (spec.get("allocation") or {}).get(pool["name"])
             if not allotted:
-                faults.add(f"pools[{number}].name", pool["name"], "uses {partition}, but the ledger allots nothing to it")
+                faults.add(
+                    f"pools[{number}].name", pool["name"], "uses {partition}, but the ledger allots nothing to it"
+                )
     return faults.found
 
 

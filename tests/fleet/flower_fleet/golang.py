@@ -46,8 +46,9 @@ def _probe(command: str | None) -> Go | None:
     return Go(command, match.group(0))
 
 
-def _wheel_command(folder: Path) -> str | None:
-    return next((str(path) for path in sorted(folder.glob("**/bin/go")) if path.is_file()), None)
+def _wheel_command(folder: Path) -> str:
+    """The real command in the wheel; bin/go beside it is a Python script that needs the wheel on Python's path."""
+    return str(folder / "go" / "bin" / "go")
 
 
 def find(settings: Settings) -> Go | None:

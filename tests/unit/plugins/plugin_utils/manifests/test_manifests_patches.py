@@ -13,7 +13,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 
 POD = {
     "containers": [
-        {"name": "a", "image": "1", "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}], "args": ["p", "q"]},
+        {
+            "name": "a",
+            "image": "1",
+            "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}],
+            "args": ["p", "q"],
+        },
         {"name": "b", "ports": [{"name": "web", "containerPort": 80}]},
     ],
     "nodeSelector": {"disk": "ssd", "zone": "1"},
@@ -30,7 +35,9 @@ def patched(patch, kind=None):
 
 
 def test_strategic_merges_lists_by_key():
-    spec = patched({"spec": {"containers": [{"name": "a", "env": [{"name": "Y", "value": "3"}, {"name": "Z", "value": "4"}]}]}})
+    spec = patched(
+        {"spec": {"containers": [{"name": "a", "env": [{"name": "Y", "value": "3"}, {"name": "Z", "value": "4"}]}]}}
+    )
     assert [c["name"] for c in spec["containers"]] == ["a", "b"]
     assert spec["containers"][0]["image"] == "1"
     assert [(e["name"], e["value"]) for e in spec["containers"][0]["env"]] == [("X", "1"), ("Y", "3"), ("Z", "4")]
@@ -44,7 +51,9 @@ def test_strategic_replaces_other_lists_and_deletes_with_null():
 
 
 def test_strategic_directives():
-    assert [c["name"] for c in patched({"spec": {"containers": [{"name": "a", "$patch": "delete"}]}})["containers"]] == ["b"]
+    assert [
+        c["name"] for c in patched({"spec": {"containers": [{"name": "a", "$patch": "delete"}]}})["containers"]
+    ] == ["b"]
     assert patched({"spec": {"containers": [{"name": "c"}, {"$patch": "replace"}]}})["containers"] == [{"name": "c"}]
     assert patched({"spec": {"nodeSelector": {"$patch": "replace", "a": "b"}}})["nodeSelector"] == {"a": "b"}
     assert "nodeSelector" not in patched({"spec": {"nodeSelector": {"$patch": "delete"}}})
@@ -55,7 +64,13 @@ def test_strategic_directives():
 
 
 def test_ports_merge_by_number():
-    spec = patched({"spec": {"containers": [{"name": "b", "ports": [{"containerPort": 80, "name": "http"}, {"containerPort": 81}]}]}})
+    spec = patched(
+        {
+            "spec": {
+                "containers": [{"name": "b", "ports": [{"containerPort": 80, "name": "http"}, {"containerPort": 81}]}]
+            }
+        }
+    )
     assert spec["containers"][1]["ports"] == [{"name": "http", "containerPort": 80}, {"containerPort": 81}]
 
 
@@ -66,8 +81,16 @@ def test_json_merge_patch_replaces_lists():
 @pytest.mark.parametrize(
     ("operations", "path", "value"),
     [
-        ([{"op": "add", "path": "/spec/containers/0/args/1", "value": "n"}], ("containers", 0, "args"), ["p", "n", "q"]),
-        ([{"op": "add", "path": "/spec/containers/0/args/-", "value": "n"}], ("containers", 0, "args"), ["p", "q", "n"]),
+        (
+            [{"op": "add", "path": "/spec/containers/0/args/1", "value": "n"}],
+            ("containers", 0, "args"),
+            ["p", "n", "q"],
+        ),
+        (
+            [{"op": "add", "path": "/spec/containers/0/args/-", "value": "n"}],
+            ("containers", 0, "args"),
+            ["p", "q", "n"],
+        ),
         ([{"op": "remove", "path": "/spec/containers/0/args/0"}], ("containers", 0, "args"), ["q"]),
         ([{"op": "replace", "path": "/spec/nodeSelector/disk", "value": "x"}], ("nodeSelector", "disk"), "x"),
         ([{"op": "add", "path": "/spec/nodeSelector/a.b~1c", "value": "x"}], ("nodeSelector", "a.b/c"), "x"),

@@ -54,7 +54,9 @@ CASES = {
 
 
 def workload(objects, pool="default"):
-    return next(o for o in objects if o["metadata"]["name"] == f"supernode-{pool}" and o["kind"] != "PodDisruptionBudget")
+    return next(
+        o for o in objects if o["metadata"]["name"] == f"supernode-{pool}" and o["kind"] != "PodDisruptionBudget"
+    )
 
 
 def containers(obj):

@@ -11,7 +11,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec import rende
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode import MAX_POOL_NAME
 
 SUPERLINK = [
-    ({"version": "1.34.2"}, 'hub: superlink_version: \'1.34.2\' is of Flower\'s gRPC generation'),
+    ({"version": "1.34.2"}, "hub: superlink_version: '1.34.2' is of Flower's gRPC generation"),
     ({"version": "1.37.0"}, "superlink_version: '1.37.0' lies in Flower's change from gRPC to HTTP"),
     ({"version": "latest"}, "superlink_version: 'latest' is no Flower release"),
     ({"version": "2"}, "is no Flower release"),
@@ -48,7 +48,10 @@ SUPERLINK = [
     ({"env": [{"name": "A"}]}, "has neither value nor valueFrom"),
     ({"env": [{"name": "A", "value": "1", "valueFrom": {}}]}, "has both value and valueFrom"),
     ({"env": [{"name": "A", "value": 1}, {"name": "A", "value": 2}]}, "superlink_env[1].name: 'A' is there twice"),
-    ({"extra_args": ["--insecure"]}, "superlink_extra_args[0]: '--insecure' contradicts what the role sets: use flower_insecure"),
+    (
+        {"extra_args": ["--insecure"]},
+        "superlink_extra_args[0]: '--insecure' contradicts what the role sets: use flower_insecure",
+    ),
     ({"extra_args": ["--database=:flwr-in-memory:"]}, "contradicts what the role sets"),
     ({"volume_mounts": [{"name": "x", "mountPath": "/x"}]}, "is none of the volumes in superlink_volumes"),
     ({"volumes": [{"name": "data", "emptyDir": {}}]}, "superlink_volumes[0].name: 'data' is there already"),

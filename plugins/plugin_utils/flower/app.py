@@ -1,0 +1,217 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A Flower app on the controller: what is in it, and what of it goes to the SuperLink.
+
+Flower packs an app itself (C(flwr.cli.build), flwr 1.41) and keeps only certain files. The same rule is applied here, a
+little more generously, so that data sets and environments beside the code are not sent, and so that what Flower would
+refuse, or leave out without a word, is told before anything is submitted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import tarfile
+import tomllib
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from .cli import FlowerError
+
+PROJECT = "pyproject.toml"
+
+# flwr.supercore.constant.APP_PUBLISH_INCLUDE_PATTERNS; a file of another kind is never part of an app.
+SUFFIXES = frozenset({".py", ".toml", ".md", ".yaml", ".yml", ".json", ".jsonl"})
+ROOT_FILES = frozenset({"LICENSE", ".gitignore"})
+
+# Folders that flwr.common.constant.FAB_EXCLUDE_PATTERNS leaves out, at any depth and in the app's root folder; and .git.
+SKIPPED = frozenset({"__pycache__", ".git"})
+SKIPPED_IN_ROOT = frozenset(
+    {".flwr", "build", "eggs", ".eggs", "lib", "lib64", "parts", ".venv", "env", "venv", "ENV", "env.bak", "venv.bak"}
+)
+
+FAB_LIMIT = 10 * 1024 * 1024  # bytes of the packed app: flwr.common.constant.FAB_MAX_SIZE
+SEND_LIMIT = 64 * 1024 * 1024  # bytes of the files: they travel through the API server and the memory of a pod
+
+
+@dataclass(frozen=True)
+class App:
+    """An app that is ready to be sent.
+
+    Attributes:
+        name: C(publisher/name).
+        version: its version.
+        defaults: its run config, nested tables flattened with dots.
+        files: path inside the app -> content.
+        warnings: what people should know of it.
+    """
+
+    name: str
+    version: str
+    defaults: dict[str, Any]
+    files: dict[str, bytes]
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(map(len, self.files.values()))
+
+    def archive(self) -> bytes:
+        """The files as a tar file, compressed. Same files, same bytes."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as tar:
+            for name, content in sorted(self.files.items()):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+        return zlib.compress(packed.getvalue(), wbits=31)  # 31: in the form of gzip, without a time
+
+
+def load(path: str | os.PathLike[str]) -> App:
+    """Read an app: a folder with a C(pyproject.toml), or a bundle made by C(flwr build).
+
+    Raises:
+        FlowerError: it is no app, is too big, or holds links that lead out of it.
+    """
+    where = Path(path).expanduser()
+    if where.is_dir():
+        files, warnings = read_folder(where.resolve())
+    elif where.is_file() and where.suffix == ".fab":
+        files, warnings = read_bundle(where), []
+    else:
+        what = "is neither a folder nor a .fab file" if where.exists() else "does not exist"
+        raise FlowerError(f"the app {where.absolute()} {what}")
+    project = read_project(where, files)
+    _check_size(where, files, project)
+    app = project["tool"]["flwr"]["app"]
+    return App(
+        name=f"{app['publisher']}/{project['project']['name']}",
+        version=str(project["project"]["version"]),
+        defaults=flatten(app.get("config", {})),
+        files=files,
+        warnings=warnings,
+    )
+
+
+def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
+    """Read the files of a folder that can be part of an app, and say what was left out that might surprise."""
+    files: dict[str, bytes] = {}
+    links: list[str] = []
+    size = 0
+    for folder, folders, names in os.walk(root):
+        inside = Path(folder).relative_to(root)
+        skipped = SKIPPED | SKIPPED_IN_ROOT if inside == Path() else SKIPPED
+        folders[:] = sorted(name for name in folders if name not in skipped)
+        for name in [*folders, *sorted(names)]:
+            path = Path(folder, name)
+            relative = (inside / name).as_posix()
+            if path.is_symlink():
+                if not path.resolve().is_relative_to(root):
+                    raise FlowerError(
+                        f"the app {root} has a link that leads out of it: {relative} -> {os.readlink(path)}. Flower leaves "
+                        "links out of apps: put a copy there, or take the link away."
+                    )
+                links.append(relative)
+            elif name in names and wanted(relative) and stat.S_ISREG(path.stat().st_mode):
+                files[relative] = path.read_bytes()
+                size += len(files[relative])
+                if size > SEND_LIMIT:
+                    raise FlowerError(_too_big(root, files, f"more than {SEND_LIMIT >> 20} MiB to send"))
+    found = [f"Flower leaves links out of apps: {', '.join(links)} in {root}"] if links else []
+    return files, found
+
+
+def wanted(name: str) -> bool:
+    """Say whether a file can be part of an app, going by its path in it."""
+    path = PurePosixPath(name)
+    return path.suffix in SUFFIXES or name in ROOT_FILES
+
+
+def read_bundle(bundle: Path) -> dict[str, bytes]:
+    """Read a bundle of C(flwr build) and compare it with its list of contents.
+
+    C(flwr run) takes folders only; it makes the same bundle of these files again.
+    """
+    try:
+        with zipfile.ZipFile(bundle) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > SEND_LIMIT:
+                raise FlowerError(f"the app {bundle} holds more than {SEND_LIMIT >> 20} MiB")
+            content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
+    except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        raise FlowerError(f"the app {bundle} is no Flower app bundle: {error}") from error
+    listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
+    for line in filter(None, listed.splitlines()):
+        name, digest, _bits = [*line.rsplit(",", 2), "", ""][:3]
+        if hashlib.sha256(content.get(name, b"")).hexdigest() != digest:
+            raise FlowerError(f"the app {bundle} is damaged: {name} is not what its list of contents says")
+    for name in content:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name:
+            raise FlowerError(f"the app {bundle} holds a file with the path {name}")
+    return content
+
+
+def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Read an app's C(pyproject.toml) and check that it has what Flower asks for."""
+    if PROJECT not in files:
+        raise FlowerError(f"{where.absolute()} is no Flower app: it has no {PROJECT}")
+    try:
+        project = tomllib.loads(files[PROJECT].decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FlowerError(f"the app {where.absolute()}: cannot read {PROJECT}: {error}") from error
+    missing = [
+        f"[{'.'.join(table)}] {name}"
+        for *table, name in (
+            ("project", "name"),
+            ("project", "version"),
+            ("tool", "flwr", "app", "publisher"),
+            ("tool", "flwr", "app", "components", "serverapp"),
+            ("tool", "flwr", "app", "components", "clientapp"),
+        )
+        if not isinstance(_look(project, *table, name), str)
+    ]
+    if missing:
+        raise FlowerError(f"{where.absolute()} is no Flower app: its {PROJECT} lacks {', '.join(missing)}")
+    return project
+
+
+def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
+    """Join the names of nested tables with dots, as Flower does."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        name = f"{parent}.{key}" if parent else str(key)
+        flat.update(flatten(value, name) if isinstance(value, Mapping) else {name: value})
+    return flat
+
+
+def _look(table: Any, *names: str) -> Any:
+    for name in names:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table
+
+
+def _check_size(where: Path, files: Mapping[str, bytes], project: Mapping[str, Any]) -> None:
+    # With patterns of its own the app may be smaller than what is seen here; Flower knows better then, and says so.
+    if ".gitignore" in files or {"fab-include", "fab-exclude"} & set(project["tool"]["flwr"]["app"]):
+        return
+    packed = sum(len(zlib.compress(content)) for content in files.values())
+    if packed > FAB_LIMIT:
+        raise FlowerError(_too_big(where.absolute(), files, f"{packed / 2**20:.1f} MiB packed, Flower takes 10 MiB"))
+
+
+def _too_big(where: Path, files: Mapping[str, bytes], why: str) -> str:
+    largest = sorted(files, key=lambda name: -len(files[name]))[:3]
+    sizes = ", ".join(f"{name} {len(files[name]) / 2**20:.1f} MiB" for name in largest)
+    return (
+        f"the app {where} is too big: {why}. Largest files: {sizes}. An app is code: bring data to the sites, or leave files "
+        "out with fab-exclude in [tool.flwr.app] or with .gitignore."
+    )

@@ -1,0 +1,73 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The run config of one run: checked against the app, and written so that every value arrives as it is.
+
+It goes as a TOML file (C(flwr run --run-config FILE.toml)). On the command line Flower cuts it with a regular expression
+that knows no escapes, and drops what does not match without a word (see M(federated.flower.node_config)).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils import flower_toml
+from .app import flatten
+from .cli import FlowerError
+
+Value = bool | int | float | str
+
+
+def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> dict[str, Value]:
+    """Return the values for a run, nested tables flattened.
+
+    A text where the app's own value is a number or a boolean is read as one, if it is one: variables that come from
+    C(-e name=value), a survey or a template are always text.
+
+    Raises:
+        FlowerError: a name that the app does not have, or a value that a run config cannot hold.
+    """
+    flat = flatten(wanted)
+    unknown = sorted(set(flat) - set(defaults))
+    if unknown:
+        raise FlowerError(
+            f"the app {app} has no run config {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(sorted(defaults)) or 'none at all'}"
+        )
+    return {name: _value(name, fit(value, defaults[name])) for name, value in flat.items()}
+
+
+def fit(value: Any, default: Any) -> Any:
+    """Read a text as the type of the default, if that is a number or a boolean and the text is one."""
+    if not isinstance(value, str) or not isinstance(default, (bool, int, float)):
+        return value
+    text = value.strip()
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.lower(), value)
+    try:
+        number = tomllib.loads(f"number = {text}\n")["number"] if "\n" not in text else None
+    except tomllib.TOMLDecodeError:
+        return value
+    wanted = (int,) if isinstance(default, int) else (int, float)
+    return number if isinstance(number, wanted) and not isinstance(number, bool) else value
+
+
+def write(config: Mapping[str, Value]) -> str:
+    """Write values as a TOML file; every name is quoted, so a dot in it stays part of it and Flower finds the same."""
+    return "".join(f"{flower_toml.literal(name)} = {flower_toml.literal(value)}\n" for name, value in config.items())
+
+
+def _value(name: str, value: Any) -> Value:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FlowerError(f"run_config {name}: {value} is no finite number")
+    if isinstance(value, int) and not flower_toml.INT_MIN <= value <= flower_toml.INT_MAX:
+        raise FlowerError(f"run_config {name}: {value} does not fit into 64 bits")
+    if isinstance(value, str) and flower_toml.find_surrogate(value) >= 0:
+        raise FlowerError(f"run_config {name}: the text holds half a character (a lone surrogate), which TOML cannot write")
+    if not isinstance(value, (bool, int, float, str)):
+        raise FlowerError(f"run_config {name}: a value is a text, a number or a boolean, not {type(value).__name__}")
+    return value

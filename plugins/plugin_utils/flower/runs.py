@@ -1,0 +1,207 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs: submit once, follow through whatever happens to the connection, read the log."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..cluster import ApiError, ClusterError, Forbidden, Unauthorized, Unreachable
+from . import run_config
+from .app import App
+from .cli import CONNECTION, CONTAINER, POD, Answer, FlowerCLI, FlowerError
+
+COMPLETED = "finished:completed"
+
+# Seconds that one exec waits for the end of a run. Load balancers cut connections that are silent for a minute.
+SLICE = 45.0
+# Flower's code for a run it does not know: the SuperLink has lost its database, or it is another SuperLink.
+_UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What Flower itself logs of a run that goes well.
+_CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What Flower says of a run.
+
+    Attributes:
+        run_id: its number, as text.
+        status: C(pending), C(starting), C(running), C(finished:completed), C(finished:failed) or C(finished:stopped);
+            empty when nothing was heard of it yet.
+        details: Flower's words on the status.
+        elapsed: seconds it has been running, without the time it was pending.
+        app: C(publisher/name).
+    """
+
+    run_id: str
+    status: str = ""
+    details: str = ""
+    elapsed: float = 0.0
+    app: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Is it over, well or not?"""
+        return self.status.startswith("finished")
+
+
+def parse_run(run_id: str, answer: Answer) -> Run:
+    """Read the answer of C(flwr list --run-id); the status is empty when it does not tell."""
+    for run in answer.data.get("runs", []) if answer.ok else []:
+        if str(run.get("run-id")) == run_id:
+            details = str(run.get("status-details") or "")
+            return Run(
+                run_id,
+                str(run.get("status", "")),
+                "" if details == "N/A" else details,
+                _seconds(run.get("elapsed")),
+                str(run.get("fab-id", "")),
+            )
+    return Run(run_id)
+
+
+def _seconds(value: Any) -> float:
+    """Seconds; Flower before 1.26 writes C([D days, ]H:MM:SS)."""
+    try:
+        return round(float(value), 3)
+    except (TypeError, ValueError):
+        found = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):(\d+)(?:\.\d+)?", str(value))
+        days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
+        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def clean_log(text: str) -> list[str]:
+    """Lines of a log without colours and control characters; of a progress bar only its last state."""
+    lines = [_CONTROL.sub("", line.rstrip("\r").rpartition("\r")[2]) for line in _ANSI.sub("", text).split("\n")]
+    return [line.rstrip() for line in lines]
+
+
+def highlights(lines: list[str]) -> list[str]:
+    """The lines that the app and Flower's warnings and errors left, without Flower's own account of the run."""
+    return [line for line in lines if not _CHATTER.match(line)]
+
+
+def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> dict[str, Any]:
+    """Submit an app; return what Flower answered (C(run-id), C(fab-hash), …).
+
+    When the connection breaks before the answer is there, the same request is sent again with the same token: the program
+    in the pod then only repeats its answer (see C(pod_program.run_once)). So there is never a second run.
+
+    Raises:
+        FlowerError: Flower refused it, or nobody can tell whether it took it.
+    """
+    files = {"run-config.toml": run_config.write(config)} if config else {}
+    options = ["--run-config", "@FOLDER@/run-config.toml"] if config else []
+    step = {
+        "command": ["run", "@FOLDER@/app", CONNECTION, *options, "--format", "json"],
+        "once": uuid.uuid4().hex,
+    }
+    archive = app.archive()
+    pod = cli.wait_for_superlink(60)
+    lost: ClusterError | None = None
+    for pause in (0, 1, 3, 10, 30):
+        time.sleep(pause)
+        try:
+            if lost and cli.wait_for_superlink(60)["metadata"]["uid"] != pod["metadata"]["uid"]:
+                break  # the note of the first attempt is gone with its pod
+            (answer,) = cli.do([step], files=files, archive=archive, seconds=180)
+        except ClusterError as error:
+            if lost is None and isinstance(error, (ApiError, Unauthorized)):
+                raise  # the API server said no: nothing was started
+            if isinstance(lost, FlowerError):
+                break  # the program in the pod fails, whatever the connection
+            lost = error
+            continue
+        if answer.ok and answer.data.get("run-id"):
+            return answer.data
+        if lost is None or answer.data:
+            raise FlowerError(f"the SuperLink on {cli.cluster.name} does not take the app {app.name}: {reason(answer)}")
+        break
+    raise FlowerError(
+        f"the app {app.name} was being submitted when contact was lost, and it is unknown whether a run began. Look before you "
+        f"submit again: {command_line(cli, 'list')} (what happened: {lost.message if lost else 'no answer'})"
+    )
+
+
+def reason(answer: Answer) -> str:
+    """Why Flower refused something, in one paragraph."""
+    return " ".join(answer.message.replace("@FOLDER@", "").split()) or "it gave no reason"
+
+
+def command_line(cli: FlowerCLI, *arguments: str) -> str:
+    """What a person types to have the same C(flwr) command run."""
+    words = " ".join([*arguments, CONNECTION])
+    return f"kubectl -n {cli.namespace} exec {POD} -c {CONTAINER} -- flwr {words}"
+
+
+def look(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> Run:
+    """Look at a run, on wish until it is finished or C(seconds) are over, every C(pause) seconds.
+
+    Raises:
+        FlowerError: the SuperLink does not answer, or does not know the run.
+    """
+    step = {"wait_finished": run_id, "connection": CONNECTION, "seconds": seconds, "pause": pause}
+    (answer,) = cli.do([step], seconds=seconds + 60)
+    run = parse_run(run_id, answer)
+    if not run.status:
+        raise (UnknownRun if _UNKNOWN_RUN.search(answer.message) else FlowerError)(
+            f"the SuperLink on {cli.cluster.name} tells nothing of run {run_id}: {reason(answer)}"
+        )
+    return run
+
+
+class UnknownRun(FlowerError):
+    """The SuperLink has no such run."""
+
+
+def follow(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[Run, str]:
+    """Wait until a run is finished, at most C(seconds).
+
+    A lost connection, an API server or a SuperLink that is away for a while: the run goes on without us, so all of that is
+    waited out. Only a missing right and a run that the SuperLink does not know end it.
+
+    Returns:
+        What was last seen of the run, and the last trouble in seeing it (empty when the last look went well).
+    """
+    start = time.monotonic()
+    run, trouble, failures = Run(run_id), "", 0
+    while True:
+        passed = time.monotonic() - start
+        left = seconds - passed
+        try:
+            # A look costs the SuperLink some milliseconds of work: the longer a run, the less often.
+            run = look(cli, run_id, max(min(SLICE, left), 0), pause=min(max(passed / 60, 0.5), 10))
+            trouble, failures = "", 0
+        except (Forbidden, Unauthorized, UnknownRun):
+            raise
+        except (Unreachable, ApiError, FlowerError) as error:
+            trouble, failures = error.message, failures + 1
+        if run.finished or time.monotonic() - start >= seconds:
+            return run, trouble
+        if failures:
+            time.sleep(max(min(2**failures, 15, seconds - (time.monotonic() - start)), 0))
+
+
+def read_log(cli: FlowerCLI, run: Run, lines: int) -> list[str]:
+    """The last lines of the ServerApp's log; empty when there is none yet.
+
+    Before its first line C(flwr log) would wait, so it is not asked of a run that has not begun.
+    """
+    if lines <= 0 or run.status in ("", "pending", "starting"):
+        return []
+    step = {"command": ["log", run.run_id, CONNECTION, "--show"], "lines": lines + 50}
+    (answer,) = cli.do([step], seconds=60)
+    kept = clean_log(answer.text)
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept[-lines:]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""The fleet's pure parts; needs neither root nor a fleet."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Network
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flower_fleet import binaries, external, host, settings
+from flower_fleet.addons import dns
+from flower_fleet.clusters import agent, config, lifecycle
+from flower_fleet.errors import FleetError
+from flower_fleet.shell import remove_tree
+
+SUBNET = IPv4Network("10.97.0.0/24")
+
+
+def service(name: str, *, ip: str = "", asked: str = "", created: str = "1", **spec: Any) -> dict[str, Any]:
+    """A Service of type LoadBalancer."""
+    return {
+        "metadata": {"namespace": "n", "name": name, "creationTimestamp": created},
+        "spec": {"type": "LoadBalancer", **({"loadBalancerIP": asked} if asked else {}), **spec},
+        "status": {"loadBalancer": {"ingress": [{"ip": ip}] if ip else []}},
+    }
+
+
+def test_no_address_is_planned_twice() -> None:
+    clusters = settings.all_clusters(SUBNET)
+    addresses = [item.address for item in clusters] + [ip for item in clusters for ip in item.load_balancer_ips]
+    addresses += ["10.97.0.1", "10.97.0.2", "10.97.0.0", "10.97.0.255"]  # gateway, machine, network, broadcast
+    assert len(set(addresses)) == len(addresses)
+    assert all(settings.ipaddress.ip_address(address) in SUBNET for address in addresses)
+    for one, other in combinations(clusters, 2):
+        assert not one.pods.overlaps(other.pods) and not one.services.overlaps(other.services)
+
+
+def test_names_of_links_fit_the_kernel() -> None:
+    assert all(len(item.link) <= 15 for item in settings.all_clusters(SUBNET))
+
+
+@pytest.mark.parametrize(
+    "environ, message",
+    [
+        ({"FLEET_SITES": "x"}, "must be a number"),
+        ({"FLEET_SITES": "0"}, "1 to 26"),
+        ({"FLEET_SITES": "27"}, "1 to 26"),
+        ({"FLEET_SUBNET": "10.97.0.0/23"}, "must be a /24"),
+        ({"FLEET_SUBNET": "10.98.7.0/24"}, "overlaps"),
+        ({"FLEET_SUBNET": "moon"}, "moon"),
+    ],
+)
+def test_settings_refuse(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(FleetError, match=message):
+        settings.from_environment(environ)
+
+
+def test_settings_of_the_environment() -> None:
+    got = settings.from_environment(
+        {"XDG_CACHE_HOME": "/c", "FLEET_SITES": "3", "FLEET_APISERVER_ARGS": "--v=2 '--a=b c'"}
+    )
+    assert got.names == ["hub", "site-a", "site-b", "site-c"]
+    assert got.cache == Path("/c/flower-fleet") and got.apiserver_args == ("--v=2", "--a=b c")
+
+
+def test_load_balancer_addresses() -> None:
+    pool = ["a", "b", "c"]
+    assert agent.assign([service("y"), service("x")], pool) == {"n/x": "a", "n/y": "b"}
+    assert agent.assign([service("x", created="2"), service("y", ip="a", created="3")], pool) == {
+        "n/x": "b",
+        "n/y": "a",
+    }
+    assert agent.assign([service("x", asked="c"), service("y", asked="c", created="2")], pool) == {
+        "n/x": "c",
+        "n/y": "a",
+    }
+    assert agent.assign([service(name) for name in "vwxy"], pool) == {"n/v": "a", "n/w": "b", "n/x": "c"}
+    assert agent.assign([service("x", loadBalancerClass="own"), service("y", type="ClusterIP")], pool) == {}
+    assert agent.assign([service("x", ip="elsewhere")], pool) == {"n/x": "a"}
+
+
+def test_names_are_known_to_dns_and_nodes() -> None:
+    hub = settings.cluster("hub", SUBNET)
+    for text in (dns.corefile(hub), config.hosts(hub)):
+        assert re.search(r"^\s*10\.97\.0\.12 site-b\.fleet\.test", text, re.M)
+
+
+def test_versions_come_from_the_modules() -> None:
+    assert re.fullmatch(r"v1\.\d+\.\d+", binaries.module_version("k8s.io/kubernetes", settings.GO_DIR / "kubernetes"))
+    version = binaries.module_version("github.com/coredns/coredns", settings.GO_DIR / "coredns")
+    assert settings.COREDNS_IMAGE.endswith(version.lstrip("v"))
+
+
+def test_disk_need_is_stated_per_file_system(tmp_path: Path) -> None:
+    host.check_disk([(tmp_path / "not" / "yet", 0.0, "for nothing")])
+    with pytest.raises(FleetError, match=r"2e\+06 GB needed \(1e\+06 GB for this, 1e\+06 GB for that\)"):
+        host.check_disk([(tmp_path, 1e6, "for this"), (tmp_path, 1e6, "for that")])
+
+
+def test_own_clusters(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text("contexts:\n- context: {cluster: x}\n  name: hub\n- name: site-a\ncurrent-context: hub\n")
+    assert external.check(file, ["hub", "site-a"]) == ["hub", "site-a"]
+    with pytest.raises(FleetError, match="no context site-b"):
+        external.check(file, ["hub", "site-b"])
+    with pytest.raises(FleetError, match="cannot read"):
+        external.check(tmp_path / "none", ["hub"])
+
+
+def test_mount_points_are_recorded_before_they_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there").mkdir()
+    points = (tmp_path / "there/new/deep", tmp_path / "there")
+    monkeypatch.setattr(lifecycle, "MOUNT_POINTS", points)
+    record = lifecycle.Record(str(SUBNET))
+    lifecycle.make_mount_points(record, tmp_path / "state")
+    assert record.created == [str(tmp_path / "there/new"), str(tmp_path / "there/new/deep")]
+    assert lifecycle.Record.load(tmp_path / "state") == record and points[0].is_dir()
+
+
+def test_a_record_that_was_cut_off_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "fleet.json").write_text('{"subnet": "10.')
+    assert lifecycle.Record.load(tmp_path) is None
+
+
+def test_trees_with_mounts_are_not_removed(tmp_path: Path) -> None:
+    remove_tree(tmp_path / "none")
+    with pytest.raises(FleetError, match="still a mount"):
+        remove_tree(Path("/proc"))

@@ -1,0 +1,356 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One federation on the fleet, shared by all scenarios, run by ansible-playbook as a user would.
+
+The federation has its own namespaces and can live beside others. Scenarios that leave it different from `BASE`, or that
+fail, cost the next one a run of site.yml that heals it.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+
+NAMESPACE = "scenario"
+CA_NAMESPACE = "scenario-ca"
+# Whatever scenarios may make: removed before the first and after the last one.
+NAMESPACES = [NAMESPACE, CA_NAMESPACE, "scenario-c", "scenario-d", "scenario-race", "scenario-wrong", "scenario-wrong-ca"]
+LIMIT = 420  # seconds that no playbook should ever take
+
+NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}
+CPU = {"name": "cpu", "replicas": 2, "node_config": NODE_CONFIG}
+GPU = {"name": "gpu", "replicas": 1, "gpu": {"resource": "nvidia.com/gpu", "count": 1}, "node_config": NODE_CONFIG}
+
+Hosts = dict[str, dict[str, Any]]
+
+
+@dataclass
+class Run:
+    """What a run of ansible-playbook left: exit code, output, results of all tasks, and the play recap."""
+
+    rc: int
+    output: str
+    log: Path
+    results: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def recap(self) -> dict[str, dict[str, int]]:
+        """Host -> counter -> number."""
+        found = {}
+        for line in self.output.rpartition("PLAY RECAP")[2].splitlines():
+            host, colon, numbers = line.partition(" : ")
+            if colon:
+                found[host.strip()] = {key: int(number) for key, number in re.findall(r"(\w+)=(\d+)", numbers)}
+        return found
+
+    @property
+    def changed(self) -> dict[str, int]:
+        """Host -> number of tasks that changed something."""
+        return {host: numbers["changed"] for host, numbers in self.recap.items()}
+
+    def messages(self, host: str | None = None, failed: bool | None = None) -> str:
+        """The messages of tasks, one a line."""
+        chosen = [
+            one["result"].get("msg", "")
+            for one in self.results
+            if host in (None, one["host"]) and failed in (None, one["failed"])
+        ]
+        return "\n".join(text if isinstance(text, str) else json.dumps(text) for text in chosen)
+
+    def warnings(self) -> str:
+        """The warnings of tasks, one a line."""
+        return "\n".join(str(text) for one in self.results for text in one["result"].get("warnings") or [])
+
+    def told(self) -> str:
+        """What failed, for the message of an assertion."""
+        bad = [line[:2000] for line in self.output.splitlines() if line.startswith(("fatal:", "ERROR", "[ERROR]", "failed:"))]
+        return f"exit code {self.rc}, see {self.log}\n" + "\n".join(bad or self.output.splitlines()[-25:])
+
+
+class Federation:
+    """The federation, its inventory, and ways to look at what is really there."""
+
+    namespace = NAMESPACE
+
+    def __init__(self, kubeconfig: Path, contexts: list[str], folder: Path) -> None:
+        self.kubeconfig = kubeconfig
+        self.contexts = contexts
+        self.folder = folder
+        self.tmp = folder / "tmp"
+        self.logs = folder / "logs"
+        self.home = folder / "ansible"
+        for path in (self.tmp, self.logs, self.home):
+            path.mkdir()
+        self.runs = 0
+        self.secrets: dict[str, str] = {}  # what must never be seen -> where it lies
+        self.left_behind: list[str] = []
+        self.settled = False  # the clusters are as the base inventory wants them
+        self.common: dict[str, Any] = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "flower_kubeconfig": str(kubeconfig),
+            "flower_federation": "scenario",
+            "flower_namespace": NAMESPACE,
+            "flower_ca_namespace": CA_NAMESPACE,
+        }
+        self._clusters: dict[str, Cluster] = {}
+
+    # Inventory and runs
+
+    def base(self) -> Hosts:
+        """A fresh copy of the hosts that all scenarios start with."""
+        return copy.deepcopy(
+            {
+                "hub": {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi"},
+                "site-a": {"flower_context": "site-a", "flower_region": "eu", "supernode_pools": [CPU]},
+                "site-b": {"flower_context": "site-b", "flower_region": "us", "supernode_pools": [GPU]},
+            }
+        )
+
+    def inventory(self, hosts: Hosts | None = None, **common: Any) -> Path:
+        """Write an inventory; `hub` is the hub, everything else a site."""
+        hosts = self.base() if hosts is None else hosts
+        groups = {
+            "flower_hub": {"hosts": {name: found for name, found in hosts.items() if name == "hub"}},
+            "flower_sites": {"hosts": {name: found for name, found in hosts.items() if name != "hub"}},
+        }
+        path = self.folder / f"inventory-{self.runs:03}.json"
+        path.write_text(json.dumps({"all": {"vars": {**self.common, **common}, "children": groups}}, indent=1))
+        return path
+
+    def environment(self, results: Path) -> dict[str, str]:
+        """Environment of a run: nothing of it may fall outside of this session's folder."""
+        return {
+            **os.environ,
+            "TMPDIR": str(self.tmp),
+            "ANSIBLE_HOME": str(self.home),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parents[1] / "callback_plugins"),
+            "ANSIBLE_CALLBACKS_ENABLED": "results_json",
+            "FLOWER_RESULTS": str(results),
+        }
+
+    def start(self, playbook: str, *arguments: str, hosts: Hosts | None = None, **common: Any) -> Callable[[], Run]:
+        """Start a playbook of the collection, or one by its path; call what comes back to wait for its end."""
+        self.runs += 1
+        name = playbook if playbook.endswith(".yml") else f"federated.flower.{playbook}"
+        log = self.logs / f"{self.runs:03}-{Path(playbook).stem}.log"
+        results = log.with_suffix(".jsonl")
+        command = ["ansible-playbook", "-vvv", "--diff", "-i", str(self.inventory(hosts, **common)), name, *arguments]
+        with log.open("wb") as sink:
+            process = subprocess.Popen(
+                command, cwd=self.folder, env=self.environment(results), stdout=sink, stderr=subprocess.STDOUT
+            )
+
+        def finish() -> Run:
+            try:
+                rc = process.wait(LIMIT)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+            lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
+            self._collect()
+            return Run(rc, log.read_text(encoding="utf-8"), log, [json.loads(line) for line in lines])
+
+        return finish
+
+    def play(
+        self, playbook: str, *arguments: str, hosts: Hosts | None = None, rc: int | None = 0, **common: Any
+    ) -> Run:
+        """Run a playbook; `rc=None` takes any exit code."""
+        if playbook != "status" and "--check" not in arguments:
+            self.settled = False
+        self._collect()
+        run = self.start(playbook, *arguments, hosts=hosts, **common)()
+        self.left_behind += [f"{run.log.stem}: {path}" for path in self.tmp.rglob("*") if not path.is_dir()]
+        if rc is not None:
+            assert run.rc == rc, run.told()
+        if playbook == "site" and hosts is None and not common and not run.rc and not {"--limit", "--tags"} & set(arguments):
+            self.settled = True
+        return run
+
+    def site(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> Run:
+        """Run site.yml, which has to end well."""
+        return self.play("site", *arguments, hosts=hosts, **common)
+
+    def unchanged(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> None:
+        """Run site.yml once more: nothing may change."""
+        run = self.site(hosts, *arguments, **common)
+        assert set(run.changed.values()) == {0}, f"the second run changed something: {run.changed}, see {run.log}"
+
+    # Looking at the clusters
+
+    def cluster(self, context: str) -> Cluster:
+        """A connection to a cluster of the fleet."""
+        if context not in self._clusters:
+            self._clusters[context] = connect({"kubeconfig": str(self.kubeconfig), "context": context})
+        return self._clusters[context]
+
+    @property
+    def hub(self) -> Cluster:
+        """A connection to the hub."""
+        return self.cluster("hub")
+
+    def pods(self, context: str, namespace: str = NAMESPACE, name: str = "supernode") -> dict[str, dict[str, Any]]:
+        """Pod name -> pod, without those that are going."""
+        found = self.cluster(context).list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={name}")
+        return {pod["metadata"]["name"]: pod for pod in found if not pod["metadata"].get("deletionTimestamp")}
+
+    def lives(self, context: str, namespace: str = NAMESPACE, name: str = "supernode") -> dict[str, tuple[str, int]]:
+        """Pod name -> (uid, restarts): equal before and after when nothing was touched."""
+        lives = {}
+        for pod, found in self.pods(context, namespace, name).items():
+            status = found["status"]
+            containers = [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
+            lives[pod] = (found["metadata"]["uid"], sum(container["restartCount"] for container in containers))
+        return lives
+
+    def python(self, context: str, pod: str, container: str, program: str, *arguments: str, namespace: str = NAMESPACE) -> str:
+        """Run a Python program in a container; return what it printed."""
+        command = ["python", "-c", program, *arguments]
+        result = self.cluster(context).exec(namespace, pod, container, command, timeout=90)
+        assert result.rc == 0, f"{pod}/{container}: {result.stderr.decode()[-1500:]}"
+        return result.stdout.decode()
+
+    def node_config(self, context: str, pod: str, namespace: str = NAMESPACE) -> dict[str, str]:
+        """The node config that a SuperNode was really started with."""
+        program = "print(open('/proc/1/cmdline').read().replace(chr(0), chr(10)))"
+        for line in self.python(context, pod, "supernode", program, namespace=namespace).splitlines():
+            option, equals, value = line.partition("=")
+            if option == "--node-config" and equals:
+                pairs = (pair.partition("=") for pair in re.split(r"[ ,](?=[\w-]+=)", value))
+                return {key: text.strip('"') for key, _sign, text in pairs}
+        raise AssertionError(f"{pod} was started without --node-config")
+
+    def partitions(self, context: str, namespace: str = NAMESPACE) -> dict[str, int]:
+        """Pod name -> partition, of the pods that have one."""
+        configs = {pod: self.node_config(context, pod, namespace) for pod in self.pods(context, namespace)}
+        return {pod: int(config["partition-id"]) for pod, config in configs.items() if "partition-id" in config}
+
+    def ledger(self) -> Ledger:
+        """The ledger."""
+        return Ledger(self.hub, NAMESPACE, "scenario")
+
+    def pools(self, site: str) -> dict[str, dict[str, int]]:
+        """Pool -> offset and size, as the ledger has them."""
+        return self.ledger().read_book()["sites"].get(site, {}).get("pools", {})
+
+    def keys(self, site: str) -> dict[tuple[str, str], str]:
+        """(Pool, name) -> node id, as the ledger has them."""
+        record = self.ledger().read_records().get(site, {"keys": {}})
+        return {(key["pool"], key["name"]): key["node_id"] for key in record["keys"].values()}
+
+    def held(self, context: str, pool: str, namespace: str = NAMESPACE) -> set[str]:
+        """Names of the keys that a site holds for a pool."""
+        secret = self.cluster(context).get("v1", "Secret", f"supernode-{pool}-keys", namespace)
+        return set((secret or {}).get("data") or {})
+
+    def nodes(self) -> dict[str, str]:
+        """Node id -> status, as Flower has them."""
+        return {node: facts["status"] for node, facts in FlowerCLI(self.hub, NAMESPACE).nodes().items()}
+
+    def wait(self, what: str, condition: Callable[[], Any], seconds: float = 120) -> Any:
+        """Wait until a condition is true; returns what it gave."""
+        deadline = time.monotonic() + seconds
+        while True:
+            found = condition()
+            if found:
+                return found
+            assert time.monotonic() < deadline, f"{what}: not after {seconds:g} s"
+            time.sleep(0.5)
+
+    def wait_online(self, *node_ids: str, seconds: float = 120) -> None:
+        """Wait until nodes are online at the SuperLink."""
+        nodes = FlowerCLI(self.hub, NAMESPACE).nodes(node_ids, seconds)
+        status = {node: nodes.get(node, {}).get("status") for node in node_ids}
+        assert set(status.values()) == {"online"}, status
+
+    def gone(self, context: str, *names: str) -> bool:
+        """Whether namespaces are not there."""
+        return all(self.cluster(context).get("v1", "Namespace", name) is None for name in names)
+
+    def clear(self) -> None:
+        """Delete all that scenarios may have left, whoever made it."""
+        going = []
+        for context in self.contexts:
+            for name in NAMESPACES:
+                try:
+                    self.cluster(context).delete("v1", "Namespace", name, propagation="Background")
+                    going.append((context, name))
+                except NotFound:
+                    pass
+        for context, name in going:
+            self.wait(f"deletion of namespace {name} on {context}", lambda where=context, what=name: self.gone(where, what))
+
+    # Secrets
+
+    def _collect(self) -> None:
+        """Note every secret that there is now; some are gone at the end."""
+        for context in self.contexts:
+            for name in NAMESPACES:
+                for secret in self.cluster(context).list("v1", "Secret", name):
+                    for key, value in (secret.get("data") or {}).items():
+                        place = f"{key} of Secret {name}/{secret['metadata']['name']} on {context}"
+                        self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
+
+
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\s*", re.DOTALL)
+
+
+def sensitive(value: bytes) -> list[str]:
+    """Texts that give a Secret's value away: lines of the private part, and the middle of its base64 form."""
+    private = _CERTIFICATE.sub(b"", value).strip()
+    if not private:
+        return []
+    lines = [line.decode("ascii") for line in private.splitlines() if len(line) >= 16 and b"-----" not in line]
+    start = value.index(private.split(b"\n")[0])
+    encoded = base64.b64encode(value).decode("ascii")
+    middle = (start + len(private.split(b"-----END")[0]) // 2) * 4 // 3
+    return [*lines, encoded[max(middle - 30, 0) : middle + 30], encoded]
+
+
+@pytest.fixture(scope="session")
+def federation(
+    fleet_kubeconfig: Path, fleet_contexts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Federation]:
+    """The federation before it is deployed; whatever is left at the end is deleted."""
+    missing = {"hub", "site-a", "site-b"} - set(fleet_contexts)
+    assert not missing, f"the fleet's kubeconfig has no context {', '.join(sorted(missing))}"
+    made = Federation(fleet_kubeconfig, fleet_contexts, tmp_path_factory.mktemp("federation"))
+    made.clear()
+    yield made
+    made.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A scenario that failed may have left anything."""
+    report = yield
+    made = getattr(item, "funcargs", {}).get("federation")
+    if report.failed and made is not None:
+        made.settled = False
+    return report
+
+
+@pytest.fixture
+def fed(federation: Federation) -> Federation:
+    """The federation, deployed as the base inventory wants it."""
+    if not federation.settled:
+        federation.site(None, "-e", "flower_forget_sites=true")
+    return federation

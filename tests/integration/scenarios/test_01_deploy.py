@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From empty clusters to a federation, and runs that change nothing or only what was asked for."""
+
+from __future__ import annotations
+
+import json
+
+CHECK = "--check"
+
+
+def test_check_mode_on_empty_clusters(federation):
+    run = federation.play("site", CHECK)
+    assert all(numbers["failed"] == 0 and numbers["changed"] > 0 for numbers in run.recap.values()), run.recap
+    assert set(run.recap) == {"hub", "site-a", "site-b"}
+    would = [one["change"] for result in run.results for one in result["result"].get("objects") or []]
+    assert would and set(would) == {"created"}, would
+    assert "+kind: StatefulSet" in run.output and "name: supernode-cpu" in run.output
+    for context in federation.contexts:
+        assert federation.gone(context, "scenario", "scenario-ca"), f"check mode made a namespace on {context}"
+
+
+def test_deploy(federation):
+    run = federation.site()
+    assert "3 SuperNodes of 2 sites are online" in run.messages()
+    seen = {**federation.partitions("site-a"), **federation.partitions("site-b")}
+    assert seen == {"supernode-cpu-0": 0, "supernode-cpu-1": 1, "supernode-gpu-2": 2}
+    config = federation.node_config("site-b", "supernode-gpu-2")
+    assert config == {"partition-id": "2", "num-partitions": "3", "site": "site-b"}
+    assert sorted(federation.nodes().values()) == ["online"] * 3
+    for context in ("site-a", "site-b"):
+        assert all(restarts == 0 for _uid, restarts in federation.lives(context).values()), federation.lives(context)
+
+
+def test_second_run_changes_nothing(fed):
+    lives = {context: fed.lives(context) for context in ("site-a", "site-b")}
+    fed.unchanged()
+    assert {context: fed.lives(context) for context in lives} == lives
+
+
+def test_check_mode_on_the_federation(fed):
+    run = fed.play("site", CHECK)
+    assert run.changed == {"hub": 0, "site-a": 0, "site-b": 0}
+
+
+def test_status(fed):
+    table = fed.play("status").messages()
+    report = json.loads(fed.play("status", "-e", "flower_status_format=json").messages().splitlines()[-1])
+    assert report["healthy"], report["problems"]
+    assert [site["cluster"] for site in report["sites"]] == ["site-a", "site-b"]
+    assert [pool["online"] for site in report["sites"] for pool in site["pools"]] == [2, 1]
+    assert "2/2" in table and "!" not in table
+
+
+def marked(fed, mark: str) -> set[str]:
+    """Contexts with a ConfigMap that carries an annotation."""
+    name = {"hub": "superlink-gateway"}
+    return {
+        context
+        for context in fed.contexts
+        if mark in fed.cluster(context).get("v1", "ConfigMap", name.get(context, "supernode-trust"), fed.namespace)[
+            "metadata"
+        ].get("annotations", {})
+    }
+
+
+def test_limit_touches_one_site(fed):
+    run = fed.play("site", "--limit", "site-b", flower_annotations={"scenario/limit": "yes"})
+    assert set(run.recap) == {"site-b"} and run.recap["site-b"]["failed"] == 0
+    assert marked(fed, "scenario/limit") == {"site-b"}
+
+
+def test_tags_touch_the_hub_alone(fed):
+    lives = fed.lives("hub", name="superlink")
+    run = fed.play("site", "--tags", "superlink", flower_annotations={"scenario/tags": "yes"})
+    assert run.changed == {"hub": 1}
+    assert marked(fed, "scenario/tags") == {"hub"}
+    assert fed.lives("hub", name="superlink") == lives
+
+
+def test_serial_goes_site_by_site(federation):
+    # Takes the annotations of the tests before off again.
+    run = federation.site(None, "-e", "flower_serial=1")
+    applied = run.output.count("TASK [federated.flower.supernode : Apply the SuperNodes]")
+    assert applied == 2, f"the sites were not taken one by one: {applied} batches"
+    assert marked(federation, "scenario/tags") == marked(federation, "scenario/limit") == set()
+    assert federation.play("site", CHECK, "-e", "flower_serial=1").changed == {"hub": 0, "site-a": 0, "site-b": 0}
