@@ -86,4 +86,3 @@ class ActionModule(ClusterAction):
                 f"the identity used for {cluster.name} may not: {'; '.join(lacking)}. "
                 "Ask the cluster's administrators for these rights, or use another identity (flower_kubeconfig, flower_context)."
             )
-

@@ -73,6 +73,7 @@ class ActionModule(ClusterAction):
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
         certificate = entries(hub.get("v1", "Secret", credentials.GATEWAY, namespace)).get("tls.crt")
         if certificate:
+            pki.require()
             result["certificate"] = pki.describe(certificate)
 
     @staticmethod

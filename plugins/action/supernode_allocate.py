@@ -19,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records im
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
 
+
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 

@@ -12,8 +12,13 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Finds out under which address sites reach the SuperLink, and makes the Secrets that are missing or no longer good: a CA in a namespace of its own, the gateway's certificate for every name that sites use, the SuperLink's internal certificates and the secret it shares with the ServerApp.
-  - The gateway's certificate is issued anew when it does not cover a name, was issued by another CA, or more than half of its lifetime is over. A CA is made only where there is none.
+  - >-
+    Finds out under which address sites reach the SuperLink, and makes the Secrets that are missing or no longer
+    good: a CA in a namespace of its own, the gateway's certificate for every name that sites use, the SuperLink's
+    internal certificates and the secret it shares with the ServerApp.
+  - >-
+    The gateway's certificate is issued anew when it does not cover a name, was issued by another CA, or more than
+    half of its lifetime is over. A CA is made only where there is none.
   - Private keys go into Secrets. They are in no result, diff or message.
 options:
   spec:
@@ -78,7 +83,9 @@ ca_bundle:
   returned: success
   type: str
 certificates:
-  description: Each certificate with C(name), C(namespace), C(subject), C(issuer), C(serial), C(not_before), C(not_after), C(names) and C(fingerprint).
+  description: >-
+    Each certificate with C(name), C(namespace), C(subject), C(issuer), C(serial), C(not_before), C(not_after),
+    C(names) and C(fingerprint).
   returned: success
   type: list
   elements: dict

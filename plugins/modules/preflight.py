@@ -12,7 +12,9 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb, resource and namespace that is missing.
+  - >-
+    Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
+    resource and namespace that is missing.
   - Warns when a pool asks for a GPU that no node has.
 options:
   part:

@@ -13,7 +13,9 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
-  - Volume claims are deleted only when told. A namespace is deleted only when it was made by this collection, and holds no volume claim or volumes are to be deleted.
+  - >-
+    Volume claims are deleted only when told. A namespace is deleted only when it was made by this collection, and
+    holds no volume claim or volumes are to be deleted.
 options:
   namespace:
     description:

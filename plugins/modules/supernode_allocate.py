@@ -12,8 +12,12 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reads from the hub what it publishes for sites, and from the ledger which site has which partitions. Gives new or grown pools that use C({partition}) their range.
-  - The ledger is written with optimistic locking, so two controllers at once never give two sites the same number. Sites that have joined keep theirs.
+  - >-
+    Reads from the hub what it publishes for sites, and from the ledger which site has which partitions. Gives new
+    or grown pools that use C({partition}) their range.
+  - >-
+    The ledger is written with optimistic locking, so two controllers at once never give two sites the same
+    number. Sites that have joined keep theirs.
   - Asks for all sites at once; run it with C(run_once).
 options:
   sites:
@@ -70,11 +74,14 @@ msg:
   returned: always
   type: str
 publication:
-  description: What the hub publishes: C(address), C(ca_bundle), C(server_name), C(version), C(federation), C(namespace).
+  description: >-
+    What the hub publishes: C(address), C(ca_bundle), C(server_name), C(version), C(federation), C(namespace).
   returned: success
   type: dict
 sites:
-  description: For each site C(allocation) (pool to C(offset) and C(partitions)) and C(dead) (fingerprints of keys that Flower takes no more).
+  description: >-
+    For each site C(allocation) (pool to C(offset) and C(partitions)) and C(dead) (fingerprints of keys that
+    Flower takes no more).
   returned: success
   type: dict
 """

@@ -13,7 +13,9 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - Fails, with the state of the pods, when a wanted SuperNode of this site is not online at the SuperLink.
-  - Deletes keys from the site's Secrets that are no longer wanted and unregistered. A site where nothing is wrong and nothing to do is not contacted.
+  - >-
+    Deletes keys from the site's Secrets that are no longer wanted and unregistered. A site where nothing is wrong
+    and nothing to do is not contacted.
 options:
   namespace:
     description:

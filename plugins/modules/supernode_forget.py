@@ -12,8 +12,11 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees their partitions.
-  - Flower never takes the keys of unregistered SuperNodes again: a site that comes back gets new ones.
+  - >-
+    Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees
+    their partitions.
+  - >-
+    Flower never takes the keys of unregistered SuperNodes again: a site that comes back gets new ones.
 options:
   sites:
     description:

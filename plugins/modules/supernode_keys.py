@@ -12,8 +12,12 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Makes a key for each replica, or each node of a DaemonSet pool, that has none, and the secrets that the pods of the site share, and writes them into Secrets of the site's cluster.
-  - Private keys are in no result, diff or message. Keys that are no longer wanted stay until M(federated.flower.supernode_confirm) deletes them.
+  - >-
+    Makes a key for each replica, or each node of a DaemonSet pool, that has none, and the secrets that the pods
+    of the site share, and writes them into Secrets of the site's cluster.
+  - >-
+    Private keys are in no result, diff or message. Keys that are no longer wanted stay until
+    M(federated.flower.supernode_confirm) deletes them.
 options:
   spec:
     description:
@@ -68,7 +72,9 @@ region:
   returned: success
   type: str
 keys:
-  description: The wanted keys with C(pool), C(name), C(fingerprint), C(public_key) and C(expected) (whether a running pod is expected).
+  description: >-
+    The wanted keys with C(pool), C(name), C(fingerprint), C(public_key) and C(expected) (whether a running pod is
+    expected).
   returned: success
   type: list
   elements: dict

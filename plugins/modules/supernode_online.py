@@ -12,8 +12,12 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Asks the SuperLink until all wanted SuperNodes are online or the time is over, then unregisters those that are leaving.
-  - SuperNodes that are not online do not fail this task; M(federated.flower.supernode_confirm) fails the site that they belong to.
+  - >-
+    Asks the SuperLink until all wanted SuperNodes are online or the time is over, then unregisters those that are
+    leaving.
+  - >-
+    SuperNodes that are not online do not fail this task; M(federated.flower.supernode_confirm) fails the site
+    that they belong to.
   - Asks for all sites at once; run it with C(run_once).
 options:
   sites:

@@ -12,8 +12,12 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Waits for the SuperLink, registers all public keys that it does not know in one go, and notes the node ids in the ledger.
-  - Keys that the SuperLink lost with its database are registered again. Keys that somebody unregistered are dead, because Flower never takes them again.
+  - >-
+    Waits for the SuperLink, registers all public keys that it does not know in one go, and notes the node ids in
+    the ledger.
+  - >-
+    Keys that the SuperLink lost with its database are registered again. Keys that somebody unregistered are dead,
+    because Flower never takes them again.
   - Asks for all sites at once; run it with C(run_once).
 options:
   sites:

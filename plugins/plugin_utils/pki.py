@@ -19,13 +19,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+try:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+except ImportError as error:  # told when it is needed: listing and documenting the plugins must work without
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
+
+from .cluster import ClusterError
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
 BACKDATE = datetime.timedelta(minutes=5)
+
+
+def require() -> None:
+    """Say what to install when the library is not there.
+
+    Raises:
+        ClusterError: as every other error that a user can mend.
+    """
+    if MISSING is not None:
+        raise ClusterError(
+            "the Python package cryptography is needed on the controller and is not there; install cryptography>=42."
+        ) from MISSING
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def test_no_address_is_planned_twice() -> None:
     addresses = [item.address for item in clusters] + [ip for item in clusters for ip in item.load_balancer_ips]
     addresses += ["10.97.0.1", "10.97.0.2", "10.97.0.0", "10.97.0.255"]  # gateway, machine, network, broadcast
     assert len(set(addresses)) == len(addresses)
-    assert all(settings.ipaddress.ip_address(address) in SUBNET for address in addresses)
+    assert all(IPv4Address(address) in SUBNET for address in addresses)
     for one, other in combinations(clusters, 2):
         assert not one.pods.overlaps(other.pods) and not one.services.overlaps(other.services)
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, connect
 
 SECRET = "a-very-secret-value"

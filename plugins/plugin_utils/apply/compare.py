@@ -31,6 +31,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -44,7 +45,7 @@ _NOT_CONTENT = ("creationTimestamp", "generation", "managedFields", "resourceVer
 
 #: Parents whose values are quantities in the kinds of Kubernetes itself, which writes them in a canonical form.
 _QUANTITIES_IN = frozenset(
-    "limits requests capacity hard default defaultRequest min max maxLimitRequestRatio overhead podFixed".split()
+    ["limits", "requests", "capacity", "hard", "default", "defaultRequest", "min", "max", "maxLimitRequestRatio", "overhead", "podFixed"]
 )
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "averageValue"))
 _NO_QUANTITIES = frozenset(("ConfigMap", "Secret"))
@@ -251,19 +252,21 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
+_QUANTITY = re.compile(r"([+-]?[0-9.]+)(?:([eE][+-]?[0-9]+)|([numkMGTPE]|[KMGTPE]i))?")
+
+
 def quantity(text: str) -> Decimal | None:
     """The value of a Kubernetes quantity (``500m``, ``1Gi``, ``1e3``), or None.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
     """
-    for length in (2, 1, 0):
-        suffix = text[len(text) - length :] if length else ""
-        if suffix in _SUFFIXES:
-            try:
-                return Decimal(text[: len(text) - length]) * _SUFFIXES[suffix]
-            except InvalidOperation:
-                continue
-    return None
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        return Decimal(match[1] + (match[2] or "")) * _SUFFIXES[match[3] or ""]
+    except InvalidOperation:  # several dots
+        return None
 
 
 def _decoded(text: str) -> bytes | str:

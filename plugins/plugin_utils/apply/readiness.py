@@ -72,9 +72,7 @@ def _is_custom(group: str) -> bool:
 
 
 _OWN_GROUPS = frozenset(
-    "admissionregistration.k8s.io apiextensions.k8s.io authentication.k8s.io authorization.k8s.io certificates.k8s.io "
-    "coordination.k8s.io discovery.k8s.io events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io "
-    "rbac.authorization.k8s.io resource.k8s.io scheduling.k8s.io storage.k8s.io".split()
+    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"]
 )
 
 

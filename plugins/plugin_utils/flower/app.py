@@ -16,13 +16,14 @@ import io
 import os
 import stat
 import tarfile
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+import tomllib
 
 from .cli import FlowerError
 

@@ -73,7 +73,7 @@ def run_command(app, arguments, lines=None):
         except SystemExit as stop:
             code = stop.code or 0
         except Exception as error:  # whatever flwr raises is an answer for the controller, not the end of this program
-            code = "%s: %s" % (type(error).__name__, error)
+            code = f"{type(error).__name__}: {error}"
         finally:
             sys.stdout.flush()
             os.dup2(kept, 1)
@@ -120,7 +120,7 @@ def statuses(answer):
     out = answer["out"]
     if not isinstance(out, dict) or not out.get("success"):
         return None
-    return dict((str(node["node-id"]), node["status"]) for node in out.get("nodes", []))
+    return {str(node["node-id"]): node["status"] for node in out.get("nodes", [])}
 
 
 def wait_online(app, connection, wanted, seconds):

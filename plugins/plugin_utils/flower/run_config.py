@@ -11,9 +11,10 @@ that knows no escapes, and drops what does not match without a word (see M(feder
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from typing import Any
+
+import tomllib
 
 from ...module_utils import flower_toml
 from .app import flatten

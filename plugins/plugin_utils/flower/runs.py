@@ -27,7 +27,8 @@ _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # What Flower itself logs of a run that goes well.
-_CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$")
+_CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
+_LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
 @dataclass(frozen=True)
@@ -192,16 +193,35 @@ def follow(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[Run, str]:
             time.sleep(max(min(2**failures, 15, seconds - (time.monotonic() - start)), 0))
 
 
-def read_log(cli: FlowerCLI, run: Run, lines: int) -> list[str]:
-    """The last lines of the ServerApp's log; empty when there is none yet.
+def read_log(cli: FlowerCLI, run: Run) -> list[str]:
+    """The ServerApp's log (its end, if it is long); empty when there is none yet.
 
     Before its first line C(flwr log) would wait, so it is not asked of a run that has not begun.
     """
-    if lines <= 0 or run.status in ("", "pending", "starting"):
+    if run.status in ("", "pending", "starting"):
         return []
-    step = {"command": ["log", run.run_id, CONNECTION, "--show"], "lines": lines + 50}
-    (answer,) = cli.do([step], seconds=60)
-    kept = clean_log(answer.text)
-    while kept and not kept[-1]:
-        kept.pop()
-    return kept[-lines:]
+    (answer,) = cli.do([{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": _LOG_LINES}], seconds=60)
+    lines = clean_log(answer.text)
+    if lines[0].startswith("Using SuperLink: "):  # the command line's own words
+        lines = lines[1:]
+    while lines and lines[-1] in ("", "INFO :"):
+        lines.pop()
+    return lines
+
+
+def describe_end(run: Run) -> str:
+    """Say how a run ended that did not complete."""
+    details = f": {run.details}" if run.details else ""
+    return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details}"
+
+
+def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> str:
+    """Say where a run is that was not finished in time, and what can be done."""
+    words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {run.status or 'nothing'}"
+    if run.status == "pending":
+        words += " (no ServerApp process has taken it: see the Deployment serverapp)"
+    if trouble:
+        words += f"; the last look failed: {trouble}"
+    return (
+        f"{words}. It goes on. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"
+    )

@@ -79,6 +79,7 @@ def plan(wanted: Wanted, live: Mapping[tuple[str, str], Mapping[str, Any]]) -> C
         wanted: what the credentials must be good for.
         live: (namespace, name) -> live Secret.
     """
+    pki.require()
     result = Credentials()
     ca = _ca(result, wanted, live, CA, f"{wanted.federation} federation CA")
     internal_ca = _ca(result, wanted, live, INTERNAL_CA, f"{wanted.federation} internal CA")

@@ -18,7 +18,7 @@ from .. import pki
 from ..ledger.records import natural
 from ..manifests.common import POOL_LABEL
 from ..manifests.supernode import keys_secret
-from ..secrets import CREDENTIALS, entries, secret
+from ..secrets import entries, secret
 
 KEYS_COMPONENT = "supernode-keys"
 SUPEREXEC = "supernode-superexec"
@@ -101,6 +101,7 @@ def plan(
         live: Secret name -> live Secret, all of the site's.
         dead: fingerprints of keys that Flower takes no more; they are replaced.
     """
+    pki.require()
     result = SiteKeys()
     for pool in pools:
         _pool_keys(result, federation, namespace, pool, live.get(keys_secret(pool.name)), set(dead))

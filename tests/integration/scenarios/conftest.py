@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One federation on the fleet, shared by all scenarios, run by ansible-playbook as a user would.
 
-The federation has its own namespaces and can live beside others. Scenarios that leave it different from `BASE`, or that
-fail, cost the next one a run of site.yml that heals it.
+The federation has its own namespaces and can live beside others. A scenario that leaves it different from what the base
+inventory wants costs the next one a run of site.yml that heals it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kubernetes.client import CoreV1Api
+from kubernetes.config import new_client_from_config
+
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -99,7 +102,7 @@ class Federation:
         self.runs = 0
         self.secrets: dict[str, str] = {}  # what must never be seen -> where it lies
         self.left_behind: list[str] = []
-        self.settled = False  # the clusters are as the base inventory wants them
+        self.settled = False  # the clusters are as the base inventory wants them; who breaks something sets this to False
         self.common: dict[str, Any] = {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
@@ -228,6 +231,11 @@ class Federation:
         assert result.rc == 0, f"{pod}/{container}: {result.stderr.decode()[-1500:]}"
         return result.stdout.decode()
 
+    def log(self, context: str, pod: str, container: str) -> str:
+        """What a container printed."""
+        client = new_client_from_config(str(self.kubeconfig), context)
+        return CoreV1Api(client).read_namespaced_pod_log(pod, NAMESPACE, container=container)
+
     def node_config(self, context: str, pod: str, namespace: str = NAMESPACE) -> dict[str, str]:
         """The node config that a SuperNode was really started with."""
         program = "print(open('/proc/1/cmdline').read().replace(chr(0), chr(10)))"
@@ -336,16 +344,6 @@ def federation(
     made.clear()
     yield made
     made.clear()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """A scenario that failed may have left anything."""
-    report = yield
-    made = getattr(item, "funcargs", {}).get("federation")
-    if report.failed and made is not None:
-        made.settled = False
-    return report
 
 
 @pytest.fixture

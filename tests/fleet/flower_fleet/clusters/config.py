@@ -10,7 +10,7 @@ from typing import Any
 
 from ..addons.storage import HELPER_POD, PROVISIONER_CONFIG
 from ..images.seed import DISABLED
-from ..settings import CGROUP, PAUSE_IMAGE, Cluster, all_clusters
+from ..settings import PAUSE_IMAGE, Cluster, all_clusters
 
 # kubelet sets these machine-wide values when they differ. The node sees files with the wanted values in their place,
 # so it writes nothing and the machine keeps its own.
@@ -99,7 +99,6 @@ def kubelet(folder: Path, cluster: Cluster) -> dict[str, Any]:
         "cgroupDriver": "cgroupfs",
         "cgroupsPerQOS": False,
         "enforceNodeAllocatable": [],
-        "cgroupRoot": f"/{CGROUP}/{cluster.name}",
         "failCgroupV1": False,
         "clusterDNS": [cluster.dns_ip],
         "clusterDomain": "cluster.local",

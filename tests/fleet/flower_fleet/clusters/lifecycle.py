@@ -23,9 +23,9 @@ from ..console import Console
 from ..errors import FleetError
 from ..host import cni_folder
 from ..images import seed as seed_store
-from ..settings import CGROUP, PREFIX, RUN_LINK, Cluster, Settings, cluster, process_environment
+from ..settings import PREFIX, RUN_LINK, Cluster, Settings, cluster, process_environment
 from ..shell import remove_tree
-from . import config, network, pki
+from . import cgroups, config, network, pki
 from .api import Api, ApiError
 from .processes import processes
 
@@ -141,6 +141,7 @@ def start(settings: Settings, item: Cluster, binaries: Path, seed: Path, state: 
     seed_store.plant(seed, folder / "containerd")
     commands = processes(folder, item, binaries, settings.apiserver_args)
     (folder / "processes.json").write_text(json.dumps(commands, indent=1))
+    cgroups.create(item.name)
     network.attach(item)
     with (folder / "log/node.log").open("w") as log:
         subprocess.Popen(
@@ -267,29 +268,8 @@ def remove(state: Path, item: Cluster) -> None:
             os.kill(pid, signal.SIGKILL)
     _wait_gone(item)
     network.detach(item)
-    remove_cgroups(item.name)
+    cgroups.remove(item.name)
     remove_tree(state / item.name)
-
-
-def cgroup_folders(name: str = "") -> list[Path]:
-    """The fleet's control groups, in version 2's tree or in each of version 1's."""
-    root = Path("/sys/fs/cgroup")
-    found = [parent / CGROUP / name for parent in (root, *root.iterdir())]
-    return [path for path in found if path.is_dir()]
-
-
-def remove_cgroups(name: str = "") -> None:
-    """Remove control groups whose processes have ended."""
-    for top in cgroup_folders(name):
-        for folder, _, _ in os.walk(top, topdown=False):
-            for _attempt in range(100):
-                try:
-                    os.rmdir(folder)
-                    break
-                except FileNotFoundError:
-                    break
-                except OSError:  # busy: the kernel still cleans up after the last process
-                    time.sleep(0.02)
 
 
 def remove_all(settings: Settings) -> list[str]:
@@ -307,7 +287,7 @@ def remove_all(settings: Settings) -> list[str]:
         remove(state, cluster(name, subnet))
     network.remove_switch()
     network.release_netns_folder()
-    remove_cgroups()
+    cgroups.remove()
     for path in reversed(record.created if record else []):
         with contextlib.suppress(OSError):  # in use by something else by now, or gone
             os.rmdir(path)
@@ -324,6 +304,6 @@ def leftovers(state: Path) -> list[str]:
     left = [f"process {pid}" for pid in launchers(state)]
     left += [f"network namespace {name}" for name in network.namespaces()]
     left += [f"link {network.HOST_LINK}"] if network.host_link_exists() else []
-    left += [f"control group {path}" for path in cgroup_folders()]
+    left += [f"control group {path}" for path in cgroups.folders()]
     left += [f"directory {state}"] if state.exists() else []
     return left

@@ -16,7 +16,22 @@ mkdir -p "$state/kubelet" "$state/containerd" "$state/etcd" "$state/cni-state" "
 mount -t proc proc /proc
 mount --rbind /sys/fs/cgroup "$state/tmp"
 mount -t sysfs sysfs /sys
-mount --rbind "$state/tmp" /sys/fs/cgroup
+# (only the cluster's part of them, so that everything its pods leave there is known)
+part=flower-fleet/$(basename "$state")
+if [ -e "$state/tmp/cgroup.controllers" ]; then
+    mount --bind "$state/tmp/$part" /sys/fs/cgroup
+else
+    mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup
+    for hierarchy in "$state/tmp"/*; do
+        own=/sys/fs/cgroup/${hierarchy##*/}
+        if [ -L "$hierarchy" ]; then
+            ln -s "$(readlink "$hierarchy")" "$own"
+        elif [ -d "$hierarchy/$part" ]; then
+            mkdir "$own"
+            mount --bind "$hierarchy/$part" "$own"
+        fi
+    done
+fi
 umount -l "$state/tmp"
 
 # own /run; the names of other network namespaces must not be held by this mount namespace

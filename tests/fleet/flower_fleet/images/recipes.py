@@ -19,8 +19,12 @@ from ..shell import run
 from . import archive, debian, flower, haproxy
 
 SMALL_TOOLS = (
-    "sh cat ls cp mv rm ln mkdir chmod chown sleep kill ps id hostname env printf echo date cut grep sed awk tr "
-    "head tail wc sort uniq test true false sha256sum nc wget nslookup httpd ip vi find touch stat tee timeout".split()
+    [
+    "sh", "cat", "ls", "cp", "mv", "rm", "ln", "mkdir", "chmod", "chown", "sleep", "kill", "ps",
+    "id", "hostname", "env", "printf", "echo", "date", "cut", "grep", "sed", "awk", "tr", "head",
+    "tail", "wc", "sort", "uniq", "test", "true", "false", "sha256sum", "nc", "wget", "nslookup",
+    "httpd", "ip", "vi", "find", "touch", "stat", "tee", "timeout",
+]
 )
 
 

@@ -77,7 +77,7 @@ def test_a_limited_report_forgets_nobody():
 
 
 def test_a_hub_that_is_down_or_empty_is_a_problem():
-    empty = dict(workloads=[], sites={}, nodes={}, certificate={})
+    empty = {"workloads": [], "sites": {}, "nodes": {}, "certificate": {}}
     down = fleet.fleet_report("hub", hub(reachable=False, error="refused", **empty), {"site-a": SITE})
     assert down["problems"][0] == "hub hub: refused"
     assert "unreachable" in fleet.fleet_table(down)

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sites join and leave, with a goodbye and without one; the others do not notice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+POOL = {"name": "late", "replicas": 1, "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"}}
+
+
+def one_more(fed, name):
+    """The base inventory and a site that shares the cluster of site-a."""
+    site = {"flower_context": "site-a", "supernode_namespace": f"scenario-{name[-1]}", "supernode_pools": [POOL]}
+    return {**fed.base(), name: site}
+
+
+@pytest.fixture
+def others(fed):
+    """Says how those are that should not notice anything."""
+
+    def look():
+        book = fed.ledger().read_book()["sites"]
+        return {
+            context: (fed.lives(context), fed.partitions(context), fed.keys(context), book.get(context))
+            for context in ("site-a", "site-b")
+        }
+
+    return look
+
+
+def test_site_joins_and_leaves(fed, others):
+    before = others()
+    hosts = one_more(fed, "site-c")
+    run = fed.site(hosts)
+    assert run.changed["site-b"] == 0, "a site that was there already was changed"
+    assert others() == before
+    taken = sum(len(partitions) for _lives, partitions, _keys, _book in before.values())
+    offset = fed.pools("site-c")["late"]["offset"]
+    assert offset == taken, "the newcomer did not get the first free number"
+    assert fed.partitions("site-a", "scenario-c") == {f"supernode-late-{offset}": offset}
+    (node,) = fed.keys("site-c").values()
+    assert fed.nodes()[node] == "online"
+    table = fed.play("status", hosts=hosts).messages()
+    assert "site-c" in table and "late" in table and "!" not in table, table
+
+    hub_lives = fed.lives("hub", name="superlink")
+    fed.play("teardown", "--limit", "site-c", "-e", "flower_teardown=true", hosts=hosts)
+    assert fed.gone("site-a", "scenario-c")
+    assert fed.nodes()[node] == "unregistered"
+    assert fed.pools("site-c") == {} and fed.keys("site-c") == {}
+    assert others() == before and fed.lives("hub", name="superlink") == hub_lives
+
+    again = one_more(fed, "site-d")
+    fed.site(again)
+    assert fed.pools("site-d")["late"]["offset"] == offset, "the number was not free again"
+    assert others() == before
+    (node,) = fed.keys("site-d").values()
+
+    # Now site-d is taken out of the inventory, and nobody has said goodbye.
+    assert "site-d is not in the inventory" in fed.site().messages()
+    assert fed.nodes()[node] == "online", "a missing host is no reason to throw a site out"
+    table = fed.play("status").messages()
+    assert "! site-d is not in the inventory" in table, table
+    report = json.loads(fed.play("status", "-e", "flower_status_format=json").messages().splitlines()[-1])
+    assert report["forgotten"] == ["site-d"] and not report["healthy"]
+
+    fed.site(None, "-e", "flower_forget_sites=true")
+    assert fed.nodes()[node] == "unregistered"
+    assert fed.pools("site-d") == {} and fed.keys("site-d") == {}
+    assert others() == before
+    assert "site-d" not in fed.play("status").messages()
+    # Its cluster is its administrators' own business.
+    fed.cluster("site-a").delete("v1", "Namespace", "scenario-d", propagation="Background")
+
+
+def test_teardown_asks_first(fed):
+    lives = fed.lives("site-b")
+    run = fed.play("teardown", "--limit", "site-b", rc=2)
+    assert "site-b" in run.messages(failed=True) and "flower_teardown=true" in run.messages(failed=True)
+    assert fed.lives("site-b") == lives
+    fed.settled = True

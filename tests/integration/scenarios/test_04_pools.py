@@ -1,0 +1,142 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pools that come, grow, shrink, are renamed and go. All on site-b, whose neighbours must not notice."""
+
+from __future__ import annotations
+
+import pytest
+
+# Without {partitions}: a number that all pods know would restart them all when it changes.
+EXTRA = {"name": "extra", "node_config": {"partition-id": "{partition}"}}
+DAEMON = {"name": "each", "mode": "DaemonSet", "node_config": {"node": "{node}"}}
+ON_SITE_B = ("--limit", "site-b")
+
+
+@pytest.fixture
+def pools(fed):
+    """Gives site-b other pools, runs site.yml twice (the second run may change nothing) and compares all records."""
+
+    def change(*wanted, again=True):
+        hosts = fed.base()
+        hosts["site-b"]["supernode_pools"] += wanted
+        run = fed.site(hosts, *ON_SITE_B)
+        if again:
+            fed.unchanged(hosts, *ON_SITE_B)
+        agree(fed, {pool["name"]: pool.get("replicas") for pool in hosts["site-b"]["supernode_pools"]})
+        return run
+
+    return change
+
+
+def agree(fed, wanted):
+    """Pods, their numbers, the site's Secrets, ledger and SuperLink say the same."""
+    ranges, keys, nodes, numbers = fed.pools("site-b"), fed.keys("site-b"), fed.nodes(), fed.partitions("site-b")
+    assert {pool for pool, _name in keys} == set(wanted)
+    assert set(ranges) == {pool for pool, replicas in wanted.items() if replicas is not None}
+    for pool, replicas in wanted.items():
+        if replicas is None:
+            names = {"site-b"}
+        else:
+            assert ranges[pool]["size"] == replicas
+            names = {str(ranges[pool]["offset"] + count) for count in range(replicas)}
+            assert {f"supernode-{pool}-{name}": int(name) for name in names} == {
+                pod: number for pod, number in numbers.items() if pod.startswith(f"supernode-{pool}-")
+            }
+        assert fed.held("site-b", pool) == names == {name for owner, name in keys if owner == pool}
+    assert len(numbers) == sum(replicas or 0 for replicas in wanted.values())
+    assert {nodes[node] for node in keys.values()} == {"online"}
+    strangers = {node for node, status in nodes.items() if status != "unregistered"}
+    strangers -= {node for site in ("site-a", "site-b") for node in fed.keys(site).values()}
+    assert not strangers, f"registered, but in no pool: {strangers}"
+
+
+def kept(fed, before, *names):
+    """Whether pods are the same ones as before."""
+    lives = fed.lives("site-b")
+    return [lives.get(name) for name in names] == [before[name] for name in names]
+
+
+def test_pool_comes_grows_shrinks_is_renamed_and_goes(fed, pools):
+    neighbour = fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")
+    pools({**EXTRA, "replicas": 2}, again=False)
+    first = fed.pools("site-b")["extra"]["offset"]
+    old = [f"supernode-extra-{first + count}" for count in range(3)]
+
+    lives, keys = fed.lives("site-b"), fed.keys("site-b")
+    pools({**EXTRA, "replicas": 3})
+    assert fed.pools("site-b")["extra"]["offset"] == first
+    assert kept(fed, lives, *old[:2]), "growing restarted pods that were there"
+    assert {name: fed.keys("site-b")[name] for name in keys} == keys
+    grown = fed.keys("site-b")
+
+    lives = fed.lives("site-b")
+    pools({**EXTRA, "replicas": 1})
+    assert kept(fed, lives, old[0]), "shrinking restarted the pod that stays"
+    nodes = fed.nodes()
+    assert [nodes[grown["extra", str(first + count)]] for count in range(3)] == ["online", "unregistered", "unregistered"]
+
+    pools({**EXTRA, "name": "renamed", "replicas": 1})
+    assert fed.held("site-b", "extra") == set()
+    assert fed.nodes()[grown["extra", str(first)]] == "unregistered"
+    renamed = fed.keys("site-b")["renamed", str(fed.pools("site-b")["renamed"]["offset"])]
+
+    pools()
+    assert fed.held("site-b", "renamed") == set()
+    assert fed.nodes()[renamed] == "unregistered"
+    assert (fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")) == neighbour
+
+
+def test_pool_that_has_no_room_moves_with_its_keys(fed):
+    before = fed.keys("site-a")
+    start = fed.pools("site-a")["cpu"]["offset"]
+    hosts = fed.base()
+    hosts["site-a"]["supernode_pools"][0]["replicas"] = 3
+    lives = fed.lives("site-b")
+    run = fed.site(hosts)
+    offset = fed.pools("site-a")["cpu"]["offset"]
+    assert offset > fed.pools("site-b")["gpu"]["offset"], "two pools have one number"
+    assert f"its partitions move from {start} to {offset}" in run.warnings()
+    assert fed.lives("site-b") == lives
+    after = fed.keys("site-a")
+    for _pool, name in before:
+        assert after["cpu", str(int(name) - start + offset)] == before["cpu", name], "a replica lost its node id"
+    assert set(fed.partitions("site-a").values()) == {offset, offset + 1, offset + 2}
+    assert {fed.nodes()[node] for node in after.values()} == {"online"}
+
+
+def test_daemon_set_pool_and_a_node_without_key(fed, pools):
+    pools(DAEMON)
+    (pod,) = (name for name in fed.pods("site-b") if name.startswith("supernode-each-"))
+    config = fed.node_config("site-b", pod)
+    assert config == {"node": "site-b"}
+    old = fed.keys("site-b")["each", "site-b"]
+
+    site = fed.cluster("site-b")
+    secret = site.get("v1", "Secret", "supernode-each-keys", fed.namespace)
+    site.replace({**secret, "data": {}})
+    site.delete("v1", "Pod", pod, fed.namespace, propagation="Background")
+
+    def waiting():
+        for name, found in fed.pods("site-b").items():
+            for one in found["status"].get("initContainerStatuses", []):
+                if name.startswith("supernode-each-") and one["name"] == "wait-key" and "running" in one["state"]:
+                    return name
+        return None
+
+    pod = fed.wait("a pod that waits for its key", waiting, 90)
+    words = "waiting for the key of node site-b in Secret supernode-each-keys"
+    fed.wait("the pod's word on what it waits for", lambda: words in fed.log("site-b", pod, "wait-key"), 30)
+    hosts = fed.base()
+    hosts["site-b"]["supernode_pools"] += [DAEMON]
+    table = fed.play("status", hosts=hosts).messages()
+    assert "wait-key" in table and "0 of 1 SuperNodes of pool each are online" in table, table
+
+    finish = fed.start("site", *ON_SITE_B, hosts=hosts)
+    fed.wait("the new key", lambda: fed.held("site-b", "each") == {"site-b"}, 60)
+    # A kubelet looks at a pod's Secrets once a minute; when the pod changes, at once.
+    site.patch("v1", "Pod", pod, fed.namespace, {"metadata": {"annotations": {"scenario/look": "now"}}})
+    run = finish()
+    assert run.rc == 0, run.told()
+    assert fed.nodes()[old] == "unregistered"
+    agree(fed, {"gpu": 1, "each": None})
+    fed.unchanged(hosts, *ON_SITE_B)

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several controllers at once never give two sites one partition."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from threading import Barrier
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+
+SPACE = "scenario-race"
+TIMES = 10
+POOLS = [{"name": "two", "replicas": 2, "node_config": {"partition-id": "{partition}"}}]
+
+
+@pytest.fixture
+def ledger(federation):
+    """An empty ledger of its own, with the hub's publication beside it."""
+    hub = federation.hub
+    if hub.get("v1", "Namespace", SPACE) is None:
+        hub.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+    if hub.get("v1", "ConfigMap", "flower-ledger", SPACE):
+        hub.delete("v1", "ConfigMap", "flower-ledger", SPACE)
+    published = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "flower-federation", "namespace": SPACE},
+        "data": {"address": "superlink.example:9092", "ca.crt": "-", "server_name": "", "version": "1.41.0"},
+    }
+    hub.apply(published)
+    return Ledger(hub, SPACE, "race")
+
+
+def numbers(ledger):
+    """All partitions that were given out, of every pool."""
+    pools = chain.from_iterable(site["pools"].values() for site in ledger.read_book()["sites"].values())
+    return sorted(pool["offset"] + count for pool in pools for count in range(pool["size"]))
+
+
+def test_two_playbooks_at_once(federation, ledger):
+    sites = [[f"{side}-{count}" for count in range(TIMES)] for side in ("left", "right")]
+    hosts = {"hub": federation.base()["hub"], **{site: {} for site in chain(*sites)}}
+    play = {
+        "hosts": "hub",
+        "gather_facts": False,
+        "tasks": [
+            {
+                "federated.flower.supernode_allocate": {
+                    "hub": "hub",
+                    "hub_namespace": SPACE,
+                    "federation": "race",
+                    "sites": ["{{ item }}"],
+                    "default_pools": POOLS,
+                },
+                "loop": "{{ mine }}",
+            }
+        ],
+    }
+    path = federation.folder / "race.yml"
+    path.write_text(json.dumps([play]))
+    settled = federation.settled
+    started = [federation.start(str(path), "-e", json.dumps({"mine": mine}), hosts=hosts) for mine in sites]
+    for run in [finish() for finish in started]:
+        assert run.rc == 0, run.told()
+        assert run.changed == {"hub": 1}
+    assert numbers(ledger) == list(range(2 * 2 * TIMES))
+    federation.settled = settled
+
+
+def test_four_rivals_in_a_tight_loop(federation, ledger):
+    barrier = Barrier(4)
+
+    def rival(side):
+        with connect({"kubeconfig": str(federation.kubeconfig), "context": "hub"}) as hub:
+            own = Ledger(hub, SPACE, "race")
+            own.read_book()
+            before = hub.requests
+            for count in range(TIMES):
+                barrier.wait(30)
+                own.change_book(lambda book, count=count: ranges.allocate(book, {f"{side}-{count}": {"pool": 2}}).book)
+            return hub.requests - before
+
+    with ThreadPoolExecutor(4) as pool:
+        requests = sum(pool.map(rival, range(4)))
+    assert requests > 4 * TIMES * 2, "they never met: this shows nothing"
+    assert numbers(ledger) == list(range(4 * 2 * TIMES))

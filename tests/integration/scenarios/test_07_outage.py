@@ -1,0 +1,62 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A site that is down fails alone and by name; a hub that is down stops everything before anything is touched."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+
+@pytest.fixture
+def dead(federation):
+    """A kubeconfig whose clusters do not answer: nobody listens on port 1."""
+    config = yaml.safe_load(federation.kubeconfig.read_text())
+    for cluster in config["clusters"]:
+        cluster["cluster"]["server"] = "https://127.0.0.1:1"
+    path = federation.folder / "dead.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
+
+
+def test_site_that_is_down_fails_alone(fed, dead):
+    hosts = fed.base()
+    # The first site of the inventory: the one that asks the hub on behalf of all.
+    hosts["site-a"]["flower_kubeconfig"] = dead
+    lives = fed.lives("site-a"), fed.lives("site-b")
+    run = fed.play("site", hosts=hosts, rc=None, flower_annotations={"scenario/outage": "yes"})
+    assert run.rc != 0
+    words = run.messages("site-a", failed=True)
+    assert words.startswith("site-a: ") and "127.0.0.1:1" in words, words
+    assert {host: numbers["failed"] for host, numbers in run.recap.items()} == {"hub": 0, "site-a": 1, "site-b": 0}
+    trust = fed.cluster("site-b").get("v1", "ConfigMap", "supernode-trust", fed.namespace)
+    assert "scenario/outage" in trust["metadata"]["annotations"], "site-b was not finished"
+    assert (fed.lives("site-a"), fed.lives("site-b")) == lives
+    assert set(fed.pools("site-a")) == {"cpu"}, "a site that is down has lost its place"
+
+    status = fed.play("status", hosts=hosts)
+    table = status.messages()
+    row = next(line for line in table.splitlines() for line in (json.loads(line) if line[:1] == "[" else [line]) if line.startswith("site-a"))
+    assert "unreachable" in row, table
+    assert "site-b" in table and "1/1" in table
+    report = json.loads(
+        fed.play("status", "-e", "flower_status_format=json", hosts=hosts).messages().splitlines()[-1]
+    )
+    assert [site["reachable"] for site in report["sites"]] == [False, True]
+    assert not report["healthy"] and any(problem.startswith("site-a: ") for problem in report["problems"])
+
+
+def test_hub_that_is_down(fed, dead):
+    hosts = fed.base()
+    hosts["hub"]["flower_kubeconfig"] = dead
+    run = fed.play("site", hosts=hosts, rc=None, flower_annotations={"scenario/hub-down": "yes"})
+    assert run.rc != 0
+    assert run.messages("hub", failed=True).startswith("hub: ") and "127.0.0.1:1" in run.messages("hub", failed=True)
+    for context in ("site-a", "site-b"):
+        trust = fed.cluster(context).get("v1", "ConfigMap", "supernode-trust", fed.namespace)
+        assert "scenario/hub-down" not in trust["metadata"].get("annotations", {})
+    fed.settled = True
+    table = fed.play("status", hosts=hosts).messages()
+    assert "unreachable" in table and "site-a" in table, table

@@ -1,0 +1,173 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import may_wait, state
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import pod_faults
+
+
+def obj(api_version: str, kind: str, spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": "x", "namespace": "n", "generation": 2},
+        "spec": spec or {},
+        "status": status,
+    }
+
+
+def condition(kind: str, status: str, **more: str) -> list[dict[str, str]]:
+    return [{"type": kind, "status": status, **more}]
+
+
+SEEN = {"observedGeneration": 2}
+STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="no progress")
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (obj("apps/v1", "Deployment", {}, observedGeneration=1), "its controller has not seen generation 2 yet"),
+        (obj("apps/v1", "Deployment", {"replicas": 2}, **SEEN, updatedReplicas=1), "1 of 2 replicas are updated"),
+        (obj("apps/v1", "Deployment", {"replicas": 1}, **SEEN, updatedReplicas=1, replicas=2), "1 old replicas have not ended yet"),
+        (obj("apps/v1", "Deployment", {"replicas": 1}, **SEEN, updatedReplicas=1, replicas=1), "0 of 1 replicas are available"),
+        (obj("apps/v1", "Deployment", {"replicas": 1}, **SEEN, updatedReplicas=1, replicas=1, availableReplicas=1), ""),
+        (obj("apps/v1", "Deployment", {"replicas": 0}, **SEEN), ""),
+        (obj("apps/v1", "Deployment", {}, **SEEN, conditions=STUCK), "the rollout is stuck: ProgressDeadlineExceeded: no progress"),
+        (obj("apps/v1", "DaemonSet", {}, **SEEN, desiredNumberScheduled=2, updatedNumberScheduled=1), "1 of 2 pods are updated"),
+        (
+            obj("apps/v1", "DaemonSet", {}, **SEEN, desiredNumberScheduled=2, updatedNumberScheduled=2, numberAvailable=1),
+            "1 of 2 pods are available",
+        ),
+        (obj("apps/v1", "DaemonSet", {}, **SEEN, desiredNumberScheduled=0), ""),
+        (obj("apps/v1", "DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, **SEEN, desiredNumberScheduled=1, numberAvailable=1), ""),
+        (obj("v1", "PersistentVolumeClaim", phase="Bound"), ""),
+        (obj("v1", "PersistentVolumeClaim", phase="Pending"), "it is Pending, not Bound"),
+        (obj("v1", "PersistentVolumeClaim", phase="Lost"), "its volume is lost"),
+        (obj("batch/v1", "Job", conditions=condition("Complete", "True")), ""),
+        (obj("batch/v1", "Job", {"suspend": True}), ""),
+        (obj("batch/v1", "Job", {"completions": 3}, succeeded=1), "1 of 3 completions"),
+        (
+            obj("batch/v1", "Job", conditions=condition("Failed", "True", reason="BackoffLimitExceeded")),
+            "the job has failed: BackoffLimitExceeded",
+        ),
+        (obj("v1", "Service", {"type": "ClusterIP"}), ""),
+        (obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={}), "the load balancer has no address"),
+        (obj("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={"ingress": [{"ip": "1.2.3.4"}]}), ""),
+        (obj("v1", "Namespace", phase="Active"), ""),
+        (obj("v1", "Namespace", phase="Terminating"), "it is Terminating"),
+        (obj("v1", "Pod", phase="Succeeded"), ""),
+        (obj("v1", "Pod", phase="Running", conditions=condition("Ready", "False")), "it is Running, not Ready"),
+        (obj("v1", "Pod", phase="Running", conditions=condition("Ready", "True")), ""),
+        (obj("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "it is not Established"),
+        (obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", conditions=condition("Established", "True")), ""),
+        (obj("skupper.io/v2alpha1", "Site"), ""),
+        (
+            obj("skupper.io/v2alpha1", "Site", conditions=condition("Ready", "False", reason="Pending", message="no router")),
+            "it is not Ready (Pending: no router)",
+        ),
+        (obj("skupper.io/v2alpha1", "Site", conditions=condition("Ready", "True")), ""),
+        (obj("skupper.io/v2alpha1", "Site", observedGeneration=1), "its controller has not seen generation 2 yet"),
+        (obj("example.com/v1", "X", conditions=condition("Available", "Unknown")), "it is not Available (no reason given)"),
+        (obj("example.com/v1", "X", conditions=condition("Stalled", "True", reason="No")), "it is stalled: No"),
+        (obj("networking.k8s.io/v1", "Ingress", loadBalancer={}), ""),
+        (obj("v1", "ConfigMap"), ""),
+    ],
+)
+def test_state(given: dict[str, Any], why: str) -> None:
+    assert state(given).why == why
+    assert state(given).ready is (why == "")
+
+
+REVISIONS = {"currentRevision": "a", "updateRevision": "b"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "why"),
+    [
+        ({"replicas": 2}, {"readyReplicas": 1}, "1 of 2 replicas are ready"),
+        ({"replicas": 1}, {"readyReplicas": 1, "replicas": 2}, "1 surplus replicas have not ended yet"),
+        ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 1, **REVISIONS}, "1 of 2 replicas are updated"),
+        ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 2, **REVISIONS}, "revision b is not current yet"),
+        ({"replicas": 2}, {"readyReplicas": 2, "updatedReplicas": 2, "currentRevision": "b", "updateRevision": "b"}, ""),
+        ({"replicas": 0}, {"currentRevision": "b", "updateRevision": "b"}, ""),
+        ({"replicas": 1, "updateStrategy": {"type": "OnDelete"}}, {"readyReplicas": 1, **REVISIONS}, ""),
+        (
+            {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": 3}}},
+            {"readyReplicas": 4, "updatedReplicas": 0, **REVISIONS},
+            "0 of 1 replicas are updated",
+        ),
+        (
+            {"replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": 3}}},
+            {"readyReplicas": 4, "updatedReplicas": 1, **REVISIONS},
+            "",
+        ),
+        (
+            {"replicas": 4, "ordinals": {"start": 10}, "updateStrategy": {"rollingUpdate": {"partition": 12}}},
+            {"readyReplicas": 4, "updatedReplicas": 1, **REVISIONS},
+            "1 of 2 replicas are updated",
+        ),
+    ],
+)
+def test_stateful_set(spec: dict[str, Any], status: dict[str, Any], why: str) -> None:
+    assert state(obj("apps/v1", "StatefulSet", spec, observedGeneration=2, **status)).why == why
+
+
+def test_claim_that_binds_on_first_use() -> None:
+    claim = obj("v1", "PersistentVolumeClaim", phase="Pending")
+    assert state(claim, first_consumer=True).ready
+    claim["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "node"}
+    assert not state(claim, first_consumer=True).ready
+
+
+def test_what_is_going_is_not_ready() -> None:
+    given = obj("v1", "ConfigMap")
+    given["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert not state(given).ready
+
+
+def test_what_fails_for_good() -> None:
+    assert state(obj("batch/v1", "Job", conditions=condition("Failed", "True"))).failed
+    assert state(obj("apps/v1", "Deployment", {}, **SEEN, conditions=STUCK)).failed
+    assert not state(obj("v1", "PersistentVolumeClaim", phase="Pending")).failed
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (obj("v1", "ConfigMap"), False),
+        (obj("networking.k8s.io/v1", "NetworkPolicy"), False),
+        (obj("v1", "Service", {"type": "ClusterIP"}), False),
+        (obj("v1", "Service", {"type": "LoadBalancer"}), True),
+        (obj("apps/v1", "StatefulSet"), True),
+        (obj("skupper.io/v2alpha1", "Site"), True),
+    ],
+)
+def test_may_wait(given: dict[str, Any], expected: bool) -> None:
+    assert may_wait(given) is expected
+
+
+def test_pod_faults() -> None:
+    ended = {"exitCode": 2, "reason": "Error", "message": "no such\nflag"}
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
+    pod = {
+        "status": {
+            "conditions": condition("PodScheduled", "False", reason="Unschedulable", message="0/1 nodes"),
+            "initContainerStatuses": [{"name": "i", "ready": False, "state": {"terminated": {"exitCode": 0}}}],
+            "containerStatuses": [
+                {"name": "a", "ready": False, "state": {"waiting": waiting}, "lastState": {"terminated": ended}},
+                {"name": "b", "ready": False, "state": {"running": {}}},
+                {"name": "c", "ready": True, "state": {"running": {}}},
+                {"name": "d", "ready": False, "state": {"waiting": {"reason": "PodInitializing"}}},
+            ],
+        }
+    }
+    assert pod_faults(pod) == [
+        "Unschedulable: 0/1 nodes",
+        "container a: CrashLoopBackOff: back-off 10s, last ended with code 2 (Error): no such flag",
+        "container b: running, but not ready",
+    ]

@@ -1,0 +1,152 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run config, Flower's answers, and the program in the pod as far as it needs no Flower."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomllib
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app, pod_program, run_config, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError, parse_answer
+
+DEFAULTS = {"text": "", "rounds": 3, "rate": 0.1, "fail": False, "a.b": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain",
+        'say "hi"',
+        "it's",
+        "both ' and \"",
+        "back\\slash \\n \\u0022",
+        "line\nfeed\r\ttab",
+        "a=1 b=2",
+        "@FOLDER@ $(HOME) ${x} {{ y }} %s",
+        "\u00e9\u4e2d\U0001f600",
+        "\u202eabc\x00\x7f\u2028",
+        "",
+        " ends in .toml",
+        "# no comment",
+    ],
+)
+def test_texts_arrive_as_they_are(text: str) -> None:
+    config = run_config.check({"text": text}, DEFAULTS, "me/app")
+    assert app.flatten(tomllib.loads(run_config.write(config))) == {"text": text}
+
+
+@pytest.mark.parametrize("value", [True, False, 0, -5, 2**63 - 1, -(2**63), 0.5, 1e300, 1e-9, 3.0])
+def test_values_keep_their_types(value: Any) -> None:
+    config = run_config.check({"text": value}, DEFAULTS, "me/app")
+    found = app.flatten(tomllib.loads(run_config.write(config)))["text"]
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_names_with_dots_and_nested_tables_are_the_same() -> None:
+    for wanted in ({"a": {"b": 7}}, {"a.b": 7}):
+        config = run_config.check(wanted, DEFAULTS, "me/app")
+        assert app.flatten(tomllib.loads(run_config.write(config))) == {"a.b": 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "value"),
+    [
+        ("5", 3, 5),
+        (" 5 ", 3, 5),
+        ("5.5", 3, "5.5"),
+        ("auto", 3, "auto"),
+        ("1e-3", 0.1, 0.001),
+        ("2", 0.1, 2),
+        ("true", False, True),
+        ("False", True, False),
+        ("yes", True, "yes"),
+        ("1", True, "1"),
+        ("5", "", "5"),
+        ("true", 3, "true"),
+        ("5\nx = 1", 3, "5\nx = 1"),
+        (5, "", 5),
+    ],
+)
+def test_a_text_becomes_what_the_app_has(text: Any, default: Any, value: Any) -> None:
+    found = run_config.fit(text, default)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"round": 1}, r"has no run config 'round'; it has a\.b, fail, rate"),
+        ({"rate": float("nan")}, "no finite number"),
+        ({"rounds": 2**63}, "64 bits"),
+        ({"text": "\ud800"}, "lone surrogate"),
+        ({"text": None}, "not NoneType"),
+        ({"text": [1]}, "not list"),
+    ],
+)
+def test_what_a_run_config_cannot_be(wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(FlowerError, match=message):
+        run_config.check(wanted, DEFAULTS, "me/app")
+
+
+def answer(*entries: dict[str, Any]) -> runs.Answer:
+    """Flower's answer to C(flwr list)."""
+    return parse_answer(json.dumps({"rc": 0, "out": {"success": True, "runs": list(entries)}}))
+
+
+def test_parse_run() -> None:
+    entry = {"run-id": "13164552291825540154", "status": "running", "status-details": "N/A", "elapsed": 1.23456, "fab-id": "me/app"}
+    run = runs.parse_run("13164552291825540154", answer({"run-id": "1", "status": "pending"}, entry))
+    assert run == runs.Run("13164552291825540154", "running", "", 1.235, "me/app")
+    assert not run.finished
+    assert runs.parse_run("5", answer(entry | {"run-id": 5, "status": "finished:failed", "elapsed": "1 day, 0:01:02"})) == runs.Run(
+        "5", "finished:failed", "", 86462.0, "me/app"
+    )
+    assert runs.parse_run("7", answer(entry)) == runs.Run("7")
+    assert runs.parse_run("7", parse_answer('{"rc": 1, "out": "Traceback"}')) == runs.Run("7")
+
+
+def test_logs_are_cleaned() -> None:
+    text = "\x1b[92mINFO \x1b[0m:      Start\r\n  0%\r 50%\r100%\n\x1b]0;title\x07a\x00b\tc\x1b[?25l\n\nround 1: fine"
+    lines = runs.clean_log(text)
+    assert lines == ["INFO :      Start", "100%", "ab\tc", "", "round 1: fine"]
+    assert runs.highlights(lines) == ["100%", "ab\tc", "round 1: fine"]
+    assert runs.highlights(["WARNING : w", "ERROR : e", "DEBUG : d", "INFORMATION"]) == ["WARNING : w", "ERROR : e", "INFORMATION"]
+
+
+def test_what_the_same_token_asks_for_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = []
+
+    def app(arguments: list[str], standalone_mode: bool) -> int:
+        done.append(arguments)
+        return len(done)
+
+    first = pod_program.run_once(app, ["run"], "token")
+    assert pod_program.run_once(app, ["run"], "token") == first
+    assert pod_program.run_once(app, ["run"], "other") != first
+    assert len(done) == 2
+
+
+def test_code_of_an_app_is_found_but_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "inert_probe"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('executed')\n")
+    (package / "server.py").write_text("raise RuntimeError('executed')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(RuntimeError, match="executed"):
+        importlib.util.find_spec("inert_probe.server")
+    monkeypatch.setattr(sys, "meta_path", [pod_program.InertApps(str(tmp_path)), *sys.meta_path])
+    try:
+        assert importlib.util.find_spec("inert_probe.server").origin == str(package / "server.py")
+        assert importlib.util.find_spec("inert_probe.nothing") is None
+    finally:
+        sys.modules.pop("inert_probe", None)

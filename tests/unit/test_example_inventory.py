@@ -1,0 +1,156 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The example inventory says what its comments say, and uses no variable that nothing reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+ROOT = Path(__file__).parents[2]
+INVENTORY = ROOT / "inventories" / "example"
+HUB, SITES = "flower_hub", "flower_sites"
+
+# How a cluster is reached: documented in plugins/doc_fragments/cluster.py.
+CONNECTION = {"flower_auth", "flower_context", "flower_kubeconfig"}
+# Facts that 99-constructed.yml makes groups of, besides those that are variables of the collection.
+FACTS = {"gpu"}
+# Variables of Ansible itself.
+ANSIBLE = {"ansible_connection", "ansible_python_interpreter"}
+
+
+def listing() -> dict[str, Any]:
+    """Output of C(ansible-inventory --list): groups, and below C(_meta) the merged variables of each host."""
+    run = subprocess.run(
+        [sys.executable, "-m", "ansible", "inventory", "-i", str(INVENTORY), "--list"],
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "WARNING" not in run.stderr, run.stderr
+    return json.loads(run.stdout)
+
+
+LISTING = listing()
+HOSTVARS: dict[str, dict[str, Any]] = LISTING["_meta"]["hostvars"]
+
+
+def members(group: str) -> list[str]:
+    """Hosts of a group."""
+    return sorted(LISTING[group]["hosts"])
+
+
+def role(name: str, file: str) -> dict[str, Any]:
+    """A YAML file of a role."""
+    return yaml.safe_load((ROOT / "roles" / name / file).read_text(encoding="utf-8"))
+
+
+def known_variables() -> set[str]:
+    """Options of both roles, and the flower_* variables that roles and playbooks read."""
+    known: set[str] = set()
+    for name in ("superlink", "supernode"):
+        known |= set(role(name, "meta/argument_specs.yml")["argument_specs"]["main"]["options"])
+    for path in [*ROOT.glob("roles/*/defaults/main.yml"), *ROOT.glob("playbooks/*.yml")]:
+        known |= set(re.findall(r"\bflower_[a-z_]+", path.read_text(encoding="utf-8")))
+    return known
+
+
+def trusted(value: Any) -> Any:
+    """The value with its strings marked as templates; ansible-core before 2.19 trusts all strings."""
+    try:
+        from ansible.template import trust_as_template
+    except ImportError:
+        return value
+    if isinstance(value, dict):
+        return {key: trusted(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [trusted(item) for item in value]
+    return trust_as_template(value) if isinstance(value, str) else value
+
+
+def spec_of(host: str, name: str) -> dict[str, Any]:
+    """The spec that the role C(name) assembles for a host, before anything is known from the clusters."""
+    groups = {group: entry["hosts"] for group, entry in LISTING.items() if "hosts" in entry}
+    variables = trusted(
+        {
+            **role(name, "defaults/main.yml"),
+            **{key: value for key, value in HOSTVARS[host].items() if key not in CONNECTION | ANSIBLE},
+            **role(name, "vars/main.yml"),
+            "inventory_hostname": host,
+            "groups": groups,
+        }
+    )
+    return Templar(loader=DataLoader(), variables=variables).template(variables[f"__{name}_spec"])
+
+
+@pytest.mark.parametrize("host", sorted(HOSTVARS))
+def test_every_variable_is_known(host: str) -> None:
+    assert set(HOSTVARS[host]) - known_variables() - CONNECTION - FACTS - ANSIBLE == set()
+
+
+@pytest.mark.parametrize("host", members(SITES))
+def test_sites_have_no_faults(host: str) -> None:
+    assert render.supernode_faults(spec_of(host, "supernode")) == []
+
+
+@pytest.mark.parametrize("host", members(HUB))
+def test_the_hub_has_no_faults(host: str) -> None:
+    assert render.superlink_faults(spec_of(host, "superlink")) == []
+
+
+def test_groups_follow_from_facts() -> None:
+    assert members(HUB) == ["hub-fra"]
+    assert members("region_eu") == ["clinic-lyon", "clinic-turin", "institute-zurich"]
+    assert members("region_us") == ["hospital-boston", "lab-denver"]
+    assert members("gpu_a100") == ["institute-zurich", "lab-denver"]
+    assert sorted(members("region_eu") + members("region_us")) == members(SITES)
+
+
+def test_every_host_says_how_its_cluster_is_reached() -> None:
+    assert [host for host, found in HOSTVARS.items() if not CONNECTION & set(found)] == []
+
+
+@pytest.mark.parametrize(
+    ("host", "mirror", "pool", "selector"),
+    [
+        ("clinic-lyon", "mirror.eu.example.com/docker", "cpu", {"topology.kubernetes.io/region": "eu-central-1"}),
+        ("hospital-boston", "mirror.us.example.com/docker", "cpu", {"topology.kubernetes.io/region": "us-east-1"}),
+        ("institute-zurich", "mirror.eu.example.com/docker", "a100", {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}),
+        ("lab-denver", "mirror.us.example.com/docker", "a100", {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}),
+    ],
+)
+def test_regions_and_gpus_merge(host: str, mirror: str, pool: str, selector: dict[str, str]) -> None:
+    spec = spec_of(host, "supernode")
+    assert spec["image_registry"] == mirror
+    (only,) = spec["pools"]
+    effective = supernode.effective_pool(spec, only)
+    assert only["name"] == pool
+    assert effective["node_selector"] == selector
+    assert [item["name"] for item in effective["env"]] == (["HTTPS_PROXY", "NO_PROXY"] if spec["region"] == "us" else [])
+
+
+def test_the_fixed_number_of_partitions_is_enough() -> None:
+    wanted = {
+        host: {pool["name"]: supernode.pool_replicas(pool) or 0 for pool in HOSTVARS[host]["supernode_pools"]}
+        for host in members(SITES)
+    }
+    fixed = HOSTVARS["clinic-lyon"]["flower_partitions"]
+    book = ranges.allocate(ranges.empty_book(), wanted, partitions=fixed).book
+    assert ranges.span(book) == sum(sum(pools.values()) for pools in wanted.values()) == fixed - 2
