@@ -43,5 +43,8 @@ class ActionModule(ClusterAction):
                     wait_timeout=params["wait_timeout"],
                 )
             except ApplyFailed as error:
-                return error.result.as_dict(applied=params["return_applied"]) | {"failed": True, "msg": self.named(error)}
+                return error.result.as_dict(applied=params["return_applied"]) | {
+                    "failed": True,
+                    "msg": self.named(error),
+                }
         return result.as_dict(applied=params["return_applied"])

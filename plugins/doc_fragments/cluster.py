@@ -11,7 +11,7 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options: {}
 requirements:
-  - kubernetes >= 24.2.0 (Python package, on the controller)
+  - kubernetes >= 29.0.0 (Python package, on the controller)
 notes:
   - >-
     Which cluster is meant is decided in this order: the auth options of the task; the variables C(flower_auth) (a

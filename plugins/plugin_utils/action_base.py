@@ -113,7 +113,9 @@ class ClusterAction(ActionBase):
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
         if variables.get("flower_auth") is not None:
-            auth = self._checked(AUTH_ARGS, {}, plain(self._templar.template(variables["flower_auth"])), "flower_auth: ")
+            auth = self._checked(
+                AUTH_ARGS, {}, plain(self._templar.template(variables["flower_auth"])), "flower_auth: "
+            )
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
             if variables.get(variable) is not None:
                 auth[option] = plain(self._templar.template(variables[variable]))

@@ -40,6 +40,7 @@ try:
         ReadTimeoutError,
         SSLError,
     )
+    from urllib3.response import HTTPHeaderDict  # its place in urllib3 1 and 2
 except ImportError:  # resolve() tells the user
     pass
 
@@ -119,7 +120,7 @@ class Invalid(ApiError):
 
 
 class Forbidden(ApiError):
-    """403. ``verb``, ``resource`` and ``namespace`` name the missing right, if it is one (and not a quota or a webhook)."""
+    """403. ``verb``, ``resource``, ``namespace`` name the missing right, if it is one (not a quota or a webhook)."""
 
     _RIGHT = re.compile(
         r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]*)" in API group "(?P<group>[^"]*)"'
@@ -210,14 +211,16 @@ class Cluster:
             self._pool = _socks_manager(access.proxy, options)
         else:
             self._pool = urllib3.ProxyManager(access.proxy, proxy_headers=access.proxy_headers, **options)
-        self._headers = urllib3.HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
+        self._headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
         for name, value in access.headers:
             self._headers.add(name, value)
 
     def __enter__(self) -> Cluster:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -311,7 +314,8 @@ class Cluster:
 
     def _unauthorized(self) -> Unauthorized:
         return Unauthorized(
-            f"{self.name}: the API server {self.server} does not accept the credentials of {self._access.source} (401). "
+            f"{self.name}: the API server {self.server} does not accept the credentials of "
+            f"{self._access.source} (401). "
             "Has the token or certificate expired, or does the context name another cluster's user? "
             "Renew it, or check with: kubectl auth whoami"
         )
@@ -442,7 +446,7 @@ class Cluster:
         propagation: str = "Foreground",
         uid: str | None = None,
     ) -> dict[str, Any] | None:
-        """DELETE; None if there was no such object. With ``uid`` only that very object goes (else :class:`Conflict`)."""
+        """DELETE; None if there was no such object. ``uid``: only that very object (else :class:`Conflict`)."""
         resource = self.resource(api_version, kind)
         body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if uid:
@@ -492,8 +496,8 @@ class Cluster:
         know by itself when its input ends. ``timeout``: seconds for the whole command. ``on_stdout`` gets the output
         piece by piece as it comes. Needs the right to ``get`` and ``create`` ``pods/exec``.
 
-        Raises :class:`NotFound` (no such pod or container), :class:`Forbidden`, :class:`ApiError` (the command could not
-        be started) and :class:`Unreachable` (connection lost, or time is up; the command may go on running).
+        Raises :class:`NotFound` (no such pod or container), :class:`Forbidden`, :class:`ApiError` (the command could
+        not be started) and :class:`Unreachable` (connection lost, or time is up; the command may go on running).
         """
         query = [("command", word) for word in command]
         query += [("stdout", "true"), ("stderr", "true")]
@@ -508,7 +512,9 @@ class Cluster:
         try:
             return _Exec(channel, self, what, deadline, timeout).run(stdin, on_stdout)
         except (websocket.WebSocketException, OSError) as error:
-            raise Unreachable(f"{self.name}: {what}: the connection to {self.server} was lost: {_text(error)}") from error
+            raise Unreachable(
+                f"{self.name}: {what}: the connection to {self.server} was lost: {_text(error)}"
+            ) from error
         finally:
             channel.close()
 
@@ -579,7 +585,9 @@ class _Exec:
                 on_stdout(bytes(data))
             if number == self.ERROR and data:
                 break
-        return ExecResult(bytes(output[self.STDOUT]), bytes(output[self.STDERR]), self._exit_code(bytes(output[self.ERROR])))
+        return ExecResult(
+            bytes(output[self.STDOUT]), bytes(output[self.STDERR]), self._exit_code(bytes(output[self.ERROR]))
+        )
 
     def _frames(self) -> Iterator[tuple[int, bytes]]:
         while True:
@@ -599,7 +607,9 @@ class _Exec:
                 yield data[0], data[1:]
 
     def _too_late(self) -> Unreachable:
-        return Unreachable(f"{self.cluster.name}: {self.what}: not done after {self.timeout:g} s; the command may still be running.")
+        return Unreachable(
+            f"{self.cluster.name}: {self.what}: not done after {self.timeout:g} s; the command may still be running."
+        )
 
     def _exit_code(self, data: bytes) -> int:
         if not data:
@@ -627,7 +637,9 @@ def _websocket_proxy(access: Access) -> dict[str, Any]:
         return {"http_no_proxy": ["*"]}
     parts = urlsplit(access.proxy)
     if parts.scheme not in ("http", "socks4", "socks4a", "socks5", "socks5h"):
-        raise AuthError(f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy_for_people()}).")
+        raise AuthError(
+            f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy_for_people()})."
+        )
     options: dict[str, Any] = {
         "http_proxy_host": parts.hostname,
         "http_proxy_port": parts.port or 80,
@@ -670,9 +682,14 @@ def _retry_after(header: str | None, default: float) -> float:
 
 
 def _nothing_sent(error: BaseException) -> bool:
-    """Did it fail before the request could have reached the API server?"""
+    """Did it fail before the request could have reached the API server?
+
+    urllib3 calls some errors of an established tunnel a ProxyError too, so its word alone is not enough.
+    """
     if isinstance(error, ProxyError):
-        return not isinstance(error.original_error, ReadTimeoutError)
+        error = error.original_error
+        if "Tunnel connection failed" in str(error):
+            return True
     return isinstance(error, (NewConnectionError, ConnectTimeoutError))
 
 
@@ -716,16 +733,18 @@ def _explain(error: BaseException, where: str, through: str, host: str, timeout:
         )
     if isinstance(cause, socket.gaierror) or type(error).__name__ == "NameResolutionError":
         name = host if not through else f"{host} (or the proxy)"
-        return f"the name {name} of {where}{through} cannot be resolved: {_text(cause)}. Check the server address and DNS."
+        return (
+            f"the name {name} of {where}{through} cannot be resolved: {_text(cause)}. Check the server address and DNS."
+        )
     if isinstance(cause, ConnectionRefusedError):
         return f"{where}{through} refuses connections. Is it running, and are address and port right?"
-    if isinstance(error, ProxyError) or "Tunnel connection failed" in str(cause):
-        return f"{where} cannot be reached{through}: {_text(cause)}. Check proxy, proxy_headers and no_proxy."
     if isinstance(error, (ConnectTimeoutError, ReadTimeoutError)) or isinstance(cause, TimeoutError):
         when = "no connection" if isinstance(error, ConnectTimeoutError) else f"no answer within {timeout:g} s"
         return f"{when} from {where}{through}: time-out. Is there a route to it, and no firewall in between?"
     if isinstance(error, ProtocolError) or isinstance(cause, ConnectionError):
         return f"{where}{through} closed the connection: {_text(cause)}. Was the request done? Run again: it is safe."
+    if isinstance(error, ProxyError) or "Tunnel connection failed" in str(cause):
+        return f"{where} cannot be reached{through}: {_text(cause)}. Check proxy, proxy_headers and no_proxy."
     return f"{where}{through} cannot be reached: {_text(cause)}"
 
 

@@ -176,6 +176,7 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
             name, loader = _load_kubeconfig(kubeconfig, options, key_dir)
             loader.load_and_set(settings)
             settings.renewable = loader.renewable
+            settings.complete(loader.cluster_entry)
             source = "the kubeconfig" if isinstance(kubeconfig, dict) else f"kubeconfig {kubeconfig}"
         elif "host" not in options:
             name, source = "in-cluster", "the service account of this pod"
@@ -231,6 +232,11 @@ class _Settings:
         self.refresh_api_key_hook: Callable[[Any], None] | None = None
         self.basic: str | None = None
         self.renewable = False
+
+    def complete(self, cluster: Mapping[str, Any]) -> None:
+        """What older versions of the package do not take over from the kubeconfig."""
+        self.proxy = self.proxy or cluster.get("proxy-url")
+        self.tls_server_name = self.tls_server_name or cluster.get("tls-server-name")
 
     def override(self, options: Mapping[str, Any]) -> None:
         """Single options win over what a kubeconfig says."""
@@ -381,7 +387,9 @@ def _pick_context(paths: str, context: str | None) -> dict[str, Any]:
     names = found.value.get("context") or {}
     cluster = _first(files, "clusters", names.get("cluster"))
     if cluster is None:
-        raise AuthError(f"kubeconfig {paths}: context '{wanted}' names the cluster '{names.get('cluster')}', which is not there.")
+        raise AuthError(
+            f"kubeconfig {paths}: context '{wanted}' names the cluster '{names.get('cluster')}', which is not there."
+        )
     user = _first(files, "users", names["user"]) if names.get("user") else None
     return {
         "current-context": wanted,
@@ -537,6 +545,10 @@ def _loader() -> type:
     class Loader(kube_config.KubeConfigLoader):
         renewable = False
 
+        @property
+        def cluster_entry(self) -> dict[str, Any]:
+            return self._cluster.value
+
         def _load_authentication(self) -> None:
             user = self._user
             self.renewable = bool(user) and any(key in user for key in ("exec", "tokenFile", "auth-provider"))
@@ -582,7 +594,11 @@ def _forget_files_below(directory: str) -> None:
 
 def _source_of(options: Mapping[str, Any]) -> str:
     kubeconfig = options.get("kubeconfig")
-    where = "the kubeconfig" if isinstance(kubeconfig, Mapping) else f"kubeconfig {kubeconfig or os.environ.get('KUBECONFIG') or '~/.kube/config'}"
+    where = (
+        "the kubeconfig"
+        if isinstance(kubeconfig, Mapping)
+        else f"kubeconfig {kubeconfig or os.environ.get('KUBECONFIG') or '~/.kube/config'}"
+    )
     return f"{where}, context {options['context']}" if options.get("context") else where
 
 

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kinds that need no discovery: those of Kubernetes itself.
 
-Every API server serves them under these names (https://kubernetes.io/docs/reference/kubernetes-api/), so asking it would
-only cost requests. Kinds of CustomResourceDefinitions are always asked for.
+Every API server serves them under these names (https://kubernetes.io/docs/reference/kubernetes-api/), so asking it
+would only cost requests. Kinds of CustomResourceDefinitions are always asked for.
 """
 
 from __future__ import annotations
 
 _NAMESPACED = {
-    "v1": "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota "
-    "Secret Service ServiceAccount",
+    "v1": "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController "
+    "ResourceQuota Secret Service ServiceAccount",
     "apps/v1": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
     "batch/v1": "CronJob Job",
     "autoscaling/v2": "HorizontalPodAutoscaler",

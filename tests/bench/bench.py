@@ -60,9 +60,18 @@ def objects_of(run: str) -> list[dict[str, Any]]:
     }
     selector = {"matchLabels": {"app.kubernetes.io/name": "bench"}}
     return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "{{ bench_namespace }}", "labels": {LABEL: run}}},
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "{{ bench_namespace }}", "labels": {LABEL: run}},
+        },
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta},
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"config.toml": "[federation]\nname = 'bench'\n" * 8}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": meta,
+            "data": {"config.toml": "[federation]\nname = 'bench'\n" * 8},
+        },
         {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -80,7 +89,11 @@ def objects_of(run: str) -> list[dict[str, Any]]:
             "apiVersion": "networking.k8s.io/v1",
             "kind": "NetworkPolicy",
             "metadata": meta,
-            "spec": {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": [{"ports": [{"port": 9092, "protocol": "TCP"}]}]},
+            "spec": {
+                "podSelector": selector,
+                "policyTypes": ["Ingress"],
+                "ingress": [{"ports": [{"port": 9092, "protocol": "TCP"}]}],
+            },
         },
         {
             "apiVersion": "policy/v1",
@@ -134,7 +147,13 @@ METHODS = {
         Method("k8s_list", [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ objects }}"}}], 200),
         Method(
             "k8s_loop",
-            [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ item }}"}, "loop": "{{ objects }}", "loop_control": {"label": "x"}}],
+            [
+                {
+                    "kubernetes.core.k8s": {**_K8S, "definition": "{{ item }}"},
+                    "loop": "{{ objects }}",
+                    "loop_control": {"label": "x"},
+                }
+            ],
             10,
         ),
     )
@@ -181,7 +200,11 @@ class ApiServer:
             raise SystemExit(f"{host}/metrics: HTTP {response.status}: the benchmark needs the right to read it")
         requests = cpu = 0.0
         for line in response.data.decode().splitlines():
-            if line.startswith("apiserver_request_total{") and 'verb="WATCH"' not in line and 'verb="CONNECT"' not in line:
+            if (
+                line.startswith("apiserver_request_total{")
+                and 'verb="WATCH"' not in line
+                and 'verb="CONNECT"' not in line
+            ):
                 requests += float(line.rpartition(" ")[2])
             elif line.startswith("process_cpu_seconds_total "):
                 cpu = float(line.rpartition(" ")[2])
@@ -295,7 +318,11 @@ class Bench:
             hosts[name] = {"bench_namespace": name, "bench_context": name, "bench_kubeconfig": str(path)}
         if method.merged:
             self._kubeconfig(names, folder / "all.kubeconfig")
-        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "objects": objects_of(self.run)}
+        common = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "objects": objects_of(self.run),
+        }
         (folder / "inventory.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
         play = [{"hosts": "all", "gather_facts": False, "tasks": method.tasks}]
         (folder / "play.yml").write_text(json.dumps(play), encoding="utf-8")
@@ -328,7 +355,9 @@ class Bench:
         requests_after, cpu_after = self.server.counters()
         recap = [tuple(map(int, one)) for one in _RECAP.findall(output.read_text(encoding="utf-8"))]
         if len(recap) != clusters:
-            raise SystemExit(f"{method.name} with {clusters} clusters did not run:\n{output.read_text(encoding='utf-8')[-3000:]}")
+            raise SystemExit(
+                f"{method.name} with {clusters} clusters did not run:\n{output.read_text(encoding='utf-8')[-3000:]}"
+            )
         return Measure(
             method=method.name,
             clusters=clusters,
@@ -414,12 +443,18 @@ def _machine() -> dict[str, Any]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kubeconfig", default=os.environ.get("FLOWER_FLEET_KUBECONFIG") or os.environ.get("KUBECONFIG"))
+    parser.add_argument(
+        "--kubeconfig", default=os.environ.get("FLOWER_FLEET_KUBECONFIG") or os.environ.get("KUBECONFIG")
+    )
     parser.add_argument("--context", help="default: hub if there is one, else the current context")
     parser.add_argument("--clusters", default="1,10,50,200,1000", help="numbers of clusters (default: %(default)s)")
-    parser.add_argument("--methods", default="apply,k8s_list,k8s_loop", help=f"of {', '.join(METHODS)} (default: %(default)s)")
+    parser.add_argument(
+        "--methods", default="apply,k8s_list,k8s_loop", help=f"of {', '.join(METHODS)} (default: %(default)s)"
+    )
     parser.add_argument("--no-limit", action="store_true", help="run slow methods with many clusters, too")
-    parser.add_argument("--repeat", type=int, default=1, help="no-change runs; the median counts (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="no-change runs; the median counts (default: %(default)s)"
+    )
     parser.add_argument("--forks", type=int, default=20, help="Ansible's forks (default: %(default)s)")
     parser.add_argument("--json", default=None, help="file for the results (default: build/bench.json)")
     return parser.parse_args()

@@ -23,7 +23,12 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import (
+    Cluster,
+    ClusterError,
+    Unreachable,
+    connect,
+)
 
 SECRET = "a-very-secret-value"
 Objects = list[dict[str, Any]]
@@ -54,7 +59,12 @@ class Play:
         self.context = context
 
     def __call__(
-        self, objects: Objects, *flags: str, auth: dict[str, Any] | None = None, env: dict[str, str] | None = None, **options: Any
+        self,
+        objects: Objects,
+        *flags: str,
+        auth: dict[str, Any] | None = None,
+        env: dict[str, str] | None = None,
+        **options: Any,
     ) -> Run:
         results = self.folder / f"results-{uuid.uuid4().hex}.jsonl"
         tmp = self.folder / f"tmp-{uuid.uuid4().hex}"
@@ -166,7 +176,10 @@ def stateful_set(ns: str, storage: str = "1024Mi", **spec: Any) -> dict[str, Any
             "replicas": 0,
             "serviceName": "app",
             "selector": {"matchLabels": {"app": "app"}},
-            "template": {"metadata": {"labels": {"app": "app"}}, "spec": {"containers": [container], "hostNetwork": False}},
+            "template": {
+                "metadata": {"labels": {"app": "app"}},
+                "spec": {"containers": [container], "hostNetwork": False},
+            },
             "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
             **spec,
         },
@@ -186,7 +199,12 @@ def full(ns: str) -> Objects:
         config(ns, text="one\ntwo\n"),
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app", "namespace": ns}},
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "app", "namespace": ns}, "spec": service},
-        {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "app", "namespace": ns}, "spec": policy},
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {"name": "app", "namespace": ns},
+            "spec": policy,
+        },
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -273,7 +291,11 @@ def test_drift_and_removed_fields_are_seen(play: Play, cluster: Cluster, ns: str
     cluster.patch("v1", "ConfigMap", "settings", ns, {"data": {"a": "changed by hand", "c": "not ours"}})
     assert play.ok(objects, "--check").changes()["ConfigMap/settings"] == "changed"
     seen = play.ok(objects, "--diff")
-    assert seen.changes() == {f"Namespace/{ns}": "unchanged", "ConfigMap/settings": "changed", "StatefulSet/app": "unchanged"}
+    assert seen.changes() == {
+        f"Namespace/{ns}": "unchanged",
+        "ConfigMap/settings": "changed",
+        "StatefulSet/app": "unchanged",
+    }
     assert "-  a: changed by hand" in seen.output and "+  a: '1'" in seen.output
 
     cluster.patch("v1", "ConfigMap", "settings", ns, {"data": {"b": None}})
@@ -292,7 +314,9 @@ def test_drift_and_removed_fields_are_seen(play: Play, cluster: Cluster, ns: str
 
 
 def test_what_another_manager_owns_is_taken_over(play: Play, cluster: Cluster, made: str) -> None:
-    cluster.request("POST", f"/api/v1/namespaces/{made}/configmaps", body=config(made, a="1"), query={"fieldManager": "other"})
+    cluster.request(
+        "POST", f"/api/v1/namespaces/{made}/configmaps", body=config(made, a="1"), query={"fieldManager": "other"}
+    )
     assert play.ok([config(made, a="1")]).counts() == {"unchanged"}  # same content, but now it is ours too
     assert play.ok([config(made, a="2")]).counts() == {"changed"}
 
@@ -316,7 +340,15 @@ def test_prune_takes_only_what_the_set_made(play: Play, cluster: Cluster, ns: st
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}},
     }
     other = f"{ns}-b"
-    everything = [namespace(ns), namespace(other), config(ns, "kept"), config(ns, "dropped"), config(other, "far"), secret(ns), claim]
+    everything = [
+        namespace(ns),
+        namespace(other),
+        config(ns, "kept"),
+        config(ns, "dropped"),
+        config(other, "far"),
+        secret(ns),
+        claim,
+    ]
     play.ok(everything, **options)
     play.ok([config(ns, "of-another-set")], applyset="other", applyset_namespace=ns)
     cluster.create(config(ns, "by-hand"))
@@ -333,7 +365,15 @@ def test_prune_takes_only_what_the_set_made(play: Play, cluster: Cluster, ns: st
     assert {key: value for key, value in pruned.changes().items() if value == "deleted"} == gone
     assert foreseen.changes() == pruned.changes()
     names = {obj["metadata"]["name"] for obj in cluster.list("v1", "ConfigMap", ns)}
-    assert names == {"kept", "of-another-set", "by-hand", "copied", "applyset-app", "applyset-other", "kube-root-ca.crt"}
+    assert names == {
+        "kept",
+        "of-another-set",
+        "by-hand",
+        "copied",
+        "applyset-app",
+        "applyset-other",
+        "kube-root-ca.crt",
+    }
     assert cluster.get("v1", "PersistentVolumeClaim", "data", ns) is not None
     assert cluster.get("v1", "Namespace", other) is not None
     record = cluster.get("v1", "ConfigMap", "applyset-app", ns)
@@ -375,7 +415,10 @@ def test_a_namespace_that_is_going_is_awaited(play: Play, cluster: Cluster, ns: 
 
 
 def test_secret_values_show_nowhere(play: Play, cluster: Cluster, made: str) -> None:
-    outputs = [play.ok([secret(made)], "-vvv", "--diff", "--check").output, play.ok([secret(made)], "-vvv", "--diff").output]
+    outputs = [
+        play.ok([secret(made)], "-vvv", "--diff", "--check").output,
+        play.ok([secret(made)], "-vvv", "--diff").output,
+    ]
     changed = play.ok([secret(made, SECRET + "-new")], "-vvv", "--diff")
     assert changed.counts() == {"changed"}
     outputs.append(changed.output)
@@ -418,7 +461,9 @@ def test_errors_are_told_per_object_and_do_not_hide_the_others(play: Play, clust
         "timeoutSeconds": 1,
         "clientConfig": {"service": {"name": "none", "namespace": made}},
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": made}},
-        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["serviceaccounts"]}],
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["serviceaccounts"]}
+        ],
     }
     meta = {"name": f"{made}-hook"}
     cluster.create(
@@ -444,7 +489,11 @@ def test_errors_are_told_per_object_and_do_not_hide_the_others(play: Play, clust
             unknown,
             config(made, "UPPER"),
             stateful_set(made, storage="2Gi"),
-            {"apiVersion": "nothing.example.com/v1", "kind": "Nothing", "metadata": {"name": "none", "namespace": made}},
+            {
+                "apiVersion": "nothing.example.com/v1",
+                "kind": "Nothing",
+                "metadata": {"name": "none", "namespace": made},
+            },
             config("no-such-namespace-here", "lost"),
             config(made, "fine-after"),
         ]
@@ -542,7 +591,15 @@ def test_no_way_in_is_one_sentence(play: Play, cluster: Cluster, auth: dict[str,
 
 
 def test_an_unusable_list_is_refused_before_anything_is_made(play: Play, cluster: Cluster, ns: str) -> None:
-    run = play.fails([namespace(ns), {"kind": "ConfigMap"}, config(ns), config(ns), {"apiVersion": "v1", "kind": "Secret", "metadata": {}}])
+    run = play.fails(
+        [
+            namespace(ns),
+            {"kind": "ConfigMap"},
+            config(ns),
+            config(ns),
+            {"apiVersion": "v1", "kind": "Secret", "metadata": {}},
+        ]
+    )
     assert "objects[1]: apiVersion is missing" in run.result["msg"]
     assert f"ConfigMap {ns}/settings is given twice" in run.result["msg"]
     assert "objects[4]: Secret: metadata.name is missing" in run.result["msg"]
@@ -573,7 +630,12 @@ def test_wait_says_what_is_lacking(play: Play, cluster: Cluster, made: str) -> N
 def test_wait_ends_when_all_is_ready(play: Play, cluster: Cluster, made: str) -> None:
     container = {"name": "main", "image": _present_image(cluster), "command": ["/coredns", "-version"]}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": made}, "spec": {"template": template}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "once", "namespace": made},
+        "spec": {"template": template},
+    }
     objects = [crd(made), widget(made), job]
     run = play.ok(objects, wait=True, wait_timeout=60, return_applied=True)
     status = next(one["status"] for one in run.result["applied"] if one["kind"] == "Job")
@@ -602,10 +664,12 @@ def _present_image(cluster: Cluster) -> str:
 
 
 class ConnectProxy:
-    """A small HTTP proxy that makes tunnels, for those who know the password. ``with ConnectProxy("user:word") as proxy``: listens on 127.0.0.1 and counts the tunnels it made."""
+    """A small HTTP proxy on 127.0.0.1 that makes tunnels for those who know the password, and counts them."""
 
     def __init__(self, credentials: str) -> None:
         self.tunnels = 0
+        #: break the tunnel at the next byte from the client
+        self.break_next = False
         expected = "Basic " + base64.b64encode(credentials.encode()).decode()
         outer = self
 
@@ -625,6 +689,9 @@ class ConnectProxy:
                             data = one.recv(65536)
                             if not data:
                                 return
+                            if one is self.connection and outer.break_next:
+                                outer.break_next = False
+                                return
                             pair[one].sendall(data)
 
             def log_message(self, *args: object) -> None:
@@ -638,7 +705,9 @@ class ConnectProxy:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -651,7 +720,9 @@ def test_host_variables_and_environment_name_the_cluster(play: Play, fleet_kubec
     assert play.ok([namespace("default")], "--check", auth={}, env=env).result["changed"] is False
     flags = ("--check", "-e", f"flower_kubeconfig={fleet_kubeconfig}", "-e", f"flower_context={play.context}")
     assert play.ok([namespace("default")], *flags, auth={}).result["changed"] is False
-    extra = json.dumps({"flower_auth": {"kubeconfig": yaml.safe_load(fleet_kubeconfig.read_text()), "context": play.context}})
+    extra = json.dumps(
+        {"flower_auth": {"kubeconfig": yaml.safe_load(fleet_kubeconfig.read_text()), "context": play.context}}
+    )
     assert play.ok([namespace("default")], "--check", "-e", extra, auth={}).result["changed"] is False
 
 
@@ -670,7 +741,9 @@ def test_exec_credentials(play: Play, made: str, tmp_path: Path) -> None:
         "clientKeyData": base64.b64decode(user["user"]["client-key-data"]).decode(),
     }
     version = "client.authentication.k8s.io/v1"
-    (tmp_path / "credential.json").write_text(json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status}))
+    (tmp_path / "credential.json").write_text(
+        json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status})
+    )
     script = tmp_path / "plugin.sh"
     script.write_text(f"#!/bin/sh\necho asked >>{tmp_path}/asked\ncat {tmp_path}/credential.json\n")
     script.chmod(0o755)
@@ -680,6 +753,13 @@ def test_exec_credentials(play: Play, made: str, tmp_path: Path) -> None:
     auth = {"kubeconfig": str(path), "context": play.context}
     assert play.ok([config(made)], auth=auth).counts() == {"created"}
     assert (tmp_path / "asked").read_text().count("asked") == 1
+    # a token that the API server does not take is asked for anew, once
+    stale = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": "stale"}})
+    script.write_text(
+        f"#!/bin/sh\nif [ -e {tmp_path}/again ]; then cat {tmp_path}/credential.json; exit; fi\n"
+        f"touch {tmp_path}/again\necho '{stale}'\n"
+    )
+    assert play.ok([config(made)], auth=auth).counts() == {"unchanged"}
     script.write_text("#!/bin/sh\necho please log in again >&2\nexit 1\n")
     failed = play.fails([config(made)], auth=auth)
     assert "please log in again" in failed.result["msg"] and "./plugin.sh" in failed.result["msg"]
@@ -692,12 +772,36 @@ def test_proxy(play: Play, cluster: Cluster, made: str) -> None:
         assert proxy.tunnels == 1
         refused = play.fails([config(made)], auth={**play.auth, "proxy": proxy.url})
         assert "proxy" in refused.result["msg"] and proxy.url in refused.result["msg"]
-        around = {**play.auth, "proxy": proxy.url, "no_proxy": "127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,.local"}
+        around = {
+            **play.auth,
+            "proxy": proxy.url,
+            "no_proxy": "127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,.local",
+        }
         assert play.ok([config(made)], auth=around).counts() == {"unchanged"}
         assert proxy.tunnels == 1
         with connect(through) as one:
             _exec_version(one)
         assert proxy.tunnels >= 3
+
+
+def test_only_what_may_be_repeated_is_repeated(play: Play, made: str) -> None:
+    with ConnectProxy("user:word") as proxy:
+        through = {**play.auth, "proxy": proxy.url, "proxy_headers": {"proxy_basic_auth": "user:word"}}
+        with connect(through) as one:
+            assert one.get("v1", "ConfigMap", "settings", made) is None
+            proxy.break_next = True
+            assert one.get("v1", "ConfigMap", "settings", made) is None
+            proxy.break_next = True
+            assert one.apply(config(made, a="1"))["data"] == {"a": "1"}
+            assert proxy.tunnels == 3
+            proxy.break_next = True
+            with pytest.raises(Unreachable, match="closed the connection"):
+                one.create(config(made, "second"))
+            assert one.get("v1", "ConfigMap", "second", made) is None
+            proxy.break_next = True
+            with pytest.raises(Unreachable, match="closed the connection"):
+                one.delete("v1", "ConfigMap", "settings", made)
+            assert one.get("v1", "ConfigMap", "settings", made) is not None
 
 
 def test_impersonation(play: Play, made: str) -> None:
@@ -715,7 +819,13 @@ def _exec_version(cluster: Cluster) -> None:
     pod = pods[0]["metadata"]["name"]
     done = cluster.exec("kube-system", pod, "coredns", ["/coredns", "-version"])
     assert done.rc == 0 and done.stdout.startswith(b"CoreDNS")
-    done = cluster.exec("kube-system", pod, None, ["/coredns", "-conf", "stdin", "-dns.port", "0"], stdin=b".:0 {\n no-such-directive\n}\n")
+    done = cluster.exec(
+        "kube-system",
+        pod,
+        None,
+        ["/coredns", "-conf", "stdin", "-dns.port", "0"],
+        stdin=b".:0 {\n no-such-directive\n}\n",
+    )
     assert done.rc == 1 and b"no-such-directive" in done.stdout + done.stderr
     with pytest.raises(ClusterError, match="no such file"):
         cluster.exec("kube-system", pod, None, ["/no-such-command"])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names and records of an ApplySet: which objects were once made together, so that dropped ones can be found again. Pure.
+"""Names and records of an ApplySet: which objects were once made together, so that dropped ones are found again. Pure.
 
 Follows KEP-3659 (https://git.k8s.io/enhancements/keps/sig-cli/3659-kubectl-apply-prune). The parent is a ConfigMap
 ``applyset-<name>``; members carry its id as a label. The parent notes the kinds and namespaces of its members, it is

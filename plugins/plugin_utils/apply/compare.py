@@ -7,23 +7,23 @@ The rule
 An apply is a no-op if, and only if,
 
 1. ``metadata.managedFields`` has an entry of our manager (operation Apply, same apiVersion, no subresource) that owns
-   exactly the fields of the desired object: a field that we own and no longer want would be removed, a field that we want
-   and do not own would be added or taken over; and
+   exactly the fields of the desired object: a field that we own and no longer want would be removed, a field that we
+   want and do not own would be added or taken over; and
 2. every desired value is the live one.
 
 Why (1) also shows drift: when somebody else changes or removes a field that we own, the API server takes it out of our
 entry (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management; ``Updater.update`` in
 sigs.k8s.io/structured-merge-diff/v4/merge/update.go). How a desired object becomes a field set is in
-typed/tofieldset.go there: scalars and atomic lists and maps are leaves, items of associative lists are addressed by their
-keys (``k:{…}``) or value (``v:…``), a map without entries is a leaf of its own.
+typed/tofieldset.go there: scalars and atomic lists and maps are leaves, items of associative lists are addressed by
+their keys (``k:{…}``) or value (``v:…``), a map without entries is a leaf of its own.
 
 The schema says which lists and maps are atomic; we do not have it, but the field set mirrors it: where our entry has a
-leaf, the desired list or map is compared as a whole. Inside such a whole the API server may have filled in defaults. Only
-defaults in the table below are known here. A table entry that is a true default can do no harm: removing a field that has
-its default value gives the same object.
+leaf, the desired list or map is compared as a whole. Inside such a whole the API server may have filled in defaults.
+Only defaults in the table below are known here. A table entry that is a true default can do no harm: removing a field
+that has its default value gives the same object.
 
-Whatever is not plainly equal is *not* decided here: the caller sends the PATCH and compares the object before and after.
-So an error on the careful side costs one request, never a wrong answer.
+Whatever is not plainly equal is *not* decided here: the caller sends the PATCH and compares the object before and
+after. So an error on the careful side costs one request, never a wrong answer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,19 @@ _NOT_CONTENT = ("creationTimestamp", "generation", "managedFields", "resourceVer
 
 #: Parents whose values are quantities in the kinds of Kubernetes itself, which writes them in a canonical form.
 _QUANTITIES_IN = frozenset(
-    ["limits", "requests", "capacity", "hard", "default", "defaultRequest", "min", "max", "maxLimitRequestRatio", "overhead", "podFixed"]
+    [
+        "limits",
+        "requests",
+        "capacity",
+        "hard",
+        "default",
+        "defaultRequest",
+        "min",
+        "max",
+        "maxLimitRequestRatio",
+        "overhead",
+        "podFixed",
+    ]
 )
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "averageValue"))
 _NO_QUANTITIES = frozenset(("ConfigMap", "Secret"))

@@ -73,7 +73,11 @@ class Result:
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
-        told = {key: value for key, value in vars(self).items() if not key.startswith("_") and (value or key not in optional)}
+        told = {
+            key: value
+            for key, value in vars(self).items()
+            if not key.startswith("_") and (value or key not in optional)
+        }
         return told | {"applied": self.applied} if applied else told
 
 
@@ -106,11 +110,15 @@ def apply_objects(
 
     Raises :class:`ApplyFailed` when objects failed, :class:`ClusterError` when the input is not usable.
     """
-    work = _Apply(cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout)
+    work = _Apply(
+        cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
+    )
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False)
     elif prune:
-        raise ClusterError("prune needs the name of an applyset: without one nothing tells which objects were made here.")
+        raise ClusterError(
+            "prune needs the name of an applyset: without one nothing tells which objects were made here."
+        )
     return work.run(state)
 
 
@@ -317,7 +325,9 @@ class _Apply:
     # ---- state: present ----------------------------------------------------------------------------------------------
 
     def _present(self) -> None:
-        clock_items = [item for item in self._open_items() if item.live and item.live["metadata"].get("deletionTimestamp")]
+        clock_items = [
+            item for item in self._open_items() if item.live and item.live["metadata"].get("deletionTimestamp")
+        ]
         if clock_items:
             self._await_departure(clock_items)
         first = [item for item in self._open_items() if order.is_namespace(item.desired)]
@@ -463,7 +473,9 @@ class _Apply:
         if self.set.parent is None:
             return []
         group_kinds, namespaces = sets.noted(self.set.parent)
-        versions = {(kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items}
+        versions = {
+            (kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items
+        }
         strays: list[Object] = []
         for group, kind in sorted(group_kinds):
             if not sets.is_member_kind(group, kind):
@@ -517,7 +529,12 @@ class _Apply:
             return True
         try:
             answer = self.cluster.delete(
-                obj["apiVersion"], obj["kind"], which.name, which.namespace or None, dry_run=self.check, uid=meta.get("uid")
+                obj["apiVersion"],
+                obj["kind"],
+                which.name,
+                which.namespace or None,
+                dry_run=self.check,
+                uid=meta.get("uid"),
             )
         except Conflict:
             self._warn(f"{which} was made anew by somebody while this ran; it is left alone.")
@@ -576,7 +593,12 @@ class _Apply:
 
 def _is_whole_crd(obj: Mapping[str, Any]) -> bool:
     spec = obj.get("spec")
-    return isinstance(spec, Mapping) and "group" in spec and isinstance(spec.get("names"), Mapping) and "kind" in spec["names"]
+    return (
+        isinstance(spec, Mapping)
+        and "group" in spec
+        and isinstance(spec.get("names"), Mapping)
+        and "kind" in spec["names"]
+    )
 
 
 def _shown(mask: Mask, obj: Mapping[str, Any]) -> Object:

@@ -14,11 +14,15 @@ _WEBHOOK_DENIED = re.compile(r'admission webhook "(?P<name>[^"]+)" denied the re
 _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)":\s*(?P<why>.*)', re.S)
 _POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)", re.S)
 _QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.S)
-_SCHEMA = re.compile(r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S)
+_SCHEMA = re.compile(
+    r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S
+)
 _UNMARSHAL = re.compile(r"(?P<why>(?:json: )?cannot unmarshal .*|cannot convert .*|.*expected .*, got .*)", re.S)
 _NO_NAMESPACE = re.compile(r'^namespaces "(?P<name>[^"]+)" not found')
 _TERMINATING = re.compile(r"because it is being terminated")
-_IMMUTABLE = re.compile(r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when")
+_IMMUTABLE = re.compile(
+    r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when"
+)
 
 
 def describe(error: ApiError) -> tuple[str, str]:
@@ -36,7 +40,7 @@ def describe(error: ApiError) -> tuple[str, str]:
         (
             "webhook",
             _WEBHOOK_DOWN,
-            "the admission webhook '{name}' did not answer ({why}); the cluster's administrator has to mend or remove it",
+            "the admission webhook '{name}' did not answer ({why}); the cluster's administrator must mend or remove it",
         ),
         ("policy", _POLICY, "denied by the ValidatingAdmissionPolicy '{name}': {why}"),
         ("not found", _NO_NAMESPACE, "the namespace {name} does not exist: make it first, or add it to the list"),

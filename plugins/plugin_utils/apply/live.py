@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading the live objects with as few requests as the API allows.
 
-One LIST by label brings all objects of one kind and namespace. With an ApplySet that label is the set's own, and the same
-answer shows what is to be pruned. What a LIST does not bring (it may exist without the label) and single objects are read
-by GET. A LIST that is forbidden, as reading Secrets often is, falls back to GET as well.
+One LIST by label brings all objects of one kind and namespace. With an ApplySet that label is the set's own, and the
+same answer shows what is to be pruned. What a LIST does not bring (it may exist without the label) and single objects
+are read by GET. A LIST that is forbidden, as reading Secrets often is, falls back to GET as well.
 """
 
 from __future__ import annotations

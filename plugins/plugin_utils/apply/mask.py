@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hmac
 import re
 import secrets
@@ -101,10 +102,8 @@ class Mask:
     def _remember(self, text: str, *, encoded: bool) -> None:
         texts = [text]
         if encoded:
-            try:
+            with contextlib.suppress(binascii.Error, UnicodeDecodeError, ValueError):
                 texts.append(base64.b64decode(text).decode())
-            except (binascii.Error, UnicodeDecodeError, ValueError):
-                pass
         for one in texts:
             for line in {one, one.strip(), *(part.strip() for part in one.splitlines())}:
                 if len(line) >= _SEARCHED_FROM:

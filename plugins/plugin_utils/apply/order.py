@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user gave, made ready: lists unfolded, everything that belongs to the API server dropped, put in order. Pure."""
+"""What the user gave, made ready: lists unfolded, what belongs to the API server dropped, put in order. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster_auth impo
 from ansible_collections.federated.flower.plugins.plugin_utils.kinds import group_of
 
 #: Written by the API server; in a desired object they could only be stale copies.
-_SERVER_OWNED = ("creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_SERVER_OWNED = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
 
 
 class Id(NamedTuple):

@@ -15,8 +15,8 @@ Service                type LoadBalancer: it has an address; other types at once
 CustomResource-        Established
 Definition
 Namespace              Active
-APIService and custom  ``observedGeneration`` is current, if there is one, and the condition Ready (else Available) is True,
-resources              if there is one; an object without such a condition counts as ready, as in kstatus
+APIService and custom  ``observedGeneration`` is current, if there is one, and the condition Ready (else Available) is
+resources              True, if there is one; an object without such a condition counts as ready, as in kstatus
 everything else        at once (an Ingress too: many controllers never give it an address)
 ====================== ===============================================================================================
 """
@@ -72,7 +72,23 @@ def _is_custom(group: str) -> bool:
 
 
 _OWN_GROUPS = frozenset(
-    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"]
+    [
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+    ]
 )
 
 
@@ -200,7 +216,9 @@ def pod(obj: Object) -> State:
 
 def service(obj: Object) -> State:
     """A load balancer has an address."""
-    if obj["spec"].get("type") != "LoadBalancer" or ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
+    if obj["spec"].get("type") != "LoadBalancer" or ((obj.get("status") or {}).get("loadBalancer") or {}).get(
+        "ingress"
+    ):
         return READY
     return State(False, "the load balancer has no address")
 
@@ -234,7 +252,11 @@ def custom(obj: Object) -> State:
     for kind in ("Ready", "Available"):
         one = condition(obj, kind)
         if one:
-            return READY if one.get("status") == "True" else State(False, f"it is not {kind} ({_told(one) or 'no reason given'})")
+            return (
+                READY
+                if one.get("status") == "True"
+                else State(False, f"it is not {kind} ({_told(one) or 'no reason given'})")
+            )
     return READY
 
 

@@ -80,16 +80,20 @@ class Waiter:
     def until_gone(self, objects: Objects) -> dict[Id, str]:
         """Wait for deleted objects to be gone. Returns those that are not, with what holds them."""
         left = {id_of(obj): obj for obj in objects}
-        while left:
+        while True:
+            over = time.monotonic() >= self.clock.deadline
             for which, obj in list(left.items()):
                 fresh = self._read(obj)
-                if fresh is None or fresh["metadata"].get("uid") != obj["metadata"].get("uid", fresh["metadata"].get("uid")):
+                uid = obj["metadata"].get("uid")
+                if fresh is None or (uid and fresh["metadata"].get("uid") != uid):
                     del left[which]
-                else:
-                    left[which] = fresh
-            if left and not self.clock.tick():
-                break
-        return {which: self._holds(obj) for which, obj in left.items()}
+                    continue
+                left[which] = fresh
+                if not over:
+                    break  # all have to go: as long as one is there, the others need not be asked
+            if not left or over:
+                return {which: self._holds(obj) for which, obj in left.items()}
+            self.clock.tick()
 
     def until(self, done: Callable[[], bool]) -> bool:
         """Wait for something else; False when time is up."""
@@ -197,7 +201,8 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
         if ended:
             message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
             told.append(
-                f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})" + (f": {message}" if message else "")
+                f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})"
+                + (f": {message}" if message else "")
             )
         if not told and "running" in current:
             told.append("running, but not ready")

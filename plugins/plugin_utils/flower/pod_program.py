@@ -137,12 +137,17 @@ def wait_online(app, connection, wanted, seconds):
 
 
 def wait_finished(app, connection, run_id, seconds, pause):
-    """Look at a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer."""
+    """Look at a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer.
+
+    An answer that is an error ends it too: how long to put up with that is for the controller to decide.
+    """
     deadline = time.monotonic() + seconds
     while True:
         answer = run_command(app, ["list", "--run-id", run_id, connection, "--format", "json"])
         out = answer["out"]
-        runs = out.get("runs", []) if isinstance(out, dict) else []
+        if not isinstance(out, dict) or not out.get("success"):
+            return answer
+        runs = out.get("runs", [])
         if any(str(run.get("status", "")).startswith("finished") for run in runs):
             return answer
         if time.monotonic() >= deadline:

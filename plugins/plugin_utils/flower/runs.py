@@ -136,7 +136,8 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
 
 def reason(answer: Answer) -> str:
     """Why Flower refused something, in one paragraph."""
-    return " ".join(answer.message.replace("@FOLDER@", "").split()) or "it gave no reason"
+    words = " ".join(answer.message.split())
+    return words[max(words.find("[code: "), 0) :] or "it gave no reason"  # before the code stand notes of what it was doing
 
 
 def command_line(cli: FlowerCLI, *arguments: str) -> str:

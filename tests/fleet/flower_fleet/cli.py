@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .clusters import lifecycle, network, pki
+from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console
 from .errors import FleetError
@@ -156,6 +156,8 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
     missing = [item for item in items if not lifecycle.usable(state, item)]
     if not missing and network.host_link_exists():
         console.line(f"{', '.join(names)}: all run already, nothing to do")
+        if record and prepare.outdated(wanted, record.in_use):
+            console.line("they were started from other versions of programs or images; 'down' and 'up' renew them")
         _finish(wanted, console, state)
         return 0
     prepared = prepare.prepare(wanted, console)
@@ -184,6 +186,8 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
 
 def _finish(wanted: Settings, console: Console, state: Path) -> None:
     """Write the kubeconfig of all clusters and say where it is."""
+    from .clusters import pki  # needs cryptography, which ``up`` installs if it is missing
+
     running = [item for item in lifecycle.existing(state, _subnet(wanted, state)) if lifecycle.usable(state, item)]
     temporary = state / "kubeconfig.new"
     pki.write_private(temporary, pki.merged(state, running))

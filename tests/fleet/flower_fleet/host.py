@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import ipaddress
 import json
 import os
@@ -103,6 +104,7 @@ def install_packages(settings: Settings, console: Console, *, build: bool) -> No
             settings.logs / "apt-install.log",
             env=env,
         )
+    importlib.invalidate_caches()
     still = missing_packages(build=build)
     if still == ["python3-cryptography"] and sys.executable != "/usr/bin/python3":
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])

@@ -103,6 +103,16 @@ def clear_partial(cache: Path) -> None:
                 path.unlink()
 
 
+def outdated(settings: Settings, in_use: list[str]) -> bool:
+    """Whether running clusters were started from other programs or images than would be used now."""
+    go = golang.find(settings)
+    if not go:
+        return False
+    wanted = binaries.builds(settings)
+    archives = [recipe.path(settings) for recipe in recipes(wanted[1].key(go))]
+    return not {str(wanted[0].folder(settings, go)), str(seed.folder(settings, archives))} <= set(in_use)
+
+
 def prune(settings: Settings, console: Console, prepared: Prepared, in_use: list[str]) -> None:
     """Remove programs, archives and stores of other versions, so that the cache does not grow for ever."""
     go = golang.find(settings)

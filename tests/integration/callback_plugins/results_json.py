@@ -1,6 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the result of every task as one line of JSON to the file FLOWER_RESULTS, so that tests can look at it."""
+
 from __future__ import annotations
 
 import json

@@ -75,6 +75,16 @@ class Run:
         ]
         return "\n".join(text if isinstance(text, str) else json.dumps(text) for text in chosen)
 
+    @property
+    def table(self) -> list[str]:
+        """The lines that status.yml shows to people."""
+        return next(one["result"]["msg"] for one in self.results if isinstance(one["result"].get("msg"), list))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What status.yml prints for machines."""
+        return next(json.loads(text) for text in self.messages().splitlines() if text.startswith("{"))
+
     def warnings(self) -> str:
         """The warnings of tasks, one a line."""
         return "\n".join(str(text) for one in self.results for text in one["result"].get("warnings") or [])
@@ -248,7 +258,8 @@ class Federation:
 
     def partitions(self, context: str, namespace: str = NAMESPACE) -> dict[str, int]:
         """Pod name -> partition, of the pods that have one."""
-        configs = {pod: self.node_config(context, pod, namespace) for pod in self.pods(context, namespace)}
+        running = [name for name, pod in self.pods(context, namespace).items() if pod["status"]["phase"] == "Running"]
+        configs = {pod: self.node_config(context, pod, namespace) for pod in running}
         return {pod: int(config["partition-id"]) for pod, config in configs.items() if "partition-id" in config}
 
     def ledger(self) -> Ledger:

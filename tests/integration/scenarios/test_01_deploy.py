@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import json
-
 CHECK = "--check"
 
 
@@ -44,12 +42,13 @@ def test_check_mode_on_the_federation(fed):
 
 
 def test_status(fed):
-    table = fed.play("status").messages()
-    report = json.loads(fed.play("status", "-e", "flower_status_format=json").messages().splitlines()[-1])
+    table = fed.play("status").table
+    report = fed.play("status", "-e", "flower_status_format=json").report
     assert report["healthy"], report["problems"]
     assert [site["cluster"] for site in report["sites"]] == ["site-a", "site-b"]
     assert [pool["online"] for site in report["sites"] for pool in site["pools"]] == [2, 1]
-    assert "2/2" in table and "!" not in table
+    rows = {line.split()[0]: line for line in table}
+    assert "2/2" in rows["site-a"] and "1/1" in rows["site-b"] and "!" not in rows, table
 
 
 def marked(fed, mark: str) -> set[str]:

@@ -25,7 +25,7 @@ from ..host import cni_folder
 from ..images import seed as seed_store
 from ..settings import PREFIX, RUN_LINK, Cluster, Settings, cluster, process_environment
 from ..shell import remove_tree
-from . import cgroups, config, network, pki
+from . import cgroups, config, network
 from .api import Api, ApiError
 from .processes import processes
 
@@ -132,6 +132,8 @@ def make_mount_points(record: Record, state: Path) -> None:
 
 def start(settings: Settings, item: Cluster, binaries: Path, seed: Path, state: Path) -> None:
     """Start the namespaces and processes of one cluster; returns at once."""
+    from . import pki  # needs cryptography, which ``up`` installs if it is missing
+
     folder = state / item.name
     (folder / "log").mkdir(parents=True)
     pki.create(folder / "pki", item)

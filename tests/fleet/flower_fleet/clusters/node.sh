@@ -15,6 +15,8 @@ mkdir -p "$state/kubelet" "$state/containerd" "$state/etcd" "$state/cni-state" "
 # /proc of this process namespace; /sys of this network namespace, with the machine's control groups
 mount -t proc proc /proc
 mount --rbind /sys/fs/cgroup "$state/tmp"
+# what stays mounted below is found first by programs that read the list of mounts
+umount -l -R /sys
 mount -t sysfs sysfs /sys
 # (only the cluster's part of them, so that everything its pods leave there is known)
 part=flower-fleet/$(basename "$state")

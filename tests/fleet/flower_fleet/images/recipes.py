@@ -18,14 +18,14 @@ from ..settings import BUSYBOX_IMAGE, COREDNS_IMAGE, GO_DIR, PAUSE_IMAGE, Settin
 from ..shell import run
 from . import archive, debian, flower, haproxy
 
-SMALL_TOOLS = (
-    [
-    "sh", "cat", "ls", "cp", "mv", "rm", "ln", "mkdir", "chmod", "chown", "sleep", "kill", "ps",
-    "id", "hostname", "env", "printf", "echo", "date", "cut", "grep", "sed", "awk", "tr", "head",
-    "tail", "wc", "sort", "uniq", "test", "true", "false", "sha256sum", "nc", "wget", "nslookup",
-    "httpd", "ip", "vi", "find", "touch", "stat", "tee", "timeout",
+# fmt: off
+SMALL_TOOLS = [
+    "awk", "cat", "chmod", "chown", "cp", "cut", "date", "echo", "env", "false", "find", "grep", "head", "hostname",
+    "httpd", "id", "ip", "kill", "ln", "ls", "mkdir", "mv", "nc", "nslookup", "printf", "ps", "rm", "sed", "sh",
+    "sha256sum", "sleep", "sort", "stat", "tail", "tee", "test", "timeout", "touch", "tr", "true", "uniq", "vi", "wc",
+    "wget",
 ]
-)
+# fmt: on
 
 
 @dataclass(frozen=True)

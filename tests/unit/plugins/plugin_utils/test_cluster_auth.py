@@ -25,7 +25,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster_auth impo
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
-        if name.startswith(("K8S_AUTH_", "KUBE")) or name.lower() in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
+        if name.startswith(("K8S_AUTH_", "KUBE")) or name.lower() in (
+            "http_proxy",
+            "https_proxy",
+            "no_proxy",
+            "all_proxy",
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -109,7 +114,9 @@ def test_host_with_credentials_stands_alone(tmp_path: Path) -> None:
 
 def test_single_options_win_over_the_kubeconfig(tmp_path: Path) -> None:
     path = written(tmp_path / "k", kubeconfig())
-    access = resolve({"kubeconfig": path, "host": "http://other", "impersonate_user": "jane", "impersonate_groups": ["a", "b"]})
+    access = resolve(
+        {"kubeconfig": path, "host": "http://other", "impersonate_user": "jane", "impersonate_groups": ["a", "b"]}
+    )
     assert access.server == "http://other"
     assert access.headers == [
         ("Authorization", "Bearer token-1"),
@@ -145,7 +152,11 @@ def test_token_file_relative_to_the_kubeconfig(tmp_path: Path) -> None:
 
 def test_exec_plugin(tmp_path: Path) -> None:
     script = tmp_path / "plugin"
-    status = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "from-exec"}}
+    status = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "from-exec"},
+    }
     script.write_text(f"#!/bin/sh\necho '{json.dumps(status)}'\n")
     script.chmod(0o755)
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}
@@ -186,7 +197,9 @@ FORMS = {
     "flow": lambda data: yaml.safe_dump(data, default_flow_style=True),
     "json": json.dumps,
     "indented lists": lambda data: re.sub(r"(?m)^([ -])", r"  \1", yaml.dump(data, Dumper=_NoAliases)),
-    "comments": lambda data: "# a comment\n" + yaml.dump(data, Dumper=_NoAliases).replace("\nusers:", "\n# more\n\nusers:"),
+    "comments": lambda data: (
+        "# a comment\n" + yaml.dump(data, Dumper=_NoAliases).replace("\nusers:", "\n# more\n\nusers:")
+    ),
     "quoted": lambda data: re.sub(r"name: (\w+)", r'name: "\1"', yaml.dump(data, Dumper=_NoAliases)),
 }
 

@@ -16,7 +16,13 @@ MANAGER = "federated.flower"
 def live_of(desired: dict[str, Any], fields: dict[str, Any], **entry: Any) -> dict[str, Any]:
     """What the API server would show after an apply that owns ``fields``."""
     live = copy.deepcopy(desired)
-    managed = {"manager": MANAGER, "operation": "Apply", "apiVersion": desired["apiVersion"], "fieldsV1": fields, **entry}
+    managed = {
+        "manager": MANAGER,
+        "operation": "Apply",
+        "apiVersion": desired["apiVersion"],
+        "fieldsV1": fields,
+        **entry,
+    }
     live["metadata"].update(uid="u", resourceVersion="5", managedFields=[managed])
     return live
 
@@ -52,7 +58,11 @@ def test_another_manager_is_not_us(entry: dict[str, str]) -> None:
 
 def test_an_object_that_is_just_a_name_owns_nothing() -> None:
     desired = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
-    live = {**desired, "metadata": {"name": "n", "labels": {"kubernetes.io/metadata.name": "n"}}, "status": {"phase": "Active"}}
+    live = {
+        **desired,
+        "metadata": {"name": "n", "labels": {"kubernetes.io/metadata.name": "n"}},
+        "status": {"phase": "Active"},
+    }
     assert difference(desired, live, MANAGER) == ""
 
 
@@ -133,7 +143,9 @@ def test_list_item_gone_from_the_live_object() -> None:
 
 def test_ambiguous_key_is_not_decided() -> None:
     desired, live = service()
-    live["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:ports"]['k:{"port":80,"protocol":"UDP"}'] = {"f:name": {}}
+    live["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:ports"]['k:{"port":80,"protocol":"UDP"}'] = {
+        "f:name": {}
+    }
     assert difference(desired, live, MANAGER) != ""
 
 
@@ -156,7 +168,12 @@ def test_finalizers_are_a_set() -> None:
 
 def policy(port: dict[str, Any]) -> dict[str, Any]:
     spec = {"podSelector": {}, "ingress": [{"ports": [port]}]}
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "p", "namespace": "n"}, "spec": spec}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "p", "namespace": "n"},
+        "spec": spec,
+    }
 
 
 def test_defaults_inside_an_atomic_list() -> None:
@@ -203,7 +220,9 @@ def test_an_empty_associative_list_owns_nothing() -> None:
     assert difference(desired, live, MANAGER) == "spec.env is not owned"
 
 
-@pytest.mark.parametrize(("wanted", "now"), [("1000m", "1"), (1, "1"), ("1024Mi", "1Gi"), ("0.5", "500m"), ("1e3", "1k")])
+@pytest.mark.parametrize(
+    ("wanted", "now"), [("1000m", "1"), (1, "1"), ("1024Mi", "1Gi"), ("0.5", "500m"), ("1e3", "1k")]
+)
 def test_quantities(wanted: Any, now: str) -> None:
     desired = workload({"resources": {"limits": {"cpu": wanted}}})
     live = live_of(desired, {"f:spec": {"f:resources": {"f:limits": {"f:cpu": {}}}}})
@@ -227,7 +246,12 @@ def test_types_count(wanted: Any, now: Any) -> None:
 
 
 def test_base64_in_another_form() -> None:
-    desired = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}, "data": {"k": "YWJj\nZGVm\n"}}
+    desired = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "n"},
+        "data": {"k": "YWJj\nZGVm\n"},
+    }
     live = live_of(desired, {"f:data": {"f:k": {}}})
     live["data"]["k"] = "YWJjZGVm"
     assert difference(desired, live, MANAGER) == ""
@@ -237,7 +261,15 @@ def test_base64_in_another_form() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", "1"), ("1500m", "1.5"), ("2Ki", "2048"), ("1.5Gi", str(3 * 2**29)), ("1e3", "1000"), ("1E", "1" + "0" * 18), ("-1", "-1")],
+    [
+        ("1", "1"),
+        ("1500m", "1.5"),
+        ("2Ki", "2048"),
+        ("1.5Gi", str(3 * 2**29)),
+        ("1e3", "1000"),
+        ("1E", "1" + "0" * 18),
+        ("-1", "-1"),
+    ],
 )
 def test_quantity(text: str, value: str) -> None:
     assert quantity(text) == Decimal(value)

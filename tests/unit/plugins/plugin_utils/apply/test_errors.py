@@ -34,12 +34,20 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
             "forbidden: user jane cannot patch statefulsets in namespace flower (verb patch, resource statefulsets, API group apps)",
         ),
         (
-            error(Forbidden, 403, 'namespaces is forbidden: User "jane" cannot get resource "namespaces" in API group "" at the cluster scope'),
+            error(
+                Forbidden,
+                403,
+                'namespaces is forbidden: User "jane" cannot get resource "namespaces" in API group "" at the cluster scope',
+            ),
             "forbidden",
             "forbidden: user jane cannot get namespaces (verb get, resource namespaces)",
         ),
         (
-            error(Forbidden, 403, 'pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0'),
+            error(
+                Forbidden,
+                403,
+                'pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0',
+            ),
             "quota",
             "quota exceeded: q, requested: pods=1, used: pods=0, limited: pods=0. Ask for more, or make the object smaller",
         ),
@@ -51,15 +59,23 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
         (
             error(ApiError, 500, 'Internal error occurred: failed calling webhook "w": no endpoints'),
             "webhook",
-            "the admission webhook 'w' did not answer (no endpoints); the cluster's administrator has to mend or remove it",
+            "the admission webhook 'w' did not answer (no endpoints); the cluster's administrator must mend or remove it",
         ),
         (
-            error(Invalid, 422, "x \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too big"),
+            error(
+                Invalid,
+                422,
+                "x \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too big",
+            ),
             "policy",
             "denied by the ValidatingAdmissionPolicy 'p': too big",
         ),
         (
-            error(ApiError, 500, "failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .dataa: field not declared in schema"),
+            error(
+                ApiError,
+                500,
+                "failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .dataa: field not declared in schema",
+            ),
             "schema",
             "not valid for its schema: .dataa: field not declared in schema",
         ),
@@ -69,7 +85,11 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
             "the namespace n does not exist: make it first, or add it to the list",
         ),
         (error(NotServed, 404, "the API server does not serve X"), "not served", "the API server does not serve X"),
-        (error(Conflict, 409, "the object has been modified"), "conflict", "conflict: the object has been modified. Run again"),
+        (
+            error(Conflict, 409, "the object has been modified"),
+            "conflict",
+            "conflict: the object has been modified. Run again",
+        ),
         (error(ApiError, 413, "Request entity too large: limit is 3145728"), "too large", None),
         (error(ApiError, 418, "teapot"), "refused", "Reason: teapot"),
         (
@@ -96,7 +116,9 @@ def test_invalid_names_the_fields() -> None:
     ]
     category, text = describe(error(Invalid, 422, 'Service "a" is invalid: …', causes=causes))
     assert category == "invalid"
-    assert text == "invalid: spec.ports[0].port: Invalid value: 99999: must be between 1 and 65535; spec.x: Required value"
+    assert (
+        text == "invalid: spec.ports[0].port: Invalid value: 99999: must be between 1 and 65535; spec.x: Required value"
+    )
 
 
 def test_immutable_names_the_field_and_the_way_out() -> None:

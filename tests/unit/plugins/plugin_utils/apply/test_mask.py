@@ -35,7 +35,11 @@ def test_markers_are_equal_only_for_the_same_place_and_value() -> None:
 
 
 def test_secrets_inside_other_objects() -> None:
-    work = {"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork", "metadata": {"name": "w", "namespace": "n"}}
+    work = {
+        "apiVersion": "work.open-cluster-management.io/v1",
+        "kind": "ManifestWork",
+        "metadata": {"name": "w", "namespace": "n"},
+    }
     shown = Mask().shown({**work, "spec": {"workload": {"manifests": [secret(k=ENCODED)]}}})
     assert ENCODED not in str(shown)
 
@@ -49,14 +53,21 @@ def test_last_applied_repeats_the_object() -> None:
 
 
 def test_access_tokens() -> None:
-    token = {"apiVersion": "skupper.io/v2alpha1", "kind": "AccessToken", "metadata": {"name": "t"}, "spec": {"code": VALUE, "url": "u"}}
+    token = {
+        "apiVersion": "skupper.io/v2alpha1",
+        "kind": "AccessToken",
+        "metadata": {"name": "t"},
+        "spec": {"code": VALUE, "url": "u"},
+    }
     shown = Mask().shown(token)
     assert VALUE not in str(shown) and shown["spec"]["url"] == "u"
 
 
 def test_messages() -> None:
     mask = Mask()
-    mask.learn([secret(k=ENCODED), {"kind": "Secret", "stringData": {"pem": "-----BEGIN\nline-one-of-key\nline-two-of-key\n"}}])
+    mask.learn(
+        [secret(k=ENCODED), {"kind": "Secret", "stringData": {"pem": "-----BEGIN\nline-one-of-key\nline-two-of-key\n"}}]
+    )
     assert mask.text(f"cannot use {VALUE} or {ENCODED}") == "cannot use (masked) or (masked)"
     assert mask.text("got line-two-of-key") == "got (masked)"
     assert mask.text("nothing here") == "nothing here"
@@ -82,5 +93,10 @@ def test_diff_entry() -> None:
 
 
 def test_diff_shows_lines_of_texts() -> None:
-    given = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}, "data": {"f": "one\ntwo\n"}}
+    given = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "n"},
+        "data": {"f": "one\ntwo\n"},
+    }
     assert "  f: |\n    one\n    two\n" in entry(id_of(given), None, given, Mask())["after"]

@@ -32,7 +32,9 @@ def test_what_belongs_to_the_api_server_is_dropped() -> None:
     given["metadata"].update(uid="u", resourceVersion="1", managedFields=[], creationTimestamp=None, labels={"a": "b"})
     before = repr(given)
     (ready,) = prepare([given])
-    assert ready == obj("ConfigMap", "a", "n", data={"k": "v"}) | {"metadata": {"name": "a", "namespace": "n", "labels": {"a": "b"}}}
+    assert ready == obj("ConfigMap", "a", "n", data={"k": "v"}) | {
+        "metadata": {"name": "a", "namespace": "n", "labels": {"a": "b"}}
+    }
     assert repr(given) == before
 
 

@@ -1,0 +1,189 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Wrong inputs: a clear error that names host, variable, value and the way out, before anything is touched.
+
+All of them would deploy into namespaces that are not there yet; so whatever was touched is easy to see.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+WRONG = {"flower_namespace": "scenario-wrong", "flower_ca_namespace": "scenario-wrong-ca"}
+RIGHTS = "scenario-c"  # the namespace of an identity with few rights
+
+
+def pool(**changes):
+    """A list of one pool."""
+    return [{"name": "cpu", "replicas": 1, "node_config": {"partition-id": "{partition}"}, **changes}]
+
+
+# Host -> its variables, and words of the message.
+VARIABLES = {
+    "unknown-placeholder": (
+        {"supernode_pools": pool(node_config={"partition-id": "{partitoin}"})},
+        ["partition-id", "{partitoin}", "{partition}"],
+    ),
+    "pool-twice": ({"supernode_pools": pool() + pool()}, ["supernode_pools[1].name", "'cpu'", "pools[0]"]),
+    "pool-name": (
+        {"supernode_pools": pool(name="GPU_1")},
+        ["supernode_pools[0].name", "'GPU_1'", "lower case letters, digits and -"],
+    ),
+    "mixed": (
+        {"supernode_pools": pool(node_config={"a": "{index}", "b": "{partition}"})},
+        ["{index}", "{partition}", "cpu"],
+    ),
+    "between": ({"flower_version": "1.36.0"}, ["supernode_version", "'1.36.0'", "use 1.40 or later"]),
+    "too-old": ({"flower_version": "1.30.0"}, ["supernode_version", "'1.30.0'", "use 1.40 or later"]),
+    "negative": ({"supernode_pools": pool(replicas=-1)}, ["supernode_pools[0].replicas", "-1", "below 0"]),
+    "namespace": ({"supernode_namespace": "Not A Name"}, ["supernode_namespace", "'Not A Name'", "lower case"]),
+}
+
+
+@pytest.fixture(scope="module")
+def untouched(federation):
+    """Says that no cluster got anything of a wrong input."""
+
+    def check():
+        for context in federation.contexts:
+            assert federation.gone(context, *WRONG.values()), f"something was made on {context}"
+
+    return check
+
+
+@pytest.fixture(scope="module")
+def play(federation, untouched):
+    """Run site.yml for hosts with wrong inputs; the federation of the other scenarios has other namespaces."""
+
+    def run(hosts, *arguments, rc=2, **common):
+        settled = federation.settled
+        result = federation.play("site", *arguments, hosts=hosts, rc=rc, **{**WRONG, **common})
+        federation.settled = settled
+        untouched()
+        return result
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def variables(federation, play):
+    """One run with a site for each wrong variable."""
+    sites = {name: {"flower_context": "site-a", **wrong} for name, (wrong, _words) in VARIABLES.items()}
+    return play({"hub": federation.base()["hub"], **copy.deepcopy(sites)})
+
+
+@pytest.mark.parametrize("host", VARIABLES)
+def test_wrong_variable(variables, host):
+    words = variables.messages(host, failed=True)
+    assert host in words, f"the host is not named: {words!r}"
+    missing = [word for word in VARIABLES[host][1] if word not in words]
+    assert not missing, f"{missing} not in {words!r}"
+
+
+def test_wrong_variable_of_one_site_stops_all(federation, play):
+    hosts = {**federation.base(), "bad": {"flower_context": "site-b", **VARIABLES["pool-name"][0]}}
+    run = play(hosts)
+    assert "GPU_1" in run.messages("bad", failed=True)
+
+
+def test_wrong_version_of_the_hub(federation, play):
+    hosts = federation.base()
+    hosts["hub"]["flower_version"] = "1.36.0"
+    words = play(hosts).messages("hub", failed=True)
+    for word in ("hub: superlink_version", "'1.36.0'", "use 1.40 or later"):
+        assert word in words
+
+
+@pytest.fixture(scope="module")
+def few_rights(federation):
+    """A kubeconfig of a ServiceAccount that may read the ConfigMaps of its own namespace on site-b and nothing else."""
+    cluster = federation.cluster("site-b")
+    where = {"name": "few", "namespace": RIGHTS}
+    api = "rbac.authorization.k8s.io"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}
+    for made in (
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": RIGHTS}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": where},
+        {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": where, "rules": [rule]},
+        {
+            "apiVersion": f"{api}/v1",
+            "kind": "RoleBinding",
+            "metadata": where,
+            "roleRef": {"apiGroup": api, "kind": "Role", "name": "few"},
+            "subjects": [{"kind": "ServiceAccount", **where}],
+        },
+    ):
+        cluster.apply(made)
+    answer = cluster.request(
+        "POST",
+        f"/api/v1/namespaces/{RIGHTS}/serviceaccounts/few/token",
+        body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}},
+    )
+    token = answer["status"]["token"]
+    federation.secrets[token] = "token of the ServiceAccount few"
+    config = yaml.safe_load(federation.kubeconfig.read_text())
+    (context,) = (one for one in config["contexts"] if one["name"] == "site-b")
+    context["context"]["user"] = "few"
+    config.update(contexts=[context], users=[{"name": "few", "user": {"token": token}}], **{"current-context": "site-b"})
+    path = federation.folder / "few.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    yield str(path)
+    cluster.delete("v1", "Namespace", RIGHTS, propagation="Background")
+
+
+@pytest.fixture(scope="module")
+def clusters(federation, play, few_rights):
+    """One run with a site for each way in which a cluster cannot be used."""
+    closed = yaml.safe_load(federation.kubeconfig.read_text())
+    for cluster in closed["clusters"]:
+        cluster["cluster"]["server"] = "https://127.0.0.1:1"
+    (federation.folder / "closed.kubeconfig").write_text(yaml.safe_dump(closed))
+    (federation.folder / "broken.kubeconfig").write_text("apiVersion: [")
+    hosts = {
+        "hub": federation.base()["hub"],
+        "no-file": {"flower_kubeconfig": "/nowhere/kubeconfig", "flower_context": "site-a"},
+        "broken-file": {"flower_kubeconfig": str(federation.folder / "broken.kubeconfig"), "flower_context": "site-a"},
+        "no-context": {"flower_context": "site-q"},
+        "unreachable": {"flower_kubeconfig": str(federation.folder / "closed.kubeconfig"), "flower_context": "site-a"},
+        "few-rights": {"flower_kubeconfig": few_rights, "flower_context": "site-b"},
+    }
+    return play(hosts, "--limit", "flower_sites")
+
+
+CLUSTERS = {
+    "no-file": ["/nowhere/kubeconfig"],
+    "broken-file": ["broken.kubeconfig"],
+    "no-context": ["site-q", "site-a"],  # what there is instead, too
+    "unreachable": ["127.0.0.1:1"],
+    "few-rights": [
+        "create secrets in namespace scenario-wrong",
+        "create statefulsets.apps in namespace scenario-wrong",
+        "create namespaces on the whole cluster",
+        "flower_kubeconfig",
+    ],
+}
+
+
+@pytest.mark.parametrize("host", CLUSTERS)
+def test_wrong_cluster(clusters, host):
+    words = clusters.messages(host, failed=True)
+    assert words.startswith(f"{host}: "), f"the host is not named: {words!r}"
+    missing = [word for word in CLUSTERS[host] if word not in words]
+    assert not missing, f"{missing} not in {words!r}"
+
+
+def test_rights_that_are_there_are_not_missed(clusters):
+    assert "get configmaps in namespace scenario-wrong" in clusters.messages("few-rights", failed=True)
+    assert RIGHTS not in clusters.messages("few-rights", failed=True)
+
+
+def test_gpu_that_no_node_has_is_a_warning(federation, play):
+    hosts = federation.base()
+    hosts["site-a"]["supernode_pools"] = copy.deepcopy(hosts["site-b"]["supernode_pools"])
+    run = play(hosts, "--tags", "preflight", rc=0)
+    for word in ("site-a: pool gpu", "1 x nvidia.com/gpu", "site-a has no extended resources"):
+        assert word in run.warnings(), run.warnings()
+    assert "site-b: pool" not in run.warnings(), "site-b has what its pool asks for"

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The SuperLink loses its database; one run of site.yml brings all sites back with the keys they have."""
+
+from __future__ import annotations
+
+
+def held(fed):
+    """Data of all keys Secrets."""
+    return {
+        (context, pool): fed.cluster(context).get("v1", "Secret", f"supernode-{pool}-keys", fed.namespace)["data"]
+        for context, pool in (("site-a", "cpu"), ("site-b", "gpu"))
+    }
+
+
+def test_lost_database(fed):
+    keys, ranges = held(fed), (fed.pools("site-a"), fed.pools("site-b"))
+    before = {node for site in ("site-a", "site-b") for node in fed.keys(site).values()}
+    (claim,) = fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)
+    fed.settled = False
+    fed.hub.delete("v1", "PersistentVolumeClaim", claim["metadata"]["name"], fed.namespace, propagation="Background")
+    fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
+
+    def fresh():
+        (found,) = fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace) or [claim]
+        return found["metadata"]["uid"] != claim["metadata"]["uid"]
+
+    def replaced():
+        # The pod may come before the old claim is gone, and then waits for ever for it.
+        pod = fed.hub.get("v1", "Pod", "superlink-0", fed.namespace)
+        if fresh():
+            return True
+        if pod and not pod["metadata"].get("deletionTimestamp") and pod["status"]["phase"] == "Pending":
+            fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
+        return False
+
+    fed.wait("a new volume", replaced, 90)
+    fed.site()
+    after = {node for site in ("site-a", "site-b") for node in fed.keys(site).values()}
+    assert len(after) == len(before) and not after & before
+    assert fed.nodes() == dict.fromkeys(after, "online")
+    assert held(fed) == keys, "a key was lost"
+    assert (fed.pools("site-a"), fed.pools("site-b")) == ranges
+    fed.unchanged()
