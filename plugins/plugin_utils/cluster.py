@@ -41,6 +41,8 @@ try:
         SSLError,
     )
     from urllib3.response import HTTPHeaderDict  # its place in urllib3 1 and 2
+
+    _URLLIB3_1 = urllib3.__version__.startswith("1.")
 except ImportError:  # resolve() tells the user
     pass
 
@@ -198,10 +200,15 @@ class Cluster:
         self._access = access
         options: dict[str, Any] = {"num_pools": 1, "maxsize": 1}
         if access.tls is not None:
+            self._verifies = access.tls.verify_mode != ssl.CERT_NONE
+            if _URLLIB3_1 and self._verifies:
+                # it compares the name itself: given an address, it would not tell the context what to compare with
+                access.tls.check_hostname = False
+                options["cert_reqs"] = "CERT_REQUIRED"
             options["ssl_context"] = access.tls
             if access.tls_server_name:
                 options["server_hostname"] = access.tls_server_name
-            if access.tls.verify_mode == ssl.CERT_NONE:
+            if not self._verifies:
                 options["cert_reqs"] = "CERT_NONE"
                 options["assert_hostname"] = False
                 urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
@@ -527,7 +534,7 @@ class Cluster:
             tls = {
                 "context": access.tls,
                 "cert_reqs": access.tls.verify_mode,
-                "check_hostname": access.tls.check_hostname,
+                "check_hostname": self._verifies,
             }
             if access.tls_server_name:
                 tls["server_hostname"] = access.tls_server_name
@@ -554,6 +561,9 @@ class Cluster:
                 raise _ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
             except (websocket.WebSocketException, OSError) as error:
                 raise self._unreachable(error) from error
+            finally:
+                if access.tls is not None and _URLLIB3_1:
+                    access.tls.check_hostname = False
         raise AssertionError("not reached")
 
 
@@ -711,7 +721,7 @@ def _root(error: BaseException) -> BaseException:
         inner = getattr(error, "original_error", None) or getattr(error, "reason", None)
         if not isinstance(inner, BaseException):
             inner = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
-        inner = inner or error.__cause__
+        inner = inner or error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if inner is None:
             break
         error = inner
@@ -738,7 +748,8 @@ def _explain(error: BaseException, where: str, through: str, host: str, timeout:
         )
     if isinstance(cause, ConnectionRefusedError):
         return f"{where}{through} refuses connections. Is it running, and are address and port right?"
-    if isinstance(error, (ConnectTimeoutError, ReadTimeoutError)) or isinstance(cause, TimeoutError):
+    timed_out = isinstance(error, (ConnectTimeoutError, ReadTimeoutError)) or isinstance(cause, TimeoutError)
+    if timed_out and not (isinstance(error, NewConnectionError) and not isinstance(cause, TimeoutError)):
         when = "no connection" if isinstance(error, ConnectTimeoutError) else f"no answer within {timeout:g} s"
         return f"{when} from {where}{through}: time-out. Is there a route to it, and no firewall in between?"
     if isinstance(error, ProtocolError) or isinstance(cause, ConnectionError):

@@ -560,7 +560,7 @@ def _loader() -> type:
             base = self._get_base_path(self._cluster.path)
             command = self._user["exec"].safe_get("command")
             try:
-                status = ExecProvider(self._user["exec"], base, self._cluster).run()
+                status = _exec_provider(self._user["exec"], base, self._cluster).run()
             except (ConfigException, OSError) as error:
                 raise AuthError(
                     f"The exec plugin '{command}' of user '{self._current_context['context'].safe_get('user')}' "
@@ -582,6 +582,13 @@ def _loader() -> type:
             return path
 
     return Loader
+
+
+def _exec_provider(config: Any, base: str, cluster: Any) -> Any:
+    try:
+        return ExecProvider(config, base, cluster)
+    except TypeError:  # kubernetes < 30 cannot tell the plugin about the cluster
+        return ExecProvider(config, base)
 
 
 def _forget_files_below(directory: str) -> None:
