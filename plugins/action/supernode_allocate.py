@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.action_base impor
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import UNKNOWN_ADDRESS
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import dead_keys
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record, dead_keys
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
 
@@ -61,7 +61,8 @@ class ActionModule(ClusterAction):
             publication = self._publication(hub, params)
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             changed = ledger.change_book(change)
-            dead = {site: dead_keys(record) for site, record in ledger.read_records().items() if site in pools}
+            records = ledger.read_records()
+            dead = {site: [*ranges.left_keys(outcome.book, site), *_dead(records.get(site))] for site in pools}
         warnings = list(outcome.moved)
         if outcome.stale:
             warnings.append(
@@ -73,7 +74,7 @@ class ActionModule(ClusterAction):
             "warnings": warnings,
             "publication": publication,
             "sites": {
-                site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead.get(site, [])}
+                site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead[site]}
                 for site in pools
             },
             "msg": f"{len(pools)} sites, {outcome.book['partitions']} partitions",
@@ -107,6 +108,10 @@ class ActionModule(ClusterAction):
             f"there is no federation in namespace {params['hub_namespace']} of the hub {params['hub']} ({hub.name}): "
             "deploy the hub first, or correct flower_hub_group and flower_namespace."
         )
+
+
+def _dead(record: Record | None) -> list[str]:
+    return dead_keys(record) if record else []
 
 
 def _counts_across_fleet(pool: dict[str, Any]) -> bool:

@@ -35,8 +35,8 @@ class ActionModule(ClusterAction):
                 raise ClusterError(self._offline(site, params["namespace"], report))
             if params["dead"]:
                 raise ClusterError(
-                    f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink by "
-                    "other hands, and Flower never takes them again. Run again: they get new keys."
+                    f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink, "
+                    "and Flower never takes them again. Run again: their SuperNodes get new keys."
                 )
             for pool, names in params["extra"].items():
                 if not self.check:

@@ -35,7 +35,7 @@ class ActionModule(ClusterAction):
                 cli = FlowerCLI(hub, params["hub_namespace"])
                 cli.wait_for_superlink(params["wait_timeout"])
                 self._unregister(cli, wanted)
-            freed = ledger.change_book(lambda book: ranges.forget(book, params["sites"]))
+            freed = ledger.change_book(lambda book: ranges.forget(book, {site: list(known.get(site, {}).get("keys", {})) for site in params["sites"]}))
             deleted = [site for site in known if ledger.delete_record(site)]
         return {
             "changed": freed or bool(deleted),

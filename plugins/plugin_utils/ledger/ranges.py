@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # Shape of the ledger's book:
-#   {"partitions": 3, "sites": {"site-a": {"partitions": 3, "pools": {"default": {"offset": 0, "size": 2}}}}}
+#   {"partitions": 3, "sites": {"site-a": {"partitions": 3, "pools": {"default": {"offset": 0, "size": 2}}}},
+#    "left": {"site-b": ["SHA256:…"]}}
 Book = dict[str, Any]
 
 
@@ -159,9 +160,22 @@ def _place(result: Allocation, site: str, entry: dict[str, Any], name: str, size
         )
 
 
-def forget(book: Mapping[str, Any], sites: Sequence[str]) -> Book:
-    """The ledger without some sites; their numbers are free again."""
+def forget(book: Mapping[str, Any], keys: Mapping[str, Sequence[str]]) -> Book:
+    """The ledger without some sites; their numbers are free again.
+
+    Args:
+        book: the ledger as read; not changed.
+        keys: site -> fingerprints of its keys, which are dead from now on. A site that comes back is told so.
+    """
     new = copy.deepcopy(dict(book))
-    for site in sites:
+    for site, fingerprints in keys.items():
         new["sites"].pop(site, None)
+        left = sorted({*new.get("left", {}).get(site, []), *fingerprints})
+        if left:
+            new.setdefault("left", {})[site] = left
     return new
+
+
+def left_keys(book: Mapping[str, Any], site: str) -> list[str]:
+    """Fingerprints of keys that a site had before it left."""
+    return list(book.get("left", {}).get(site, []))

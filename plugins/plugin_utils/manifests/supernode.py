@@ -161,8 +161,10 @@ def expansion(spec: Spec, pool: Mapping[str, Any]) -> Any:
         "namespace": text(spec["namespace"]),
         "federation": text(spec["federation"]),
     }
-    if node_config.uses_partition(config):
-        allocation = (spec.get("allocation") or {}).get(pool["name"]) or {}
+    allocation = (spec.get("allocation") or {}).get(pool["name"]) or {}
+    # Also where they are not used: a slip of the pen in {partition} is to be told from what could have been meant.
+    known_numbers = pool_mode(pool) == STATEFUL_SET and bool(integer(allocation.get("partitions")))
+    if node_config.uses_partition(config) or known_numbers:
         known["first_partition"] = first_ordinal(spec, pool)
         known["partitions"] = int(allocation["partitions"])
     return node_config.expand(config, **known)

@@ -30,8 +30,8 @@ def _container(container: Mapping[str, Any]) -> str:
     if "waiting" in state:
         reason = state["waiting"].get("reason", "waiting")
         text = reason + (f": {state['waiting']['message']}" if state["waiting"].get("message") else "")
-    elif "terminated" in state and state["terminated"].get("exitCode"):
-        text = f"ended with code {state['terminated']['exitCode']}"
+    elif "terminated" in state and (state["terminated"].get("exitCode") or not container.get("ready")):
+        text = f"ended with code {state['terminated'].get('exitCode', 0)}"
     elif not container.get("ready") and "running" in state:
         text = "runs but is not ready"
     if last and (text or not container.get("ready")):

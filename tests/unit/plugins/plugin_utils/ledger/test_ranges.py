@@ -62,10 +62,18 @@ def test_a_fixed_number_that_is_too_small_is_refused():
 
 
 def test_a_freed_range_is_used_again():
-    book = ranges.forget(joined(a={"p": 2}, b={"p": 1}), ["a"])
+    book = ranges.forget(joined(a={"p": 2}, b={"p": 1}), {"a": ["SHA256:x"]})
     assert offsets(book) == {("b", "p"): 2}
     assert offsets(ranges.allocate(book, {"c": {"p": 2}}).book)[("c", "p")] == 0
     assert offsets(ranges.allocate(book, {"c": {"p": 3}}).book)[("c", "p")] == 3
+
+
+def test_the_keys_of_a_site_that_left_are_known_to_be_dead():
+    book = ranges.forget(joined(a={"p": 2}), {"a": ["SHA256:x"]})
+    book = ranges.allocate(book, {"a": {"p": 2}}).book
+    assert ranges.left_keys(book, "a") == ["SHA256:x"]
+    assert ranges.left_keys(ranges.forget(book, {"a": ["SHA256:y"]}), "a") == ["SHA256:x", "SHA256:y"]
+    assert ranges.left_keys(book, "b") == []
 
 
 def test_a_pool_grows_in_place_where_there_is_room():
@@ -111,7 +119,7 @@ def test_never_two_pools_with_one_number(seed):
     for _step in range(60):
         site = rng.choice("abcdef")
         if rng.random() < 0.2:
-            book = ranges.forget(book, [site])
+            book = ranges.forget(book, {site: []})
         else:
             pools = {pool: rng.randint(1, 5) for pool in rng.sample("pqr", rng.randint(0, 3))}
             before = offsets(book)
