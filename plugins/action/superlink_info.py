@@ -46,6 +46,8 @@ class ActionModule(ClusterAction):
                     self._ask_flower(hub, params["namespace"], result)
         except ClusterError as error:
             result.update(reachable=bool(result["workloads"]), error=error.message)
+        # A play that fails on one of them shows this text.
+        result["msg"] = result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
         return result
 
     def _wait_ready(self, hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:

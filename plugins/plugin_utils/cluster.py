@@ -271,7 +271,7 @@ class Cluster:
             may_repeat = attempt < _ATTEMPTS and left > 0
             self.requests += 1
             try:
-                response = self._pool.urlopen(
+                response = self._pool.request(
                     method,
                     url,
                     body=data,

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
 """How fast are the same objects delivered to N clusters, by which way? See README.md beside this file."""

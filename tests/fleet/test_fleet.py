@@ -291,7 +291,7 @@ def test_a_killed_process_comes_back(running: list[str]) -> None:
 def idle_cgroups() -> list[str]:
     """Control groups without a process and without groups below."""
     found = []
-    for folder, below, _ in os.walk("/sys/fs/cgroup"):
+    for folder, below, _files in os.walk("/sys/fs/cgroup"):
         with contextlib.suppress(OSError):
             if not below and not Path(folder, "cgroup.procs").read_text():
                 found.append(folder)
@@ -423,7 +423,7 @@ def test_a_crashed_cluster_is_made_anew_and_growth_disturbs_nobody(clean: dict[s
 def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
     def refused(words: list[str], **environ: str) -> str:
         result = subprocess.run(
-            [sys.executable, str(HERE), *words], env={**os.environ, **environ}, text=True, capture_output=True
+            [sys.executable, str(HERE), *words], env={**os.environ, **environ}, text=True, capture_output=True, check=False
         )
         assert result.returncode == 1, result.stdout
         return result.stderr
@@ -437,7 +437,7 @@ def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
     config.write_text("contexts:\n- name: hub\n  context: {}\n")
     assert "no context site-a, site-b" in refused(["up"], FLOWER_FLEET_KUBECONFIG=str(config))
     result = subprocess.run(
-        ["setpriv", "--reuid=65534", sys.executable, str(HERE), "up"], text=True, capture_output=True
+        ["setpriv", "--reuid=65534", sys.executable, str(HERE), "up"], text=True, capture_output=True, check=False
     )
     assert "needs root" in result.stderr or "Permission denied" in result.stderr
     assert machine() == clean

@@ -440,11 +440,9 @@ class _Apply:
     # ---- the set -----------------------------------------------------------------------------------------------------
 
     def _wanted_set(self) -> tuple[set[sets.GroupKind], set[str]]:
-        assert self.set is not None
         return sets.kinds_and_namespaces((item.which for item in self.items), self.set.namespace)
 
     def _widen_set(self) -> bool:
-        assert self.set is not None
         home = self.namespaces.get(self.set.namespace)
         if home is not None and home.which in self._failed:
             self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which holds the set, failed")
@@ -455,7 +453,6 @@ class _Apply:
 
     def _write_parent(self, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
         """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
-        assert self.set is not None
         wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces)
         if self.check or (self.set.parent is not None and not difference(wanted, self.set.parent, FIELD_MANAGER)):
             return True
@@ -469,7 +466,6 @@ class _Apply:
 
     def _strays(self, listed: set[Id]) -> list[Object]:
         """Members of the set that are not listed and that this field manager made. Never anything else."""
-        assert self.set is not None
         if self.set.parent is None:
             return []
         group_kinds, namespaces = sets.noted(self.set.parent)
@@ -515,7 +511,6 @@ class _Apply:
         return None
 
     def _prune(self) -> None:
-        assert self.set is not None
         gone = [obj for obj in self._strays({item.which for item in self.items}) if self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)

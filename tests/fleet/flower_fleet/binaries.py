@@ -49,7 +49,7 @@ class Build:
         flags = ["-s", "-w"]
         if self.module == "kubernetes":
             version = module_version("k8s.io/kubernetes", self.source)
-            major, minor, _ = version.lstrip("v").split(".", 2)
+            major, minor, _patch = version.lstrip("v").split(".", 2)
             for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
                 flags += [
                     f"-X {package}.gitVersion={version}",

@@ -60,7 +60,7 @@ def cni_folder() -> Path | None:
 def suite() -> str:
     """Name of the distribution's release, e.g. bookworm or noble (part of the images' cache key)."""
     for line in Path("/etc/os-release").read_text().splitlines():
-        key, _, value = line.partition("=")
+        key, _equals, value = line.partition("=")
         if key == "VERSION_CODENAME" and value.strip('"'):
             return value.strip('"')
     raise FleetError("/etc/os-release names no release. The fleet needs Debian 12 or Ubuntu 22.04, or newer.")

@@ -55,7 +55,7 @@ def prepare(settings: Settings, console: Console) -> Prepared:
         return made
 
     # two lanes: the Go builds, and the images that need nothing of them
-    made, _ = _both(make_binaries, lambda: make_images([recipe for recipe in images if not recipe.needs_go], None))
+    made, _images = _both(make_binaries, lambda: make_images([recipe for recipe in images if not recipe.needs_go], None))
     make_images([recipe for recipe in images if recipe.needs_go], made[1])
     archives = [recipe.path(settings) for recipe in images]
     with console.phase("image store") as phase:
@@ -70,7 +70,7 @@ def _both(first: Callable[[], list[Path]], second: Callable[[], None]) -> tuple[
     right = pool.submit(second)
     lanes: set[Future[Any]] = {left, right}
     try:
-        done, _ = wait(lanes, return_when=FIRST_EXCEPTION)
+        done, _waiting = wait(lanes, return_when=FIRST_EXCEPTION)
         for future in done:
             future.result()
         return left.result(), right.result()

@@ -59,7 +59,7 @@ def folders(name: str = "") -> list[Path]:
 def remove(name: str = "") -> None:
     """Remove parts whose processes have ended."""
     for top in folders(name):
-        for folder, _, _ in os.walk(top, topdown=False):
+        for folder, _below, _files in os.walk(top, topdown=False):
             for _attempt in range(100):
                 try:
                     Path(folder).rmdir()

@@ -46,7 +46,7 @@ def supervise(entries: list[dict[str, Any]], logs: str) -> None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
             running[start(entry, logs)] = entry
             signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-        pause = max(0.0, min(when for when, _ in due) - now) if due else 3600.0
+        pause = max(0.0, min(when for when, _what in due) - now) if due else 3600.0
         info = signal.sigtimedwait(signals, pause)
         if info and info.si_signo != signal.SIGCHLD:
             return

@@ -62,10 +62,10 @@ def supernode_spec() -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def golden() -> Callable[[str, list[dict[str, Any]]], None]:
-    """Function: compare objects with tests/unit/golden/<name>.yml, byte by byte."""
+    """Function: compare objects with tests/unit/golden/<name>.golden, byte by byte."""
 
     def compare(name: str, objects: list[dict[str, Any]]) -> None:
-        path = GOLDEN / f"{name}.yml"
+        path = GOLDEN / f"{name}.golden"
         text = "# SPDX-License-Identifier: Apache-2.0\n" + yaml.dump_all(
             objects, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=110
         )
