@@ -135,6 +135,8 @@ class Method:
     limit: int
     #: one kubeconfig with all contexts instead of one per host
     merged: bool = False
+    #: the whole role federated.flower.supernode; a SuperLink is deployed first, outside the measured time
+    role: bool = False
 
 
 METHODS = {
@@ -143,6 +145,7 @@ METHODS = {
         Method("apply", [{"federated.flower.apply": _APPLY}], 1000),
         Method("apply_merged", [{"federated.flower.apply": _APPLY}], 1000, merged=True),
         Method("apply_set", [{"federated.flower.apply": {**_APPLY, "applyset": "bench", "wait": True}}], 1000),
+        Method("role", [], 1000, role=True),
         Method("k8s_list", [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ objects }}"}}], 200),
         Method(
             "k8s_loop",
@@ -322,13 +325,44 @@ class Bench:
             "ansible_python_interpreter": sys.executable,
             "objects": objects_of(self.run),
         }
-        (folder / "inventory.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
-        play = [{"hosts": "all", "gather_facts": False, "tasks": method.tasks}]
-        (folder / "play.yml").write_text(json.dumps(play), encoding="utf-8")
+        groups: dict[str, Any] = {"all": {"hosts": hosts, "vars": common}}
+        play: dict[str, Any] = {"hosts": "all", "gather_facts": False, "tasks": method.tasks}
+        if method.role:
+            play = {"hosts": "flower_sites", "gather_facts": False, "roles": ["federated.flower.supernode"]}
+            groups = self._federation(hosts, common, folder)
+        (folder / "inventory.yml").write_text(json.dumps(groups), encoding="utf-8")
+        (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
+        if method.role:
+            self._deploy_hub(folder)
         for run in ("first", *["no change"] * repeat):
             time.sleep(1 + _SETTLE * clusters)
             self.measures.append(self._once(method, clusters, run, folder))
             _print_row(self.measures[-1])
+
+    def _federation(self, hosts: dict[str, Any], common: dict[str, Any], folder: Path) -> dict[str, Any]:
+        """Inventory of a federation whose hub and sites are namespaces of the API server. No SuperNode pod starts."""
+        for name, host in hosts.items():
+            host |= {
+                "flower_kubeconfig": host["bench_kubeconfig"],
+                "flower_context": name,
+                "supernode_namespace": name,
+                "supernode_pools": [{"name": "bench", "replicas": 0, "node_config": {"site": "{cluster}"}}],
+            }
+        hub = f"bench-{self.run}-hub-{len(hosts)}"
+        self._kubeconfig([hub], folder / "hub.kubeconfig")
+        shared = {"flower_labels": {LABEL: self.run}, "flower_namespace": hub, "flower_ca_namespace": f"{hub}-ca"}
+        access = {"flower_kubeconfig": str(folder / "hub.kubeconfig"), "flower_context": hub}
+        return {
+            "all": {"vars": {**common, **shared}},
+            "flower_hub": {"hosts": {hub: {**access, "superlink_exposure": "node_port"}}},
+            "flower_sites": {"hosts": hosts},
+        }
+
+    def _deploy_hub(self, folder: Path) -> None:
+        hub = [{"hosts": "flower_hub", "gather_facts": False, "roles": ["federated.flower.superlink"]}]
+        (folder / "hub.yml").write_text(json.dumps(hub), encoding="utf-8")
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "inventory.yml", "hub.yml"]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
     def _once(self, method: Method, clusters: int, run: str, folder: Path) -> Measure:
         env = os.environ | {
@@ -448,7 +482,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--context", help="default: hub if there is one, else the current context")
     parser.add_argument("--clusters", default="1,10,50,200,1000", help="numbers of clusters (default: %(default)s)")
     parser.add_argument(
-        "--methods", default="apply,k8s_list,k8s_loop", help=f"of {', '.join(METHODS)} (default: %(default)s)"
+        "--methods", default="apply,role,k8s_list,k8s_loop", help=f"of {', '.join(METHODS)} (default: %(default)s)"
     )
     parser.add_argument("--no-limit", action="store_true", help="run slow methods with many clusters, too")
     parser.add_argument(

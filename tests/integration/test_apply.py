@@ -398,15 +398,20 @@ def test_absent_removes_the_list_and_the_set(play: Play, cluster: Cluster, made:
     gone = play.ok([secret(made)], state="absent", wait=True, **options)
     assert gone.changes() == {"ConfigMap/one": "deleted", "Secret/keys": "deleted"}
     assert {obj["metadata"]["name"] for obj in cluster.list("v1", "ConfigMap", made)} == {"kube-root-ca.crt"}
-    again = play.ok([secret(made)], state="absent", **options)
-    assert again.result["changed"] is False
+    unknown = {"apiVersion": "nothing.example.com/v1", "kind": "Nothing", "metadata": {"name": "x", "namespace": made}}
+    for flags in ((), ("--check",)):
+        again = play.ok([secret(made), unknown], *flags, state="absent", **options)
+        assert again.counts() == {"unchanged"}
+        assert "warnings" not in again.result
 
 
 def test_a_namespace_that_is_going_is_awaited(play: Play, cluster: Cluster, ns: str) -> None:
     objects = [namespace(ns), config(ns)]
-    play.ok(objects)
+    options = {"applyset": "app", "applyset_namespace": ns}
+    play.ok(objects, **options)
     cluster.delete("v1", "Namespace", ns)
-    assert play.ok(objects, wait_timeout=60).counts() == {"created"}
+    assert play.ok(objects, wait_timeout=60, **options).counts() == {"created"}
+    assert play.ok(objects, wait_timeout=60, **options).counts() == {"unchanged"}
     assert play.ok([namespace(ns)], state="absent", wait=True, wait_timeout=60).counts() == {"deleted"}
     assert cluster.get("v1", "Namespace", ns) is None
 

@@ -180,7 +180,7 @@ class _Apply:
     def run(self, state: str) -> Result:
         before = self.cluster.requests
         try:
-            self._address()
+            self._address(state)
             self._read()
             if state == "present":
                 self._present()
@@ -202,6 +202,7 @@ class _Apply:
                 self._record(item.which, item.desired["apiVersion"], item.change)
         for text in self.cluster.warnings:
             self._warn(text)
+        self.cluster.warnings.clear()
         result.changed = any(one["change"] in ("created", "changed", "deleted") for one in result.objects)
         result._live = [item.now for item in self.items if item.now is not None]
         result._mask = self.mask
@@ -258,7 +259,7 @@ class _Apply:
 
     # ---- before anything is written ----------------------------------------------------------------------------------
 
-    def _address(self) -> None:
+    def _address(self, state: str) -> None:
         """Find out how each object is addressed; complete or refuse it."""
         for item in self.items:
             obj = item.desired
@@ -271,6 +272,9 @@ class _Apply:
                     namespaced = crd.desired["spec"].get("scope", "Namespaced") == "Namespaced"
                     item.foreseen = True
                     self.cluster.forget_kinds(obj["apiVersion"])
+                elif state == "absent":
+                    item.change = "unchanged"  # where the kind is unknown, there is no such object
+                    continue
                 elif self.check:
                     namespaced = bool(item.which.namespace)
                     item.foreseen = True
@@ -288,11 +292,12 @@ class _Apply:
                 item.desired = sets.with_label(obj, self.set.id)
 
     def _open_items(self) -> list[_Item]:
-        return [item for item in self.items if item.which not in self._failed]
+        """Items about which nothing is decided yet."""
+        return [item for item in self.items if not item.change]
 
     def _read(self) -> None:
         """Namespaces first: what is in an absent one need not be read."""
-        self._read_items([item for item in self.namespaces.values() if item.which not in self._failed], by_set=False)
+        self._read_items([item for item in self.namespaces.values() if not item.change], by_set=False)
         absent = {name for name, item in self.namespaces.items() if item.live is None}
         if self.set and self.set.namespace not in absent:
             self.set.parent = self.cluster.get("v1", "ConfigMap", self.set.which.name, self.set.namespace)
@@ -363,6 +368,9 @@ class _Apply:
                 for inner in self.items:
                     if inner.which.namespace == item.which.name:
                         inner.live = None
+                if self.set and self.set.namespace == item.which.name:
+                    self.set.parent = None
+                    self.live = Live(self.cluster, self.set.id)
 
     def _apply(self, item: _Item) -> None:
         home = self.namespaces.get(item.which.namespace) if item.which.namespace else None
@@ -411,7 +419,7 @@ class _Apply:
         """For an object of a kind whose CRD is in this list: wait until the API server serves it."""
         api_version, kind = item.desired["apiVersion"], item.desired["kind"]
         crd = self.crds.get((kinds.group_of(api_version), kind))
-        if crd is None or not item.foreseen or crd.live is not None and not crd.change:
+        if crd is None or not item.foreseen:
             return True
         if crd.which in self._failed:
             self._note_error(item, "not tried", f"not tried, because {crd.which} failed")
@@ -531,8 +539,12 @@ class _Apply:
                 dry_run=self.check,
                 uid=meta.get("uid"),
             )
-        except Conflict:
-            self._warn(f"{which} was made anew by somebody while this ran; it is left alone.")
+        except Conflict as error:
+            text = "it was made anew by somebody while this ran, and is left alone"
+            if item is not None:
+                self._note_error(item, "conflict", text)
+            else:
+                self._warn(f"{which}: {text} ({error.text})")
             return False
         except ApiError as error:
             category, text = errors.describe(error)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
@@ -329,19 +330,36 @@ class Federation:
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
 
 
+_KEY = re.compile(rb"-----BEGIN ((?:\w+ )?PRIVATE KEY)-----(.*?)-----END \1-----\s*", re.DOTALL)
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\s*", re.DOTALL)
 
 
 def sensitive(value: bytes) -> list[str]:
-    """Texts that give a Secret's value away: lines of the private part, and the middle of its base64 form."""
-    private = _CERTIFICATE.sub(b"", value).strip()
-    if not private:
-        return []
-    lines = [line.decode("ascii") for line in private.splitlines() if len(line) >= 16 and b"-----" not in line]
-    start = value.index(private.split(b"\n")[0])
-    encoded = base64.b64encode(value).decode("ascii")
-    middle = (start + len(private.split(b"-----END")[0]) // 2) * 4 // 3
-    return [*lines, encoded[max(middle - 30, 0) : middle + 30], encoded]
+    """Texts that give a Secret's value away.
+
+    Of a private key: the lines with its private number (others hold the public half, which may be shown), and the same
+    piece of the value's base64 form. Of anything but a certificate: its lines. And the base64 form of the whole.
+    """
+    texts = []
+    for key in _KEY.finditer(value):
+        load = load_ssh_private_key if b"OPENSSH" in key[1] else load_pem_private_key
+        number = load(key[0].strip() + b"\n", None).private_numbers().private_value
+        secret = number.to_bytes((number.bit_length() + 7) // 8, "big")
+        lines = key[2].split()
+        at = base64.b64decode(b"".join(lines)).index(secret) * 4 // 3
+        width = len(lines[0])
+        texts += [line.decode() for line in lines[at // width : (at + len(secret) * 4 // 3) // width + 1] if len(line) >= 16]
+        # The same once more, as base64 of the text that the Secret's data is.
+        first = value.index(lines[at // width])
+        texts.append(_middle(value, first, first + width))
+    rest = _CERTIFICATE.sub(b"", _KEY.sub(b"", value)).strip()
+    texts += [line.decode() for line in rest.splitlines() if len(line) >= 16]
+    return [*texts, base64.b64encode(value).decode()] if texts else []
+
+
+def _middle(value: bytes, start: int, end: int) -> str:
+    """The part of the base64 form of C(value) that stands for nothing but C(value[start:end])."""
+    return base64.b64encode(value).decode()[-(-start // 3) * 4 : end // 3 * 4]
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,8 @@ def test_no_secret_was_ever_shown(federation):
     if not federation.secrets:
         pytest.fail("no scenario has run before this one: there are no secrets to look for")
     shown = {}
-    files = [path for path in (federation.logs, federation.home, federation.tmp) for path in path.rglob("*") if path.is_file()]
+    folders = (federation.logs, federation.home, federation.tmp)
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     for path in files:
         text = path.read_bytes().decode("utf-8", "replace")
         shown.update({place: path.name for secret, place in federation.secrets.items() if secret in text})
