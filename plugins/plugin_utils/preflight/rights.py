@@ -39,7 +39,8 @@ def hub_rights(spec: Mapping[str, Any], ca_namespace: str) -> dict[str, list[Rig
     """Namespace -> rights that deploying a SuperLink takes; the key C("") holds those on the whole cluster."""
     rights = _objects("", "configmaps", "secrets", "services", "serviceaccounts")
     rights += _objects("apps", "statefulsets", "deployments") + _objects("policy", "poddisruptionbudgets")
-    rights += [Right("update", "", "configmaps"), Right("create", "", "pods/exec")]
+    # An exec over a websocket is a GET; newer API servers ask for "create" beside it.
+    rights += [Right("update", "", "configmaps"), *_objects("", "pods/exec", verbs=("get", "create"))]
     rights += _objects("", "pods", "events", verbs=("get", "list"))
     if spec["exposure"] == "ingress":
         rights += _objects("networking.k8s.io", "ingresses")
