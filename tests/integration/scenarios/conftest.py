@@ -38,7 +38,13 @@ LIMIT = 420  # seconds that no playbook should ever take
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}
 CPU = {"name": "cpu", "replicas": 2, "node_config": NODE_CONFIG}
-GPU = {"name": "gpu", "replicas": 1, "gpu": {"resource": "nvidia.com/gpu", "count": 1}, "node_config": NODE_CONFIG}
+# Without {partitions}: a number that a pool's pods know restarts them when it changes.
+GPU = {
+    "name": "gpu",
+    "replicas": 1,
+    "gpu": {"resource": "nvidia.com/gpu", "count": 1},
+    "node_config": {"partition-id": "{partition}", "site": "{cluster}"},
+}
 
 Hosts = dict[str, dict[str, Any]]
 

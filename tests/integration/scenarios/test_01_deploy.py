@@ -23,8 +23,8 @@ def test_deploy(federation):
     assert "3 SuperNodes of 2 sites are online" in run.messages()
     seen = {**federation.partitions("site-a"), **federation.partitions("site-b")}
     assert seen == {"supernode-cpu-0": 0, "supernode-cpu-1": 1, "supernode-gpu-2": 2}
-    config = federation.node_config("site-b", "supernode-gpu-2")
-    assert config == {"partition-id": "2", "num-partitions": "3", "site": "site-b"}
+    config = federation.node_config("site-a", "supernode-cpu-1")
+    assert config == {"partition-id": "1", "num-partitions": "3", "site": "site-a"}
     assert sorted(federation.nodes().values()) == ["online"] * 3
     # Keys are registered before their SuperNodes start, so none was refused and ended; what a kubelet ends on a machine
     # that is too busy (128 and more, or 0) is no matter here.

@@ -58,7 +58,9 @@ def kept(fed, before, *names):
 
 def test_pool_comes_grows_shrinks_is_renamed_and_goes(fed, pools):
     neighbour = fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")
+    gpu = fed.lives("site-b")
     pools({**EXTRA, "replicas": 2}, again=False)
+    assert kept(fed, gpu, *gpu), "a new pool restarted the other one"
     first = fed.pools("site-b")["extra"]["offset"]
     old = [f"supernode-extra-{first + count}" for count in range(3)]
 
