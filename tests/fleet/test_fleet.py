@@ -28,6 +28,7 @@ from flower_fleet import settings
 from flower_fleet.clusters import lifecycle
 from flower_fleet.clusters.api import Api, ApiError
 from flower_fleet.images import flower, haproxy
+from flower_fleet.shell import mount_points
 
 HERE = Path(__file__).resolve().parent
 SETTINGS = settings.from_environment(os.environ)
@@ -377,6 +378,16 @@ def test_up_survives_a_killed_up_and_down_cleans_up(clean: dict[str, Any], secon
             assert json.loads(fleet("status", "--json").stdout)["clusters"]
         fleet("down")
         assert machine() == clean
+
+
+@pytest.mark.fleet_lifecycle
+def test_the_mount_of_an_earlier_namespace_is_no_hindrance(clean: dict[str, Any]) -> None:
+    # The first `ip netns add` of a machine leaves its folder mounted upon itself, when the namespace is long gone.
+    for verb in ("add", "del"):
+        subprocess.run(["ip", "netns", verb, "flower-test-earlier"], check=True)
+    assert "/run/netns" in mount_points()
+    fleet("down")
+    assert machine() == clean
 
 
 @pytest.mark.fleet_lifecycle

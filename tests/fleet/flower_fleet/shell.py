@@ -126,13 +126,18 @@ class Lock:
                 return
 
 
+def mount_points() -> list[str]:
+    """Everything mounted here, bind mounts within one file system too, which C(os.path.ismount) does not see."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [line.split()[4].encode().decode("unicode_escape") for line in lines]
+
+
 def remove_tree(path: Path) -> None:
     """Remove a directory; refuses while something is mounted below it (a bind mount would lose its files)."""
     if not path.exists():
         return
     real = os.path.realpath(path)
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        point = line.split()[4].encode().decode("unicode_escape")
+    for point in mount_points():
         if point == real or point.startswith(real + "/"):
             raise FleetError(f"{point} is still a mount; unmount it, then run this again.")
     shutil.rmtree(real)

@@ -8,13 +8,14 @@ passes between clusters, and nothing of it is left when the namespace is gone. T
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
 import os
 from pathlib import Path
 
 from ..settings import PREFIX, Cluster, process_environment
-from ..shell import run
+from ..shell import mount_points, run
 
 SWITCH = f"{PREFIX}-switch"
 HOST_LINK = f"{PREFIX}0"
@@ -103,6 +104,11 @@ def is_cut(cluster: Cluster) -> bool:
 def release_netns_folder() -> None:
     """Remove /run/netns, which the first ``ip netns add`` mounts, if nobody else has a namespace there."""
     if NETNS.is_dir() and not any(NETNS.iterdir()):
-        while os.path.ismount(NETNS):
+        while os.path.realpath(NETNS) in mount_points():
             run(["umount", NETNS])
-        NETNS.rmdir()
+        try:
+            NETNS.rmdir()
+        except OSError as error:
+            # Mounted in another mount namespace, or filled in this moment: somebody else's now.
+            if error.errno not in (errno.EBUSY, errno.ENOTEMPTY):
+                raise
