@@ -70,7 +70,14 @@ def test_site_joins_and_leaves(fed, others):
     assert fed.pools("site-d") == {} and fed.keys("site-d") == {}
     assert others() == before
     assert "site-d" not in fed.play("status").messages()
-    # Its cluster is its administrators' own business.
+
+    # Its cluster is its administrators' own business, so its pods still hold the dead key. It may come back at once.
+    fed.site(again)
+    (renewed,) = fed.keys("site-d").values()
+    assert renewed != node and fed.nodes()[renewed] == "online"
+    assert fed.pools("site-d")["late"]["offset"] == offset
+    assert others() == before
+    fed.site(None, "-e", "flower_forget_sites=true")
     fed.cluster("site-a").delete("v1", "Namespace", "scenario-d", propagation="Background")
 
 
