@@ -22,6 +22,7 @@ import os
 import shutil
 import ssl
 import tempfile
+import threading
 import urllib.request
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -135,6 +136,11 @@ def _from_environment(name: str, spellings: list[str], spec: Mapping[str, Any]) 
     return text
 
 
+# The loader of the package remembers its temporary files by content for the whole process: a second thread with the same
+# kubeconfig would be given a file that the first is about to delete.
+_ONE_AT_A_TIME = threading.Lock()
+
+
 def resolve(auth: Mapping[str, Any]) -> Access:
     """Turn auth options into an :class:`Access`. Leaves no file behind, whatever happens.
 
@@ -148,6 +154,11 @@ def resolve(auth: Mapping[str, Any]) -> Access:
             "Install it into the environment that runs ansible-playbook."
         )
     options = options_of(auth)
+    with _ONE_AT_A_TIME:
+        return _resolve_in_memory(options)
+
+
+def _resolve_in_memory(options: dict[str, Any]) -> Access:
     key_dir = tempfile.mkdtemp(prefix="flower-tls-", dir=_memory_dir())
     try:
         return _resolve(options, key_dir)

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import base64
+import datetime
 import json
 import os
 import re
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils import cluster_auth
+from ansible_collections.federated.flower.plugins.plugin_utils import cluster_auth, pki
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster_auth import (
     AuthError,
     KubeconfigFile,
@@ -283,3 +286,15 @@ def test_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = kubeconfig()
     data["clusters"][1]["cluster"]["proxy-url"] = "http://of-the-cluster:1"
     assert resolve({"kubeconfig": data}).proxy == "http://of-the-cluster:1"
+
+
+def test_threads_with_one_kubeconfig_do_not_take_each_others_files() -> None:
+    ca = pki.make_ca("test", datetime.timedelta(days=1))
+    user = {"certificate": ca.certificate, "key": ca.key}
+    data = {f"client-{name}-data": base64.b64encode(text.encode()).decode() for name, text in user.items()}
+    config = kubeconfig(**data)
+    for entry in config["clusters"]:
+        entry["cluster"]["server"] = "https://server"
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(lambda number: resolve({"kubeconfig": config, "context": "c0"}).name, range(200)))
+    assert names == ["c0"] * 200
