@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 from kubernetes import client, config
 
-LABEL = "federated.flower/bench"
+LABEL = "benchmark/run"
 _RECAP = re.compile(r"^\S+\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
 _SETTLE = 0.02  # seconds of rest per cluster between runs: the controllers of new namespaces have work to do
 _SAMPLE = 0.5  # seconds between two looks at the memory
@@ -362,7 +362,9 @@ class Bench:
         hub = [{"hosts": "flower_hub", "gather_facts": False, "roles": ["federated.flower.superlink"]}]
         (folder / "hub.yml").write_text(json.dumps(hub), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "inventory.yml", "hub.yml"]
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        run = subprocess.run(command, cwd=folder, check=False, text=True, capture_output=True)
+        if run.returncode:
+            raise SystemExit(f"the SuperLink was not deployed:\n{run.stdout[-3000:]}{run.stderr[-1000:]}")
 
     def _once(self, method: Method, clusters: int, run: str, folder: Path) -> Measure:
         env = os.environ | {
