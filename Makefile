@@ -22,7 +22,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down lint sanity unit integration molecule test bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down lint sanity unit integration fleet-lifecycle molecule test bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -57,7 +57,10 @@ unit: stage ## unit tests
 
 integration: stage ## integration tests on the fleet (started if it is not running)
 	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
-	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v tests/integration
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v --durations=15 tests/integration
+
+fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
+	@cd $(STAGED) && python -m pytest -v -m fleet_lifecycle tests/fleet
 
 molecule: stage ## molecule: converge, idempotence, verify on the fleet
 	@cd $(STAGED)/extensions && bash $(CURDIR)/tools/with-fleet.sh molecule test --all

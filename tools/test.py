@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-PHASES = ["lint", "sanity", "unit", "fleet-up", "integration", "molecule", "fleet-down"]
+PHASES = ["lint", "sanity", "unit", "fleet-up", "integration", "molecule", "fleet-lifecycle", "fleet-down"]
 
 
 def run(phase: str, report: list[tuple[str, bool, float]]) -> bool:
@@ -39,9 +39,9 @@ def main(phases: list[str]) -> int:
     started = False
     try:
         for phase in phases:
-            if phase == "fleet-down" or (phase == "fleet-up" and own_clusters):
+            if phase == "fleet-down" or (phase == "fleet-up" and own_clusters) or (phase == "fleet-lifecycle" and keep):
                 continue
-            if phase in ("integration", "molecule") and not fleet:
+            if phase in ("integration", "molecule", "fleet-lifecycle") and not fleet:
                 print(f"\n=== {phase}: FAILED, there is no fleet", flush=True)
                 report.append((phase, False, 0.0))
                 continue

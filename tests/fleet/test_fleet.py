@@ -364,7 +364,7 @@ def test_down_leaves_nothing(clean: dict[str, Any]) -> None:
 
 
 @pytest.mark.fleet_lifecycle
-@pytest.mark.parametrize("seconds", [0.3, 0.6, 1.0, 2.0, 5.0, 9.0])
+@pytest.mark.parametrize("seconds", [0.5, 2.0, 7.0])
 def test_up_survives_a_killed_up_and_down_cleans_up(clean: dict[str, Any], seconds: float) -> None:
     for heal in (True, False):
         process = subprocess.Popen(

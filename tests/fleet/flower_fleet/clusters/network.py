@@ -72,6 +72,9 @@ def attach(cluster: Cluster) -> None:
     _ip("netns", "add", cluster.netns)
     _ip("link", "add", cluster.link, "netns", SWITCH, "type", "veth", "peer", "name", "eth0", "netns", cluster.netns)
     _ip("link", "set", cluster.link, "master", "br0", "up", netns=SWITCH)
+    # One hardware address for ever: with a new one the others would send to the old for up to half a minute.
+    hardware = ":".join(f"{byte:02x}" for byte in (2, 0, *ipaddress.ip_address(cluster.address).packed))
+    _ip("link", "set", "eth0", "address", hardware, netns=cluster.netns)
     _ip("addr", "add", f"{cluster.address}/{cluster.subnet.prefixlen}", "dev", "eth0", netns=cluster.netns)
     _ip("link", "set", "eth0", "up", netns=cluster.netns)
     _ip("route", "add", "default", "via", cluster.gateway, netns=cluster.netns)
