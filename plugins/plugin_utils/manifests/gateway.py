@@ -113,14 +113,13 @@ def configuration(spec: Spec) -> str:
     lines += [
         "frontend fleet",
         f"  bind :{FLEET_PORT} proto h1{tls}",
-        *(CLIENT_LOG if clients != "none" else ()),
+        *([*CLIENT_LOG, "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites"] if clients != "none" else []),
         *[f"  acl fleet_call path /v1/fleet/{call}" for call in sorted(fleet_calls)],
         "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }",
         f"  http-request deny deny_status 503 if {{ fe_conn gt {limit} }}",
     ]
     if clients != "none":
         lines += [
-            "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites",
             f"  http-request deny deny_status 503 if {{ ssl_c_s_dn(cn) -m str -f {DENIED} }}",
             # Another federation of this hub may have the same CA.
             f"  http-request deny deny_status 503 if {{ ssl_c_used }} !{{ ssl_c_s_dn(o) -m str {spec['federation']} }}",
