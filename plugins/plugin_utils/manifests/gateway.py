@@ -95,6 +95,11 @@ def asks(spec: Spec) -> str:
     return "none" if boolean(spec.get("insecure")) else text(spec.get("client_certificates") or "required")
 
 
+def asked_by(configured: str) -> str:
+    """What the text of a haproxy.cfg asks for, as C(asks) says it."""
+    return next((word for word in ("required", "optional") if f" verify {word} crl-file " in configured), "none")
+
+
 def configuration(spec: Spec) -> str:
     """The text of haproxy.cfg."""
     insecure = boolean(spec.get("insecure"))
