@@ -67,7 +67,7 @@ class ActionModule(ClusterAction):
             "host": split_address(address)[0],
             "ca_bundle": plan.ca_bundle,
             "certificates": plan.certificates,
-            "objects": outcome.objects,
+            "objects": [*outcome.objects, *store.objects],
             "msg": "; ".join(plan.reasons) or "all certificates are good",
         }
 

@@ -73,6 +73,7 @@ class ActionModule(ClusterAction):
         return {
             "changed": changed or told,
             "diff": store.diff,
+            "objects": store.objects,
             "warnings": warnings,
             "site": site,
             "state": params["state"],

@@ -92,4 +92,9 @@ reason:
   description: Why it is denied.
   returned: success
   type: str
+objects:
+  description: The ConfigMap of the gateway, if it changed.
+  returned: success
+  type: list
+  elements: dict
 """

@@ -42,8 +42,9 @@ class ClientStore:
         self.namespace = namespace
         self.ledger = ledger
         self.check = check
-        #: What was changed, for Ansible's --diff.
+        #: What was changed, for Ansible's --diff, and as apply tells it.
         self.diff: list[dict[str, str]] = []
+        self.objects: list[dict[str, str]] = []
 
     def read(self) -> dict[str, Any] | None:
         """The live ConfigMap."""
@@ -111,7 +112,12 @@ class ClientStore:
                 except Conflict:
                     time.sleep(random.uniform(0, 0.05) * (attempt + 1))
                     continue
-            self.diff = [diff.entry(Id("", "ConfigMap", self.namespace, clients.CONFIG), live, wanted, Mask())]
+            which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
+            self.diff = [diff.entry(which, live, wanted, Mask())]
+            change = "created" if live is None else "changed"
+            self.objects = [
+                {"apiVersion": "v1", "kind": which.kind, "namespace": which.namespace, "name": which.name, "change": change}
+            ]
             return True
         raise ClusterError(
             f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} changed {ATTEMPTS} times while it was being "
