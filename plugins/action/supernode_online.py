@@ -10,7 +10,6 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
@@ -41,12 +40,16 @@ class ActionModule(ClusterAction):
                 return {"changed": bool(count or superseded), "sites": {}, "msg": f"{count} nodes to unregister"}
             denied = {name: record["access"] for name, record in known.items() if record.get("access")}
             expected = {name: _expected(known.get(name), sites[name]) for name in sites}
-            if superseded:
-                self._revoke(hub, params["hub_namespace"], ledger, superseded)
+            self._revoke(ledger, superseded)
+            store = ClientStore(hub, params["hub_namespace"], ledger)
+            if superseded and store.publish():
+                store.hand_out()
             cli = FlowerCLI(hub, params["hub_namespace"])
             awaited = [node for name, found in expected.items() if name not in denied for node in found]
             nodes = cli.nodes(awaited, params["wait_timeout"])
             self._unregister(cli, ledger, leaving, nodes)
+            if leaving and store.publish():
+                store.hand_out()
         report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
         online = sum(site["online"] for site in report.values())
         wanted = sum(site["expected"] for site in report.values())
@@ -57,14 +60,11 @@ class ActionModule(ClusterAction):
         }
 
     @staticmethod
-    def _revoke(hub: Cluster, namespace: str, ledger: Ledger, sites: list[str]) -> None:
+    def _revoke(ledger: Ledger, sites: list[str]) -> None:
         """Take back the certificates of keys that sites no longer have; by now they hold their new ones."""
         now = datetime.datetime.now(datetime.timezone.utc).isoformat()
         for site in sites:
             ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
-        store = ClientStore(hub, namespace, ledger)
-        if store.publish():
-            store.hand_out()
 
     @staticmethod
     def _unregister(

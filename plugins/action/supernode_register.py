@@ -55,6 +55,11 @@ class ActionModule(ClusterAction):
                     return final[name]
 
                 ledger.change_record(name, change)
+            if registered:
+                # The gateway is to know whose the new keys are.
+                store = ClientStore(hub, params["hub_namespace"], ledger, check=self.check)
+                if store.publish():
+                    store.hand_out()
         return {
             "changed": bool(changed),
             "registered": registered,

@@ -452,6 +452,19 @@ def fingerprint(public_key: str) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode("ascii").rstrip("=")
 
 
+def supernode_key_digest(public_key: str) -> str:
+    """SHA-256 (hex) of a SuperNode's public key as flwr sends it: PEM, SubjectPublicKeyInfo.
+
+    Source of the rule: flwr 1.41, C(supernode/node_auth_http_interceptor.py), header C(flwr-public-key).
+
+    Args:
+        public_key: the OpenSSH public line.
+    """
+    key = serialization.load_ssh_public_key(public_key.encode("ascii"))
+    pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(pem).hexdigest()
+
+
 def make_secret() -> str:
     """Make a shared secret: 32 random bytes as base64 text without a line end (flwr counts every byte of the file)."""
     return base64.b64encode(secrets.token_bytes(32)).decode("ascii")

@@ -112,7 +112,8 @@ def config(
 ) -> dict[str, Any]:
     """The ConfigMap C(superlink-clients), mounted in the gateway. It holds nothing secret.
 
-    Its data: C(ca.crt), C(crl.pem) (signed anew only when its serials differ) and C(denied.lst) (names of sites).
+    Its data: C(ca.crt), C(crl.pem) (signed anew only when its serials differ), C(denied.lst) (names of sites) and
+    C(keys.map) (digest of each SuperNode key, and its site).
 
     Args:
         settings: what the hub was told.
@@ -129,6 +130,8 @@ def config(
         if ca is None:
             raise ValueError("the list of revoked certificates differs, but there is no CA to sign it with")
         crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
+    owners = sorted((pki.supernode_key_digest(line), site) for line, site in access.owners(records).items())
+    keys = ["# SuperNode keys, and who alone may use them", *(f"{digest} {site}" for digest, site in owners)]
     denied = ["# sites that get 503", *access.denied(book, records)]
     return {
         "apiVersion": "v1",
@@ -139,7 +142,12 @@ def config(
             "labels": record_labels(settings.federation, "superlink", "clients"),
             "annotations": {CA_NAMESPACE: settings.ca_namespace, DAYS: str(settings.days)},
         },
-        "data": {"ca.crt": certificate, "crl.pem": crl, "denied.lst": "\n".join(denied) + "\n"},
+        "data": {
+            "ca.crt": certificate,
+            "crl.pem": crl,
+            "denied.lst": "\n".join(denied) + "\n",
+            "keys.map": "\n".join(keys) + "\n",
+        },
     }
 
 

@@ -125,6 +125,15 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
     return new
 
 
+def owners(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Public line of every SuperNode key -> the site that holds it, without keys that two sites claim."""
+    found: dict[str, set[str]] = {}
+    for site, record in records.items():
+        for key in record["keys"].values():
+            found.setdefault(key["public_key"], set()).add(site)
+    return {line: min(sites) for line, sites in found.items() if len(sites) == 1}
+
+
 def known_keys(record: Mapping[str, Any]) -> list[str]:
     """Fingerprints of all keys of a site, that of its client certificate included."""
     return [*record.get("keys", {}), *([record["client"]["key"]] if record.get("client") else [])]

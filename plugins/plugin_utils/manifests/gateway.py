@@ -42,6 +42,8 @@ CONFIG = "superlink-gateway"
 CLIENTS = "superlink-clients"  # the ConfigMap, see hub/clients.py
 CLIENTS_DIR = "/clients"
 DENIED = f"{CLIENTS_DIR}/denied.lst"
+KEYS = f"{CLIENTS_DIR}/keys.map"
+KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
@@ -128,6 +130,15 @@ def configuration(spec: Spec) -> str:
             f"  http-request deny deny_status 503 if {{ ssl_c_s_dn(cn) -m str -f {DENIED} }}",
             # Another federation of this hub may have the same CA.
             f"  http-request deny deny_status 503 if {{ ssl_c_used }} !{{ ssl_c_s_dn(o) -m str {spec['federation']} }}",
+            # A SuperNode's key is good with the certificate of its own site only. What the SuperLink might read in another
+            # way than this door does is refused. A key that is not listed yet is the SuperLink's to judge.
+            f"  http-request deny deny_status 503 if {{ req.hdr_cnt({KEY_HEADER}) gt 1 }}",
+            f"  http-request deny deny_status 503 if {{ req.hdr({KEY_HEADER}) -m found }}"
+            f" !{{ req.hdr({KEY_HEADER}),b64dec -m found }}",
+            "  http-request set-var(txn.site) ssl_c_s_dn(cn)",
+            f"  http-request set-var(txn.owner) req.hdr({KEY_HEADER}),b64dec,sha2(256),hex,lower,map({KEYS})",
+            "  http-request deny deny_status 503 if { ssl_c_used } { var(txn.owner) -m found }"
+            " !{ var(txn.owner),strcmp(txn.site) eq 0 }",
         ]
     if not insecure:
         # Tells which certificate this door serves now; sidecars ask it to prove which ones they accept.

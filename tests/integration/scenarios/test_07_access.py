@@ -94,7 +94,7 @@ def test_only_certificates_of_this_federation_open_the_door(fed, client_ca):
     assert {("-", 0), ("site-a", 10), ("site-a", 20)} <= told, told
 
 
-def test_a_stolen_supernode_key_alone_is_useless(fed):
+def test_a_stolen_supernode_key_is_useless_without_the_certificate_of_its_site(fed):
     (key,) = fed.cluster("site-b").get("v1", "Secret", "supernode-gpu-keys", fed.namespace)["data"].values()
     (node,) = fed.keys("site-b").values()
     heartbeat = {
@@ -105,6 +105,8 @@ def test_a_stolen_supernode_key_alone_is_useless(fed):
     (answer,) = fed.call([heartbeat])
     assert answer["code"] is None and "ssl" in answer["text"].lower(), answer
     assert fed.call([SHAKE])[0]["alert"] == "SSLV3_ALERT_HANDSHAKE_FAILURE"
+    assert fed.call([heartbeat], fed.identity("site-a"))[0]["code"] == 503
+    assert {"cn": "site-a", "s": 503}.items() <= door_log(fed)[-1].items(), "the thief is not named"
 
 
 def test_the_sidecar_proves_which_certificate_it_takes(fed):

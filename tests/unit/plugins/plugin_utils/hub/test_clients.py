@@ -116,7 +116,7 @@ def test_a_request_that_was_tampered_with_is_refused():
 
 def test_the_files_of_the_gateway_change_only_when_something_did():
     first = clients.config(TOLD, BOOK, {}, None, CA)
-    assert set(first["data"]) == {"ca.crt", "crl.pem", "denied.lst"}
+    assert set(first["data"]) == {"ca.crt", "crl.pem", "denied.lst", "keys.map"}
     assert first["data"]["denied.lst"].startswith("#") and first["data"]["denied.lst"].count("\n") == 1
     assert clients.config(TOLD, BOOK, {}, first, CA) == clients.config(TOLD, BOOK, {}, first) == first
     assert clients.settings_of(first) == TOLD
@@ -125,6 +125,19 @@ def test_the_files_of_the_gateway_change_only_when_something_did():
     assert denied["data"]["denied.lst"].splitlines()[1:] == ["site-a"]
     assert denied["data"]["crl.pem"] == first["data"]["crl.pem"]
     assert clients.config(TOLD, BOOK, {"site-a": access.admit(record)}, denied) == first
+
+
+def test_a_supernode_key_belongs_to_one_site():
+    lines = [pki.supernode_public_key(pki.make_supernode_key()) for _number in range(2)]
+
+    def record(site, *mine):
+        facts = [{"pool": "cpu", "name": str(n), "fingerprint": str(n), "public_key": line} for n, line in enumerate(mine)]
+        return records.merge_keys(records.empty_record(site), facts, None)
+
+    fleet = {"site-a": record("site-a", *lines), "site-b": record("site-b", lines[1])}
+    owned, claimed_twice = map(pki.supernode_key_digest, lines)
+    listed = clients.config(TOLD, BOOK, fleet, None, CA)["data"]["keys.map"]
+    assert listed.splitlines()[1:] == [f"{owned} site-a"] and claimed_twice not in listed
 
 
 def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_differ():
