@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
+
+
+def _is_changed_file(entry: dict[str, str]) -> bool:
+    return entry["kind"] in ("ConfigMap", "Secret") and entry["change"] == "changed"
 
 
 class ActionModule(ClusterAction):
@@ -23,7 +28,9 @@ class ActionModule(ClusterAction):
         "wait": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
         "return_applied": {"type": "bool", "default": False},
+        "refresh_pods": {"type": "str"},
     }
+    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",)}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
@@ -47,4 +54,6 @@ class ActionModule(ClusterAction):
                     "failed": True,
                     "msg": self.named(error),
                 }
+            if params["refresh_pods"] and not self.check and any(map(_is_changed_file, result.objects)):
+                refresh.touch_pods(cluster, params["applyset_namespace"], params["refresh_pods"])
         return result.as_dict(applied=params["return_applied"])

@@ -12,7 +12,9 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, credentials
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import certificate_names, split_address
 
@@ -25,6 +27,7 @@ class ActionModule(ClusterAction):
         "ca_namespace": {"type": "str", "required": True},
         "lifetime_days": {"type": "int", "default": 90},
         "ca_lifetime_days": {"type": "int", "default": 3650},
+        "client_lifetime_days": {"type": "int", "default": 90},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -41,17 +44,30 @@ class ActionModule(ClusterAction):
                 lifetime=datetime.timedelta(days=params["lifetime_days"]),
                 ca_lifetime=datetime.timedelta(days=params["ca_lifetime_days"]),
             )
-            plan = credentials.plan(wanted, self._live(hub, wanted))
-            missing = self._ca_namespace(hub, spec, params["ca_namespace"]) if plan.secrets else []
-            outcome = apply_objects(hub, [*missing, *plan.secrets], check=self.check)
+            live = self._live(hub, wanted)
+            plan = credentials.plan(wanted, live)
+            told = clients.Settings(
+                spec["federation"], spec["namespace"], params["ca_namespace"], params["client_lifetime_days"]
+            )
+            own = clients.authority(told, live.get((told.ca_namespace, clients.CA)), wanted.ca_lifetime)
+            secrets = [*plan.secrets, *own.secrets]
+            missing = self._ca_namespace(hub, spec, params["ca_namespace"]) if secrets else []
+            outcome = apply_objects(hub, [*missing, *secrets], check=self.check)
+            ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
+            store = ClientStore(hub, told.namespace, ledger, check=self.check)
+            if store.publish(told, own.ca):
+                plan.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
+                store.hand_out()
+            plan.certificates += own.certificates
+            plan.reasons += own.reasons
         return {
-            "changed": outcome.changed,
-            "diff": outcome.diff,
+            "changed": outcome.changed or bool(store.diff),
+            "diff": [*outcome.diff, *store.diff],
             "address": address,
             "host": split_address(address)[0],
             "ca_bundle": plan.ca_bundle,
             "certificates": plan.certificates,
-            "objects": outcome.objects,
+            "objects": [*outcome.objects, *store.objects],
             "msg": "; ".join(plan.reasons) or "all certificates are good",
         }
 

@@ -92,6 +92,8 @@ class ActionModule(ClusterAction):
                     for fingerprint, key in record["keys"].items()
                 ],
                 "retired": len(record["retired"]),
+                "access": record.get("access") or {},
+                "client": {name: record.get("client", {}).get(name, "") for name in ("serial", "fingerprint", "not_after")},
             }
 
     @staticmethod

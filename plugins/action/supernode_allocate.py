@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction, plain
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import UNKNOWN_ADDRESS
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record, dead_keys
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
@@ -61,6 +61,9 @@ class ActionModule(ClusterAction):
             publication = self._publication(hub, params)
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             changed = ledger.change_book(change)
+            for site in set(pools) & set(outcome.book.get("denied", {})):
+                denial = outcome.book["denied"][site]
+                changed |= ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial))
             records = ledger.read_records()
             dead = {site: [*ranges.left_keys(outcome.book, site), *_dead(records.get(site))] for site in pools}
         warnings = list(outcome.moved)

@@ -27,9 +27,15 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Fail when a wanted SuperNode is not online; drop keys that Flower has forgotten. Silent sites cost nothing."""
         report = params["report"]
-        missing = report.get("missing", [])
+        denied = report.get("denied")
+        missing = [] if denied else report.get("missing", [])
+        warnings = [self._denied(denied, report)] if denied else []
         if not missing and not params["dead"] and not params["extra"]:
-            return {"changed": False, "msg": f"{report.get('online', 0)} SuperNodes online"}
+            return {
+                "changed": False,
+                "warnings": warnings,
+                "msg": warnings[0] if warnings else f"{report.get('online', 0)} SuperNodes online",
+            }
         with self.connect() as site:
             if missing:
                 raise ClusterError(self._offline(site, params["namespace"], report))
@@ -42,7 +48,19 @@ class ActionModule(ClusterAction):
                 if not self.check:
                     self._drop(site, params["namespace"], pool, names)
         dropped = sum(map(len, params["extra"].values()))
-        return {"changed": True, "msg": f"{report.get('online', 0)} SuperNodes online, {dropped} old keys deleted"}
+        return {
+            "changed": bool(dropped),
+            "warnings": warnings,
+            "msg": f"{report.get('online', 0)} SuperNodes online, {dropped} old keys deleted",
+        }
+
+    def _denied(self, denied: dict[str, Any], report: dict[str, Any]) -> str:
+        """What to say of a site that is kept out on purpose: no fault, but nothing to forget either."""
+        return (
+            f"{self.inventory_host} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
+            f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "
+            f"-e flower_site={self.inventory_host} -e flower_access=admitted admits it."
+        )
 
     @staticmethod
     def _offline(site: Cluster, namespace: str, report: dict[str, Any]) -> str:

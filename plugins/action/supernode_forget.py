@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
 
@@ -35,10 +37,17 @@ class ActionModule(ClusterAction):
                 cli = FlowerCLI(hub, params["hub_namespace"])
                 cli.wait_for_superlink(params["wait_timeout"])
                 self._unregister(cli, wanted)
-            freed = ledger.change_book(lambda book: ranges.forget(book, {site: list(known.get(site, {}).get("keys", {})) for site in params["sites"]}))
+            now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+            keys = {site: access.known_keys(known.get(site, {})) for site in params["sites"]}
+            freed = ledger.change_book(lambda book: access.leave(ranges.forget(book, keys), known, now))
             deleted = [site for site in known if ledger.delete_record(site)]
+            store = ClientStore(hub, params["hub_namespace"], ledger, check=self.check)
+            refused = bool(deleted) and store.publish()
+            if refused:
+                store.hand_out()
         return {
-            "changed": freed or bool(deleted),
+            "changed": freed or bool(deleted) or refused,
+            "diff": store.diff,
             "nodes": wanted,
             "msg": f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten",
         }

@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, sidecar, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
 from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, nodes
@@ -34,7 +34,8 @@ class ActionModule(ClusterAction):
             live = {item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)}
             # Without TLS Flower knows no node authentication, so a lab without it has no keys.
             pools, ready = ([], {}) if boolean(spec.get("insecure")) else self._pools(site, spec, params["allocation"])
-            plan = keys.plan(spec["federation"], spec["namespace"], pools, live, params["dead"])
+            client = self.inventory_host if sidecar.mtls(spec) else ""
+            plan = keys.plan(spec["federation"], spec["namespace"], pools, live, params["dead"], client)
             space = self._namespace(site, spec) if plan.secrets else []
             outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
         return {
@@ -45,6 +46,7 @@ class ActionModule(ClusterAction):
             "region": spec.get("region") or None,
             "keys": [{**key, "expected": key["name"] in ready[key["pool"]]} for key in plan.keys],
             "extra": plan.extra,
+            "client_request": plan.client_request,
             "msg": "; ".join(plan.reasons) or f"{len(plan.keys)} keys, all there",
         }
 

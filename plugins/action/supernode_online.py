@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
 
@@ -32,21 +34,37 @@ class ActionModule(ClusterAction):
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             known = {name: record for name, record in ledger.read_records().items() if name in sites}
             leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
+            superseded = [name for name, record in known.items() if record.get("superseded")]
             if self.check:
                 count = sum(map(len, leaving.values()))
-                return {"changed": bool(count), "sites": {}, "msg": f"{count} nodes to unregister"}
+                return {"changed": bool(count or superseded), "sites": {}, "msg": f"{count} nodes to unregister"}
+            denied = {name: record["access"] for name, record in known.items() if record.get("access")}
             expected = {name: _expected(known.get(name), sites[name]) for name in sites}
+            self._revoke(ledger, superseded)
+            store = ClientStore(hub, params["hub_namespace"], ledger)
+            if superseded and store.publish():
+                store.hand_out()
             cli = FlowerCLI(hub, params["hub_namespace"])
-            nodes = cli.nodes([node for found in expected.values() for node in found], params["wait_timeout"])
+            awaited = [node for name, found in expected.items() if name not in denied for node in found]
+            nodes = cli.nodes(awaited, params["wait_timeout"])
             self._unregister(cli, ledger, leaving, nodes)
-        report = {name: _report(expected[name], nodes) for name in sites}
+            if leaving and store.publish():
+                store.hand_out()
+        report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
         online = sum(site["online"] for site in report.values())
         wanted = sum(site["expected"] for site in report.values())
         return {
-            "changed": bool(leaving),
+            "changed": bool(leaving or superseded),
             "sites": report,
             "msg": f"{online} of {wanted} SuperNodes online, {sum(map(len, leaving.values()))} unregistered",
         }
+
+    @staticmethod
+    def _revoke(ledger: Ledger, sites: list[str]) -> None:
+        """Take back the certificates of keys that sites no longer have; by now they hold their new ones."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+        for site in sites:
+            ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
 
     @staticmethod
     def _unregister(
@@ -76,9 +94,12 @@ def _expected(record: records.Record | None, site: dict[str, Any]) -> dict[str, 
     return {node: key for node, key in records.node_ids(record).items() if key["fingerprint"] in wanted}
 
 
-def _report(expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _report(
+    expected: dict[str, dict[str, Any]], nodes: dict[str, dict[str, Any]], denied: dict[str, Any] | None
+) -> dict[str, Any]:
     status = {node: nodes.get(node, {}).get("status", "unknown to the SuperLink") for node in expected}
     return {
+        "denied": denied or {},
         "expected": len(expected),
         "online": sum(value == "online" for value in status.values()),
         "missing": [

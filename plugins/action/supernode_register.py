@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
@@ -39,17 +43,86 @@ class ActionModule(ClusterAction):
                 name: records.merge_keys(known.get(name) or records.empty_record(name), site["keys"], site.get("region"))
                 for name, site in sites.items()
             }
+            # Before the keys: what Flower has taken must get into the ledger, so nothing may fail in between.
+            issued = self._certify(hub, params, ledger, sites, merged)
             registered = self._register(hub, params, merged)
+            final = dict(merged)
             changed = [name for name in merged if merged[name] != known.get(name, records.empty_record(name))]
             for name in changed:
                 # The record was merged from what this run saw; a rival's write in between is merged once more.
-                ledger.change_record(name, lambda old, name=name: _keep(old, merged[name]))
+                def change(old: records.Record, name: str = name) -> records.Record:
+                    final[name] = _keep(old, merged[name], known.get(name, {}))
+                    return final[name]
+
+                ledger.change_record(name, change)
+            if registered:
+                # The gateway is to know whose the new keys are.
+                store = ClientStore(hub, params["hub_namespace"], ledger, check=self.check)
+                if store.publish():
+                    store.hand_out()
         return {
             "changed": bool(changed),
             "registered": registered,
-            "sites": {name: _summary(record) for name, record in merged.items()},
-            "msg": f"{registered} keys {'to register' if self.check else 'registered'}, {len(merged)} sites",
+            "issued": issued,
+            "sites": {name: _summary(record) for name, record in final.items()},
+            "msg": (
+                f"{registered} keys {'to register' if self.check else 'registered'}, "
+                f"{len(issued)} client certificates {'to issue' if self.check else 'issued'}, {len(merged)} sites"
+            ),
         }
+
+    def _certify(
+        self,
+        hub: Cluster,
+        params: dict[str, Any],
+        ledger: Ledger,
+        sites: dict[str, dict[str, Any]],
+        merged: dict[str, records.Record],
+    ) -> dict[str, str]:
+        """Give each site that asks for one a good client certificate; says for which it is new, and why."""
+        requests = {name: site["client_request"] for name, site in sites.items() if site.get("client_request")}
+        if not requests:
+            return {}
+        namespace = params["hub_namespace"]
+        store = ClientStore(hub, namespace, ledger, check=self.check)
+        live = store.read()
+        if live is not None:
+            settings, certificate = store.settings(live), live["data"]["ca.crt"]
+        elif self.check:
+            settings, certificate = clients.Settings(params["federation"], namespace, "", 90), ""
+        else:
+            raise ClusterError(
+                f"ConfigMap {namespace}/{clients.CONFIG} on {hub.name} is not there, so no client certificate can be issued: "
+                "deploy the hub first, or set supernode_mtls to false for a hub that asks for none."
+            )
+        ca: list[pki.Issued] = []
+
+        def authority() -> pki.Issued:
+            if not ca:
+                stand_in = live is None
+                ca.append(
+                    pki.make_ca("made together with the hub", datetime.timedelta(days=1))
+                    if stand_in
+                    else store.authority(settings)
+                )
+            return ca[0]
+
+        reasons = {}
+        for name, request in requests.items():
+            try:
+                merged[name], reason = clients.certify(
+                    merged[name],
+                    request,
+                    site=name,
+                    settings=settings,
+                    ca_certificate=certificate or authority().certificate,
+                    ca=authority,
+                )
+            except ValueError as error:
+                raise ClusterError(f"{name}: the request for its client certificate is of no use: {error}.") from error
+            if reason:
+                reasons[name] = reason
+        return reasons
 
     def _register(self, hub: Cluster, params: dict[str, Any], merged: dict[str, records.Record]) -> int:
         if self.check:
@@ -77,9 +150,22 @@ class ActionModule(ClusterAction):
         return len(todo)
 
 
-def _keep(old: records.Record, new: records.Record) -> records.Record:
-    """The new record, with what another run retired meanwhile."""
-    return {**new, "retired": {**old["retired"], **new["retired"]}}
+def _keep(old: records.Record, new: records.Record, seen: records.Record) -> records.Record:
+    """The new record, with what another run did meanwhile.
+
+    Args:
+        old: the record as it is now.
+        new: the record that this run made.
+        seen: the record that it made it from.
+    """
+    kept = {**new, "retired": {**old["retired"], **new["retired"]}}
+    # A certificate that a rival issued meanwhile stays: every serial that a site may hold has to be in the ledger.
+    lasting = (*access.LASTING, "client") if old.get("client") != seen.get("client") else access.LASTING
+    for part in lasting:
+        kept.pop(part, None)
+        if part in old:
+            kept[part] = old[part]
+    return kept
 
 
 def _summary(record: records.Record) -> dict[str, Any]:
@@ -87,4 +173,5 @@ def _summary(record: records.Record) -> dict[str, Any]:
         "nodes": len(records.node_ids(record)),
         "leaving": len(records.leaving(record)),
         "dead": records.dead_keys(record),
+        "client_certificate": record.get("client", {}).get("certificate", ""),
     }

@@ -79,6 +79,12 @@ options:
         everything else.
     type: bool
     default: false
+  refresh_pods:
+    description:
+      - Label selector of pods in O(applyset_namespace) that mount ConfigMaps or Secrets of the list.
+      - When one of those was changed, the pods get an annotation, so that their kubelets bring them the new files within seconds
+        instead of a minute or two. Nothing restarts.
+    type: str
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

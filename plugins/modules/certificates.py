@@ -14,8 +14,11 @@ author:
 description:
   - >-
     Finds out under which address sites reach the SuperLink, and makes the Secrets that are missing or no longer
-    good: a CA in a namespace of its own, the gateway's certificate for every name that sites use, the SuperLink's
+    good: CAs in a namespace of their own, the gateway's certificate for every name that sites use, the SuperLink's
     internal certificates and the secret it shares with the ServerApp.
+  - >-
+    Writes the ConfigMap C(superlink-clients), by which the gateway judges the sites' client certificates: their CA,
+    the list of revoked ones and the names of denied sites, as the ledger has them.
   - >-
     The gateway's certificate is issued anew when it does not cover a name, was issued by another CA, or more than
     half of its lifetime is over. A CA is made only where there is none.
@@ -41,6 +44,11 @@ options:
       - Lifetime of a CA in days.
     type: int
     default: 3650
+  client_lifetime_days:
+    description:
+      - Lifetime of the sites' client certificates in days. M(federated.flower.supernode_register) issues them.
+    type: int
+    default: 90
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -101,7 +101,8 @@ partitions:
   returned: always
   type: int
 sites:
-  description: The ledger, by site.
+  description: >-
+    The ledger, by site; C(access) says of a denied site since when and why, C(client) describes its client certificate.
   returned: always
   type: dict
 nodes:

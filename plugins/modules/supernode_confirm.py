@@ -13,6 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - Fails, with the state of the pods, when a wanted SuperNode of this site is not online at the SuperLink.
+  - A denied site (M(federated.flower.site_access)) does not fail; a warning says that it is denied.
   - >-
     Deletes keys from the site's Secrets that are no longer wanted and unregistered. A site where nothing is wrong
     and nothing to do is not contacted.

@@ -16,6 +16,9 @@ description:
     Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees
     their partitions.
   - >-
+    Revokes their client certificates, so that the gateway refuses them from then on. A site that was denied stays so
+    if it comes back.
+  - >-
     Flower never takes the keys of unregistered SuperNodes again: a site that comes back gets new ones.
 options:
   sites:

@@ -13,8 +13,8 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Makes a key for each replica, or each node of a DaemonSet pool, that has none, and the secrets that the pods
-    of the site share, and writes them into Secrets of the site's cluster.
+    Makes a key for each replica, or each node of a DaemonSet pool, that has none, the key of the site's client
+    certificate, and the secrets that the pods of the site share, and writes them into Secrets of the site's cluster.
   - >-
     Private keys are in no result, diff or message. Keys that are no longer wanted stay until
     M(federated.flower.supernode_confirm) deletes them.
@@ -78,6 +78,12 @@ keys:
   returned: success
   type: list
   elements: dict
+client_request:
+  description: >-
+    Request for the site's client certificate, PEM; it is public. Empty when the site's sidecars need none. Its
+    bytes differ from run to run, its key does not.
+  returned: success
+  type: str
 extra:
   description: Pool to names of keys that are no longer wanted.
   returned: success

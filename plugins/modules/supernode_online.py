@@ -14,7 +14,9 @@ author:
 description:
   - >-
     Asks the SuperLink until all wanted SuperNodes are online or the time is over, then unregisters those that are
-    leaving.
+    leaving. SuperNodes of denied sites (M(federated.flower.site_access)) are not waited for.
+  - >-
+    Revokes client certificates of keys that a site has replaced.
   - >-
     SuperNodes that are not online do not fail this task; M(federated.flower.supernode_confirm) fails the site
     that they belong to.
@@ -59,7 +61,7 @@ msg:
   returned: always
   type: str
 sites:
-  description: For each site C(expected), C(online) and C(missing).
+  description: For each site C(expected), C(online), C(missing) and C(denied) (C(since) and C(reason); empty if it is not).
   returned: success
   type: dict
 """

@@ -18,6 +18,10 @@ description:
   - >-
     Keys that the SuperLink lost with its database are registered again. Keys that somebody unregistered are dead,
     because Flower never takes them again.
+  - >-
+    Issues the client certificates by which the gateway knows the sites: for a key without one, in the second half
+    of its lifetime, when it names another site or federation, was revoked or was issued by another CA. The hub
+    signs requests; the sites' private keys stay where they are.
   - Asks for all sites at once; run it with C(run_once).
 options:
   sites:
@@ -61,8 +65,12 @@ registered:
   description: How many keys were registered.
   returned: success
   type: int
+issued:
+  description: For each site that got a new client certificate, why.
+  returned: success
+  type: dict
 sites:
-  description: For each site C(nodes) (keys in use), C(leaving) and C(dead).
+  description: For each site C(nodes) (keys in use), C(leaving), C(dead) and C(client_certificate) (PEM).
   returned: success
   type: dict
 """

@@ -15,14 +15,14 @@ import datetime
 import hashlib
 import ipaddress
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 except ImportError as error:  # told when it is needed: listing and documenting the plugins must work without
     MISSING: ImportError | None = error
@@ -98,11 +98,20 @@ def general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _builder(subject: str, public_key: Any, lifetime: datetime.timedelta) -> x509.CertificateBuilder:
-    now = _now()
+def _name(common_name: str, organization: str | None = None) -> x509.Name:
+    parts = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
+    if organization:
+        parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
+    return x509.Name(parts)
+
+
+def _builder(
+    subject: x509.Name, public_key: Any, lifetime: datetime.timedelta, now: datetime.datetime | None = None
+) -> x509.CertificateBuilder:
+    now = now or _now()
     return (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+        .subject_name(subject)
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATE)
@@ -114,9 +123,9 @@ def _builder(subject: str, public_key: Any, lifetime: datetime.timedelta) -> x50
 def make_ca(common_name: str, lifetime: datetime.timedelta) -> Issued:
     """Make a self-signed CA on P-256 that may sign leaf certificates only (path length 0)."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    name = _name(common_name)
     certificate = (
-        _builder(common_name, key.public_key(), lifetime)
+        _builder(name, key.public_key(), lifetime)
         .issuer_name(name)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(ca=True), critical=True)
@@ -158,7 +167,7 @@ def issue(ca: Issued, common_name: str, names: Sequence[str], lifetime: datetime
     lifetime = min(lifetime, issuer.not_valid_after_utc - _now())
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
-        _builder(common_name, key.public_key(), lifetime)
+        _builder(_name(common_name), key.public_key(), lifetime)
         .issuer_name(issuer.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(ca=False), critical=True)
@@ -209,22 +218,205 @@ def reissue_reason(
         names: DNS names and IP addresses that it must cover.
         now: the time to judge by; the present by default.
     """
-    now = now or _now()
     leaf = x509.load_pem_x509_certificate(leaf_pem.encode("ascii"))
+    foreign = _foreign(leaf, ca_pem)
+    if foreign:
+        return foreign
+    missing = sorted(set(names) - set(describe(leaf_pem)["names"]))
+    if missing:
+        return "it does not cover " + ", ".join(missing)
+    return _aged(leaf, now)
+
+
+def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
+    """Say that a certificate was not issued by a CA, or None."""
     ca = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
     try:
         leaf.verify_directly_issued_by(ca)
     except Exception as error:  # cryptography raises ValueError, TypeError or InvalidSignature, all with one meaning here
         return f"it was not issued by the present CA ({type(error).__name__})"
-    missing = sorted(set(names) - set(describe(leaf_pem)["names"]))
-    if missing:
-        return "it does not cover " + ", ".join(missing)
+    return None
+
+
+def _aged(leaf: x509.Certificate, now: datetime.datetime | None) -> str | None:
+    """Say that a certificate is over or in the second half of its lifetime, or None."""
+    now = now or _now()
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now >= end:
         return f"it ended on {end.isoformat()}"
     if now >= start + (end - start) / 2:
         return f"more than half of its lifetime is over (it ends on {end.isoformat()})"
     return None
+
+
+def make_client_key() -> str:
+    """Make the private key of a site's client certificate: P-256, PKCS8 PEM."""
+    return _key_pem(ec.generate_private_key(ec.SECP256R1()))
+
+
+def client_request(key: str, common_name: str) -> str:
+    """Make the request for a client certificate. It holds the public half of the key and proves the private one.
+
+    Args:
+        key: PEM text of the private key.
+        common_name: shown to people; who signs decides on the name.
+
+    Returns:
+        A PKCS10 request, PEM. Nothing in it is secret.
+
+    Raises:
+        ValueError: the text is no private key.
+    """
+    request = x509.CertificateSigningRequestBuilder().subject_name(_name(common_name)).sign(_load_key(key), hashes.SHA256())
+    return request.public_bytes(serialization.Encoding.PEM).decode("ascii")
+
+
+def _requested_key(request_pem: str) -> Any:
+    """Public key of a request. Raises ValueError when the request is none, or its key is of no use."""
+    request = x509.load_pem_x509_csr(request_pem.encode("ascii"))
+    if not request.is_signature_valid:
+        raise ValueError("the request is not signed by its own key")
+    key = request.public_key()
+    if isinstance(key, ec.EllipticCurvePublicKey) and key.key_size >= 256:
+        return key
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size >= 2048:
+        return key
+    raise ValueError("the request's key is neither an elliptic-curve key of 256 bits or more nor RSA of 2048 or more")
+
+
+def request_fingerprint(request_pem: str) -> str:
+    """Fingerprint of the public key in a request, in the form of C(fingerprint).
+
+    Raises:
+        ValueError: see C(sign_client_request).
+    """
+    line = _requested_key(request_pem).public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return fingerprint(line.decode("ascii"))
+
+
+def sign_client_request(
+    ca: Issued,
+    request_pem: str,
+    common_name: str,
+    organization: str,
+    lifetime: datetime.timedelta,
+    now: datetime.datetime | None = None,
+) -> str:
+    """Issue a client certificate for the key of a request.
+
+    Only the key is taken from the request: a site does not choose its own name, nor what its certificate is good for.
+
+    Args:
+        ca: the CA that signs.
+        request_pem: PKCS10 request, PEM.
+        common_name: the site.
+        organization: the federation.
+        lifetime: from now; cut to the end of the CA.
+        now: the time to count from; the present by default.
+
+    Returns:
+        The certificate, PEM, without its issuer.
+
+    Raises:
+        ValueError: the request is none, is not signed by its own key, or its key is too weak.
+    """
+    key = _requested_key(request_pem)
+    issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
+    ca_key = _load_key(ca.key)
+    lifetime = min(lifetime, issuer.not_valid_after_utc - (now or _now()))
+    return _cert_pem(
+        _builder(_name(common_name, organization), key, lifetime, now)
+        .issuer_name(issuer.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(ca=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+        .sign(ca_key, hashes.SHA256())
+    )
+
+
+def issue_client(
+    ca: Issued,
+    common_name: str,
+    organization: str,
+    lifetime: datetime.timedelta,
+    now: datetime.datetime | None = None,
+) -> Issued:
+    """Make a key and issue a client certificate for it; see C(sign_client_request)."""
+    key = make_client_key()
+    request = client_request(key, common_name)
+    return Issued(sign_client_request(ca, request, common_name, organization, lifetime, now), key)
+
+
+def other_key(certificate_pem: str, request_pem: str) -> bool:
+    """Whether a certificate is for another key than a request."""
+    certificate = x509.load_pem_x509_certificate(certificate_pem.encode("ascii"))
+    return certificate.public_key() != _requested_key(request_pem)
+
+
+def client_reissue_reason(
+    certificate_pem: str,
+    ca_pem: str,
+    request_pem: str,
+    common_name: str,
+    organization: str,
+    now: datetime.datetime | None = None,
+) -> str | None:
+    """Say why a client certificate must be issued anew, or None when it is good.
+
+    Args:
+        certificate_pem: the certificate, PEM.
+        ca_pem: PEM text of the CA that should have signed it.
+        request_pem: request by the key that it should be for.
+        common_name: the site.
+        organization: the federation.
+        now: the time to judge by; the present by default.
+    """
+    certificate = x509.load_pem_x509_certificate(certificate_pem.encode("ascii"))
+    if certificate.subject != _name(common_name, organization):
+        return f"it names {certificate.subject.rfc4514_string()}"
+    if other_key(certificate_pem, request_pem):
+        return "the site has another key"
+    return _foreign(certificate, ca_pem) or _aged(certificate, now)
+
+
+def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
+    """Sign the list of certificates that a CA takes back. It ends with the CA: a list that has ended refuses everybody.
+
+    Args:
+        ca: the CA.
+        revoked: serial (hex) -> since when.
+
+    Returns:
+        The list, PEM.
+    """
+    issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
+    ca_key = _load_key(ca.key)
+    now = _now()
+    builder = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(issuer.subject)
+        .last_update(now - BACKDATE)
+        .next_update(max(issuer.not_valid_after_utc, now))
+        .add_extension(x509.CRLNumber(int(now.timestamp())), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+    )
+    for serial, since in sorted(revoked.items()):
+        entry = x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since)
+        builder = builder.add_revoked_certificate(entry.build())
+    return builder.sign(ca_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode("ascii")
+
+
+def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
+    """Serials (hex) in a revocation list; None when it is none, or was not signed by this CA."""
+    issuer = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
+    try:
+        crl = x509.load_pem_x509_crl(crl_pem.encode("ascii"))
+    except ValueError:
+        return None
+    if crl.issuer != issuer.subject or not crl.is_signature_valid(issuer.public_key()):
+        return None
+    return {format(entry.serial_number, "x") for entry in crl}
 
 
 def make_supernode_key() -> str:
@@ -258,6 +450,19 @@ def fingerprint(public_key: str) -> str:
     """Fingerprint of an OpenSSH public line, in the form that C(ssh-keygen -l) prints: C(SHA256:) and base64."""
     blob = base64.b64decode(public_key.split()[1])
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode("ascii").rstrip("=")
+
+
+def supernode_key_digest(public_key: str) -> str:
+    """SHA-256 (hex) of a SuperNode's public key as flwr sends it: PEM, SubjectPublicKeyInfo.
+
+    Source of the rule: flwr 1.41, C(supernode/node_auth_http_interceptor.py), header C(flwr-public-key).
+
+    Args:
+        public_key: the OpenSSH public line.
+    """
+    key = serialization.load_ssh_public_key(public_key.encode("ascii"))
+    pem = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(pem).hexdigest()
 
 
 def make_secret() -> str:

@@ -11,7 +11,6 @@ judged by their C(success) field: C(flwr … --format json) exits with 0 when it
 from __future__ import annotations
 
 import base64
-import inspect
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -19,14 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cluster import Cluster, ClusterError
-from . import pod_program
+from . import in_pod, pod_program
 
 POD = "superlink-0"
 CONTAINER = "superlink"
 CONNECTION = "hub"  # name of the connection in the pod's config.toml
-# The program comes on standard input: in the command line it would be part of a URL, which proxies limit to 8 KiB
-# and audit logs repeat.
-LOADER = "import json, sys; exec(compile(json.loads(sys.stdin.readline()), 'pod_program', 'exec'))"
 
 
 class FlowerError(ClusterError):
@@ -115,18 +111,13 @@ class FlowerCLI:
         request: dict[str, Any] = {"steps": list(steps), "files": dict(files or {})}
         if archive is not None:
             request["archive"] = base64.b64encode(archive).decode("ascii")
-        lines = (json.dumps(inspect.getsource(pod_program)), json.dumps(request), "")
-        result = self.cluster.exec(
-            self.namespace, POD, CONTAINER, ["python", "-c", LOADER], stdin="\n".join(lines).encode(), timeout=seconds
-        )
-        answers = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-        if result.rc != 0 or len(answers) != len(steps):
-            tail = result.stderr.decode("utf-8", "replace").strip()[-2000:]
+        output = in_pod.run(self.cluster, self.namespace, POD, CONTAINER, pod_program, request, seconds=seconds)
+        if output.rc != 0 or len(output.answers) != len(steps):
             raise FlowerError(
-                f"Flower's command line in pod {self.namespace}/{POD} on {self.cluster.name} ended with code {result.rc} "
-                f"after {len(answers)} of {len(steps)} answers: {tail or 'it said nothing'}"
+                f"Flower's command line in pod {self.namespace}/{POD} on {self.cluster.name} ended with code {output.rc} "
+                f"after {len(output.answers)} of {len(steps)} answers: {output.said}"
             )
-        return [parse_answer(line) for line in answers]
+        return [parse_answer(line) for line in output.answers]
 
     def command(self, *arguments: str) -> dict[str, str | list[str]]:
         """A step that runs C(flwr ARGUMENTS… hub --format json)."""

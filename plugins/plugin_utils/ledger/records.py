@@ -10,7 +10,7 @@ Shape of a record::
      "keys": {"SHA256:…": {"pool": "default", "name": "0", "public_key": "ecdsa-…", "node_id": "123…", "dead": false}},
      "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…"}}}
 
-C(name) is the key's entry in the site's Secret: the pod index, or the node's name in a DaemonSet pool.
+C(access) describes what else a record may hold. C(name) is the key's entry in the site's Secret: the pod index, or the node's name in a DaemonSet pool.
 """
 
 from __future__ import annotations

@@ -7,8 +7,13 @@ Two doors. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtim
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
 accounts. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
+Sites prove who they are with client certificates (CN: the site, O: the federation). Who is denied, and which
+certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer
+does not: it follows the ledger, and a run that only renders must not undo a denial.
+
 Keys of the superlink spec used here: C(gateway_image), C(gateway_resources), C(gateway_max_connections),
-C(gateway_max_body_bytes), C(gateway_source_rate), C(gateway_denied_sources), C(gateway_access_log).
+C(gateway_max_body_bytes), C(gateway_source_rate), C(gateway_denied_sources), C(gateway_access_log),
+C(client_certificates) (required, optional or none).
 """
 
 from __future__ import annotations
@@ -31,9 +36,15 @@ from .common import (
     secret_volume,
     text,
 )
-from .watch import DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
+from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
 CONFIG = "superlink-gateway"
+CLIENTS = "superlink-clients"  # the ConfigMap, see hub/clients.py
+CLIENTS_DIR = "/clients"
+DENIED = f"{CLIENTS_DIR}/denied.lst"
+KEYS = f"{CLIENTS_DIR}/keys.map"
+KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
+PROBE = "/probe"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
 FLEET_CALLS = (
@@ -81,6 +92,16 @@ RUNTIME_CALLS = (
 _HEADROOM = 256
 
 
+def asks(spec: Spec) -> str:
+    """Whether the door for sites asks for client certificates: C(required), C(optional) or C(none)."""
+    return "none" if boolean(spec.get("insecure")) else text(spec.get("client_certificates") or "required")
+
+
+def asked_by(configured: str) -> str:
+    """What the text of a haproxy.cfg asks for, as C(asks) says it."""
+    return next((word for word in ("required", "optional") if f" verify {word} crl-file " in configured), "none")
+
+
 def configuration(spec: Spec) -> str:
     """The text of haproxy.cfg."""
     insecure = boolean(spec.get("insecure"))
@@ -90,15 +111,42 @@ def configuration(spec: Spec) -> str:
     rate = integer(spec.get("gateway_source_rate")) or 0
     fleet_calls = FLEET_CALLS + (FLEET_CALLS_WITHOUT_KEY if insecure else ())
     tls = "" if insecure else " ssl crt /certs/tls.pem alpn http/1.1"
+    clients = asks(spec)
+    if clients != "none":
+        tls += f" ca-file {CLIENTS_DIR}/ca.crt verify {clients} crl-file {CLIENTS_DIR}/crl.pem"
+    access_log = boolean(spec.get("gateway_access_log"))
 
     lines = [global_section(limit + _HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
     lines += [
         "frontend fleet",
         f"  bind :{FLEET_PORT} proto h1{tls}",
+        *([*CLIENT_LOG, "  tcp-request session track-sc1 ssl_c_s_dn(cn) table sites"] if clients != "none" else []),
         *[f"  acl fleet_call path /v1/fleet/{call}" for call in sorted(fleet_calls)],
         "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }",
         f"  http-request deny deny_status 503 if {{ fe_conn gt {limit} }}",
     ]
+    if clients != "none":
+        lines += [
+            f"  http-request deny deny_status 503 if {{ ssl_c_s_dn(cn) -m str -f {DENIED} }}",
+            # Another federation of this hub may have the same CA.
+            f"  http-request deny deny_status 503 if {{ ssl_c_used }} !{{ ssl_c_s_dn(o) -m str {spec['federation']} }}",
+            # A SuperNode's key is good with the certificate of its own site only. What the SuperLink might read in another
+            # way than this door does is refused. A key that is not listed yet is the SuperLink's to judge.
+            f"  http-request deny deny_status 503 if {{ req.hdr_cnt({KEY_HEADER}) gt 1 }}",
+            f"  http-request deny deny_status 503 if {{ req.hdr({KEY_HEADER}) -m found }}"
+            f" !{{ req.hdr({KEY_HEADER}),b64dec -m found }}",
+            "  http-request set-var(txn.site) ssl_c_s_dn(cn)",
+            f"  http-request set-var(txn.owner) req.hdr({KEY_HEADER}),b64dec,sha2(256),hex,lower,map({KEYS})",
+            "  http-request deny deny_status 503 if { ssl_c_used } { var(txn.owner) -m found }"
+            " !{ var(txn.owner),strcmp(txn.site) eq 0 }",
+        ]
+    if not insecure:
+        # Tells which certificate this door serves now; sidecars ask it to prove which ones they accept.
+        lines += [
+            *([] if access_log else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]),
+            "  http-request return status 200 content-type text/plain lf-string"
+            f' "serial=%[ssl_f_serial,hex,lower] cn=%[ssl_c_s_dn(cn)]\\n" if METH_GET {{ path {PROBE} }}',
+        ]
     if rate:
         lines += [
             "  stick-table type ipv6 size 100k expire 60s store http_req_rate(10s)",
@@ -120,10 +168,15 @@ def configuration(spec: Spec) -> str:
             "  http-request deny deny_status 503 unless METH_POST runtime_call",
             "  default_backend superlink",
         ]
+    if clients != "none":
+        lines += [
+            "backend sites",  # no way to anywhere: a table of sites, for `show table sites`
+            "  stick-table type string len 64 size 10k expire 1h store http_req_cnt,http_req_rate(10s),conn_cur",
+        ]
     lines += [
         "backend superlink",
         "  http-reuse safe",
-        *quiet(boolean(spec.get("gateway_access_log"))),
+        *quiet(access_log),
         "  option httpchk GET /health",
         "  http-check expect status 200",
         # SuperLink answers 500 while its database is locked; a SuperNode would give up for good.
@@ -160,7 +213,7 @@ def gateway_container(spec: Spec) -> Object:
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
     if not insecure:
-        mounts.append(mount("gw-certs", "/certs"))
+        mounts += [mount("gw-certs", "/certs"), mount("gw-clients", CLIENTS_DIR)]
     if process:
         mounts.append(mount("rt-certs", "/rt"))
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
@@ -188,6 +241,8 @@ def volumes(spec: Spec) -> list[Object]:
     ]
     if not boolean(spec.get("insecure")):
         brought.append(secret_volume("gw-certs", "superlink-gateway-tls"))
+        # Also where no certificates are asked for: a change of mind then takes a reload and no new pod.
+        brought.append(config_volume("gw-clients", CLIENTS))
     if spec["isolation"] == "process":
         brought.append(secret_volume("rt-certs", "superlink-runtime-tls"))
     return brought

@@ -9,8 +9,17 @@ the first into the second, and takes in a new trust bundle or a moved hub withou
 It is a native sidecar (an init container that keeps running), so it is there before the SuperNode makes its first
 call: Kubernetes 1.29 or later.
 
+It also shows the gateway the site's client certificate. The key lies in a Secret that the site itself made, the
+certificate in a ConfigMap; only this container sees the two.
+
+C(GET /probe/now) on its ops door, from within the pod, asks the gateway which certificate it serves, over a connection
+of its own and with the trust that HAProxy holds in memory at that time: an answer of 200 proves that this very process
+accepts it. C(/probe/next) does the same under the name C(next.NAME), by which a gateway can show a certificate that it
+does not serve yet.
+
 Keys of the supernode spec used here: C(sidecar) (bool), C(sidecar_image), C(sidecar_resources),
-C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(server_name).
+C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(server_name), C(mtls) (bool),
+C(client_certificate) (PEM).
 """
 
 from __future__ import annotations
@@ -38,6 +47,9 @@ from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
 LOCAL_TLS = "supernode-local-tls"
+CLIENT = "supernode-client"  # ConfigMap with the client certificate
+CLIENT_KEY = "supernode-client-key"  # Secret with its key
+NEXT = "next."  # before the server's name: the certificate that is to come
 
 
 def enabled(spec: Spec) -> bool:
@@ -45,11 +57,36 @@ def enabled(spec: Spec) -> bool:
     return boolean(spec.get("sidecar", True)) and not boolean(spec.get("insecure"))
 
 
+def mtls(spec: Spec) -> bool:
+    """Whether the sidecar shows the gateway a client certificate."""
+    return enabled(spec) and boolean(spec.get("mtls", True))
+
+
 def configuration(spec: Spec) -> str:
     """The text of haproxy.cfg."""
     host, port = split_address(text(spec["superlink_address"]))
     target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
     name = server_name(spec)
+    # HAProxy takes the key from the file of the same name with .key behind it.
+    client = " crt /client/tls.pem" if mtls(spec) else ""
+
+    def server(asked: str) -> str:
+        # The name that is verified is the one sent as SNI. HAProxy compares it with DNS entries only, so an IP address
+        # is verified by the fixed name that every certificate of the gateway carries.
+        return (
+            f"  server hub {target} ssl verify required ca-file /trust/ca.crt sni str({asked}) verifyhost {asked}{client}"
+            " alpn http/1.1 pool-purge-delay 2s init-addr last,libc,none resolvers dns resolve-prefer ipv4"
+        )
+
+    def probe(kind: str, asked: str) -> list[str]:
+        return [
+            f"backend probe-{kind}",
+            "  http-reuse never",
+            "  retries 0",
+            "  http-request set-path /probe",
+            f"{server(asked)} no-ssl-reuse",
+        ]
+
     lines = [
         global_section(integer(spec.get("sidecar_max_connections")) or 200, threads=1) + "defaults",
         DEFAULTS.rstrip("\n"),
@@ -61,10 +98,9 @@ def configuration(spec: Spec) -> str:
         "backend hub",
         "  http-reuse safe",
         *quiet(boolean(spec.get("sidecar_access_log"))),
-        # The name that is verified is the one sent as SNI. HAProxy compares it with DNS entries only, so an IP address
-        # is verified by the fixed name that every certificate of the gateway carries.
-        f"  server hub {target} ssl verify required ca-file /trust/ca.crt sni str({name}) verifyhost {name}"
-        " alpn http/1.1 pool-purge-delay 2s init-addr last,libc,none resolvers dns resolve-prefer ipv4",
+        server(name),
+        *probe("now", name),
+        *probe("next", NEXT + name),
         # The hub's name is looked up again and again: its address may change, or come into being later.
         "resolvers dns",
         "  parse-resolv-conf",
@@ -74,28 +110,37 @@ def configuration(spec: Spec) -> str:
         "  option dontlog-normal",
         "  http-request use-service prometheus-exporter if { path /metrics }",
         "  http-request return status 200 if { path /live }",
-        "  http-request return status 503",
+        # HAProxy judges these rules before it chooses a backend.
+        "  http-request return status 503 unless METH_GET { src 127.0.0.1 } { path /probe/now /probe/next }",
+        "  use_backend probe-next if { path /probe/next }",
+        "  default_backend probe-now",
     ]
     return "\n".join(lines) + "\n"
 
 
 def config_objects(spec: Spec) -> list[Object]:
-    """The ConfigMap with HAProxy's configuration and the watcher; nothing without a sidecar."""
+    """The ConfigMaps with HAProxy's configuration, the watcher and the client certificate; nothing without a sidecar."""
     if not enabled(spec):
         return []
-    return [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
+    made = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
+    if mtls(spec):
+        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": text(spec["client_certificate"])}, "client"))
+    return made
 
 
 def init_containers(spec: Spec) -> list[Object]:
     """The container C(sidecar), or nothing."""
     if not enabled(spec):
         return []
+    mounts = [mount("trust", "/trust"), mount("local", "/local")]
+    if mtls(spec):
+        mounts.append(mount("client", "/client"))
     built = container(
         "sidecar",
         image(spec, "haproxy", spec.get("sidecar_image")),
         pull_policy=spec.get("image_pull_policy"),
-        watched=["/trust", "/local"],
-        mounts=[mount("trust", "/trust"), mount("local", "/local")],
+        watched=[m["mountPath"] for m in mounts],
+        mounts=mounts,
         resources=resources(spec.get("sidecar_resources")),
         ready=False,
     )
@@ -106,9 +151,20 @@ def volumes(spec: Spec) -> list[Object]:
     """Volumes of the sidecar; C(trust) is supernode.py's."""
     if not enabled(spec):
         return []
-    return [
+    brought = [
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
         secret_volume("local", LOCAL_TLS, keys=["tls.pem"]),
         secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
     ]
+    if mtls(spec):
+        brought.append(_client_volume())
+    return brought
+
+
+def _client_volume() -> Object:
+    """Certificate and key in one folder, under the names by which HAProxy finds them."""
+    certificate = {"name": CLIENT, "items": [{"key": "tls.crt", "path": "tls.pem"}]}
+    key = {"name": CLIENT_KEY, "items": [{"key": "tls.key", "path": "tls.pem.key"}]}
+    sources = [{"configMap": certificate}, {"secret": key}]
+    return {"name": "client", "projected": {"defaultMode": 0o440, "sources": sources}}

@@ -41,7 +41,7 @@ def hub_rights(spec: Mapping[str, Any], ca_namespace: str) -> dict[str, list[Rig
     rights += _objects("apps", "statefulsets", "deployments") + _objects("policy", "poddisruptionbudgets")
     # An exec over a websocket is a GET; newer API servers ask for "create" beside it.
     rights += [Right("update", "", "configmaps"), *_objects("", "pods/exec", verbs=("get", "create"))]
-    rights += _objects("", "pods", "events", verbs=("get", "list"))
+    rights += _objects("", "pods", "events", verbs=("get", "list")) + _objects("", "pods", verbs=("patch",))
     if spec["exposure"] == "ingress":
         rights += _objects("networking.k8s.io", "ingresses")
     if spec["exposure"] == "route":
@@ -49,14 +49,14 @@ def hub_rights(spec: Mapping[str, Any], ca_namespace: str) -> dict[str, list[Rig
     wide = _namespaces(spec)
     if spec["exposure"] == "node_port" and not spec.get("superlink_address"):
         wide.append(Right("list", "", "nodes", namespaced=False))
-    return {spec["namespace"]: rights, ca_namespace: _objects("", "secrets", verbs=("list", "create", "patch")), "": wide}
+    return {spec["namespace"]: rights, ca_namespace: _objects("", "secrets", verbs=("get", "list", "create", "patch")), "": wide}
 
 
 def site_rights(spec: Mapping[str, Any], needs_nodes: bool) -> dict[str, list[Right]]:
     """Namespace -> rights that deploying SuperNodes takes; the key C("") holds those on the whole cluster."""
     rights = _objects("", "configmaps", "secrets", "services", "serviceaccounts")
     rights += _objects("apps", "statefulsets", "daemonsets") + _objects("policy", "poddisruptionbudgets")
-    rights += _objects("", "pods", "events", verbs=("get", "list"))
+    rights += _objects("", "pods", "events", verbs=("get", "list")) + _objects("", "pods", verbs=("patch",))
     wide = _namespaces(spec)
     if needs_nodes:
         wide.append(Right("list", "", "nodes", namespaced=False))

@@ -24,7 +24,8 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools)), C(forgotten) (list of
+        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access) and
+        C(certificate)), C(forgotten) (list of
         names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) (list of sentences).
     """
     known = list(sites) if known is None else list(known)
@@ -65,6 +66,7 @@ def fleet_report(
 
 def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     record = hub["sites"].get(name, {"region": None, "keys": [], "pools": {}})
+    access = record.get("access") or {}
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     pools = [_pool(pool, live.get(pool), record, hub["nodes"]) for pool in names]
@@ -74,10 +76,19 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
         problems.append(f"{name}: no SuperNodes are deployed")
     if site["trouble"]:
         problems.append(f"{name}: {site['trouble']}")
-    for pool in pools:
+    if access:
+        problems.append(f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})")
+    for pool in pools if not access else ():
         if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
             problems.append(f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online")
-    return {"cluster": name, "region": record["region"], "reachable": site["reachable"], "pools": pools}
+    return {
+        "cluster": name,
+        "region": record["region"],
+        "reachable": site["reachable"],
+        "access": access,
+        "certificate": record.get("client") or {},
+        "pools": pools,
+    }
 
 
 def _pool(
@@ -138,11 +149,23 @@ def fleet_table(report: Mapping[str, Any]) -> str:
 def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
     if not site["reachable"]:
         state = "unreachable"
+    elif site["access"]:
+        state = "denied"
     elif pool["desired"] is None:
         state = "not deployed"
     else:
         state = "ok" if pool["online"] >= pool["desired"] else "offline"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"
     online = f"{pool['online']}/{pool['desired'] if pool['desired'] is not None else pool['registered']}"
-    version = pool["version"]
-    return (site["cluster"], site["region"] or "", pool["name"], ready, online, version, "", pool["last_seen"], state)
+    ends = site["certificate"].get("not_after", "")[:10]
+    return (
+        site["cluster"],
+        site["region"] or "",
+        pool["name"],
+        ready,
+        online,
+        pool["version"],
+        ends,
+        pool["last_seen"],
+        state,
+    )

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import pki
+from ..cluster import ClusterError
 from ..ledger.records import natural
 from ..manifests.common import POOL_LABEL
+from ..manifests.sidecar import CLIENT_KEY
 from ..manifests.supernode import keys_secret
 from ..secrets import entries, secret
 
@@ -52,12 +54,14 @@ class SiteKeys:
         secrets: Secrets that have to be written, complete.
         keys: public facts of the wanted keys: C(pool), C(name), C(fingerprint), C(public_key).
         extra: pool -> names in its Secret that are no longer wanted.
+        client_request: request for the site's client certificate, PEM; empty when it needs none.
         reasons: what was made and why, sentences.
     """
 
     secrets: list[dict[str, Any]] = field(default_factory=list)
     keys: list[dict[str, str]] = field(default_factory=list)
     extra: dict[str, list[str]] = field(default_factory=dict)
+    client_request: str = ""
     reasons: list[str] = field(default_factory=list)
 
 
@@ -91,6 +95,7 @@ def plan(
     pools: Sequence[Pool],
     live: Mapping[str, Mapping[str, Any]],
     dead: Sequence[str] = (),
+    client: str = "",
 ) -> SiteKeys:
     """Compare the Secrets that a site has with what its pools need; make what is missing.
 
@@ -99,7 +104,8 @@ def plan(
         namespace: the site's namespace.
         pools: the wanted pools.
         live: Secret name -> live Secret, all of the site's.
-        dead: fingerprints of keys that Flower takes no more; they are replaced.
+        dead: fingerprints of keys that Flower, or the hub, takes no more; they are replaced.
+        client: name of the site in its client certificate; empty when it needs none.
     """
     pki.require()
     result = SiteKeys()
@@ -118,7 +124,31 @@ def plan(
         leaf = pki.issue(ca, "localhost", ["localhost", "127.0.0.1"], LOCAL_LIFETIME)
         result.secrets.append(build(federation, namespace, LOCAL_TLS, {"tls.pem": leaf.pem, "ca.crt": ca.certificate}))
         result.reasons.append(f"{LOCAL_TLS}: there was none")
+    if client:
+        _client_key(result, federation, namespace, client, entries(live.get(CLIENT_KEY)).get("tls.key"), set(dead))
     return result
+
+
+def _client_key(
+    result: SiteKeys, federation: str, namespace: str, client: str, held: str | None, dead: set[str]
+) -> None:
+    reason = "there was none"
+    if held:
+        try:
+            request = pki.client_request(held, client)
+        except ValueError as error:
+            raise ClusterError(
+                f"Secret {namespace}/{CLIENT_KEY} of {client} holds no private key ({error}); delete it, and the next run makes "
+                "a new key and certificate."
+            ) from error
+        if pki.request_fingerprint(request) not in dead:
+            result.client_request = request
+            return
+        reason = "the certificate of the old key was revoked"
+    key = pki.make_client_key()
+    result.client_request = pki.client_request(key, client)
+    result.secrets.append(build(federation, namespace, CLIENT_KEY, {"tls.key": key}))
+    result.reasons.append(f"{CLIENT_KEY}: {reason}")
 
 
 def _pool_keys(

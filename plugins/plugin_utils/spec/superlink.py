@@ -10,6 +10,7 @@ from ..manifests.common import boolean, is_ip, text
 from .common import Faults, Spec, common_faults, patch_faults, placement_faults
 
 EXPOSURES = ("cluster_ip", "node_port", "load_balancer", "ingress", "route")
+CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
 _SUPERLINK_OPTIONS = {
@@ -36,7 +37,7 @@ _SUPEREXEC_OPTIONS = {
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
 _SUPERLINK_VOLUMES = {
-    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "rt-certs", "superexec",
+    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-clients", "rt-certs", "superexec",
 }  # fmt: skip
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
@@ -69,6 +70,9 @@ def spec_faults(spec: Spec) -> list[str]:
     faults.number("gateway_max_body_bytes", spec.get("gateway_max_body_bytes"), 6 * 2**20, 2**31 - 1)
     faults.number("gateway_source_rate", spec.get("gateway_source_rate"), 0)
     faults.networks("gateway_denied_sources", spec.get("gateway_denied_sources"))
+    asked = spec.get("client_certificates")
+    if faults.choice("client_certificates", asked, CLIENT_CERTIFICATES) and asked != "none" and boolean(spec.get("insecure")):
+        faults.add("client_certificates", asked, "has no meaning without TLS: insecure is true; use none")
 
     own = {key[len("serverapp_") :]: value for key, value in spec.items() if key.startswith("serverapp_")}
     faults.resources("serverapp_resources", own.get("resources"))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
+from ..manifests import sidecar
 from ..manifests import supernode as manifests
 from ..manifests.common import boolean, text
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
@@ -18,6 +19,9 @@ MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 # A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
 # a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
 MAX_POOL_NAME = 63 - len("-") - 10 - len(manifests.workload_name(""))
+
+# RFC 5280, appendix A: ub-common-name.
+MAX_COMMON_NAME = 64
 
 POOL_KEYS = (*manifests.POOL_KEYS, "name", "mode", "replicas", "node_config", "gpu")
 
@@ -43,7 +47,7 @@ _SUPEREXEC_OPTIONS = {
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
-_VOLUMES = {"trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "superexec", "tmp", "shm"}
+_VOLUMES = {"trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm"}
 _PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp"}
 
 
@@ -56,6 +60,7 @@ def spec_faults(spec: Spec) -> list[str]:
     common_faults(spec, faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
+    _mtls_faults(spec, faults)
     if spec.get("disruption_budget") is not None:
         faults.number("disruption_budget", spec["disruption_budget"], 0)
     _workload_faults(spec, spec, faults, "")
@@ -80,6 +85,25 @@ def spec_faults(spec: Spec) -> list[str]:
     return faults.found
 
 
+def _mtls_faults(spec: Spec, faults: Faults) -> None:
+    if not boolean(spec.get("mtls", True)):
+        return
+    if boolean(spec.get("insecure")):
+        faults.add("mtls", spec.get("mtls"), "has no meaning without TLS: insecure is true; set it to false")
+    elif not sidecar.enabled(spec):
+        faults.add(
+            "mtls",
+            spec.get("mtls"),
+            "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and "
+            "superlink_client_certificates to optional",
+        )
+    elif len(text(spec.get("cluster"))) > MAX_COMMON_NAME:
+        faults.sentence(
+            f"{spec['cluster']}: the name of this host has {len(text(spec['cluster']))} characters; it is the name in the site's "
+            f"client certificate, which takes at most {MAX_COMMON_NAME}"
+        )
+
+
 def _complete(spec: Spec) -> dict[str, Any]:
     """The spec with stand-ins for what is found later, so that patches can be tried."""
     allocation = {
@@ -89,6 +113,7 @@ def _complete(spec: Spec) -> dict[str, Any]:
         **spec,
         "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
         "ca_bundle": spec.get("ca_bundle") or "-",
+        "client_certificate": spec.get("client_certificate") or "-",
         "allocation": {**allocation, **(spec.get("allocation") or {})},
     }
 
@@ -100,6 +125,8 @@ def render_faults(spec: Spec) -> list[str]:
         faults.add("superlink_address", "", "is not known: the hub publishes none yet, and none is given")
     if not spec.get("ca_bundle") and not boolean(spec.get("insecure")):
         faults.add("ca_bundle", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.get("client_certificate") and sidecar.mtls(spec):
+        faults.add("mtls", spec.get("mtls"), "needs a client certificate, and the hub has issued none yet")
     for number, pool in enumerate(spec.get("pools") or []):
         if node_config.uses_partition(pool.get("node_config") or {}):
             allotted = (spec.get("allocation") or {}).get(pool["name"])

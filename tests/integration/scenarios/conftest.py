@@ -21,12 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import at_the_door
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
@@ -247,6 +249,35 @@ class Federation:
         result = self.cluster(context).exec(namespace, pod, container, command, timeout=90)
         assert result.rc == 0, f"{pod}/{container}: {result.stderr.decode()[-1500:]}"
         return result.stdout.decode()
+
+    def door(self) -> dict[str, Any]:
+        """Host and port that sites dial."""
+        publication = self.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)["data"]
+        host, _colon, port = publication["address"].rpartition(":")
+        return {"host": host, "port": int(port)}
+
+    def identity(self, context: str, namespace: str = NAMESPACE) -> dict[str, str]:
+        """Client certificate and key that a site holds, PEM."""
+        certificate = self.cluster(context).get("v1", "ConfigMap", "supernode-client", namespace)["data"]["tls.crt"]
+        key = self.cluster(context).get("v1", "Secret", "supernode-client-key", namespace)["data"]["tls.key"]
+        return {"certificate": certificate, "key": base64.b64decode(key).decode()}
+
+    def call(
+        self,
+        calls: list[dict[str, Any]],
+        identity: dict[str, str] | None = None,
+        *,
+        where: tuple[str, str, str] | None = None,
+        seconds: float = 90,
+    ) -> list[dict[str, Any]]:
+        """Make calls from within a container, see at_the_door.py; without a host they go to the door for sites."""
+        context, pod, container = where or ("site-a", min(self.pods("site-a")), "supernode")
+        wanted = [{**self.door(), **call} for call in calls]
+        request = {"calls": wanted, "identity": identity}
+        cluster = connect({"kubeconfig": str(self.kubeconfig), "context": context})  # threads share no connection
+        output = in_pod.run(cluster, NAMESPACE, pod, container, at_the_door, request, seconds=seconds)
+        assert output.rc == 0, f"{pod}/{container}: {output.said}"
+        return json.loads(output.answers[0])
 
     def log(self, context: str, pod: str, container: str) -> str:
         """What a container printed."""

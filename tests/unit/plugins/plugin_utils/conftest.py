@@ -52,6 +52,7 @@ def supernode_spec() -> Callable[..., dict[str, Any]]:
             cluster="site-a",
             superlink_address="hub.example.com:9092",
             ca_bundle=CA,
+            client_certificate=CA,
             allocation={"default": {"offset": 3, "partitions": 5}},
         )
         spec.update(changes)

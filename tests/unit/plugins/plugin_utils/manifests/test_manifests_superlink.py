@@ -16,7 +16,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec import rende
 CASES = {
     "default": {},
     "early": {"superlink_address": "", "ca_bundle": ""},
-    "insecure": {"insecure": True, "exposure": "node_port", "node_port": 30992, "ca_bundle": ""},
+    "insecure": {
+        "insecure": True,
+        "client_certificates": "none",
+        "exposure": "node_port",
+        "node_port": 30992,
+        "ca_bundle": "",
+    },
     "subprocess": {"isolation": "subprocess", "runtime_dependency_installation": True},
     "route": {
         "exposure": "route",
@@ -109,7 +115,9 @@ def test_doors_know_their_calls_only(superlink_spec):
     text = gateway.configuration(superlink_spec())
     fleet, rest = text.split("frontend fleet")[1].split("frontend runtime")
     runtime = rest.split("backend superlink")[0]
-    assert set(re.findall(r"path (\S+)", fleet)) == {f"/v1/fleet/{c}" for c in gateway.FLEET_CALLS}
+    # The probe is answered by the door itself: the SuperLink never sees it.
+    assert set(re.findall(r"path (\S+)", fleet)) == {f"/v1/fleet/{c}" for c in gateway.FLEET_CALLS} | {"/probe"}
+    assert "return status 200" in next(line for line in fleet.splitlines() if "lf-string" in line)
     assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in gateway.RUNTIME_CALLS}
     assert "path_beg" not in text and "path_sub" not in text and "control" not in text
 
@@ -135,6 +143,29 @@ def test_selectors_and_claims_survive_an_upgrade(superlink_spec):
             assert (
                 obj["spec"]["selector"]["matchLabels"].items() <= obj["spec"]["template"]["metadata"]["labels"].items()
             )
+
+
+@pytest.mark.parametrize(
+    ("asked", "verify"), [("required", " verify required crl-file "), ("optional", " verify optional crl-file "), ("none", None)]
+)
+def test_whether_certificates_are_asked_for(asked, verify, superlink_spec):
+    text = gateway.configuration(superlink_spec(client_certificates=asked))
+    fleet, rest = text.split("frontend fleet")[1].split("frontend runtime")
+    assert "verify" not in rest.split("backend")[0], "the ServerApp has no client certificate"
+    for word in ("verify", "/clients/denied.lst", "track-sc1", '"cn":"'):
+        assert (word in fleet) == bool(verify)
+    if verify:
+        assert verify in fleet
+        # Who is denied gets no answer from the probe either.
+        assert fleet.index("/clients/denied.lst") < fleet.index("lf-string") < fleet.index("unless METH_POST fleet_call")
+
+
+def test_changing_what_is_asked_for_takes_no_new_pod(superlink_spec):
+    pods = [
+        find(render.superlink_objects(superlink_spec(client_certificates=asked)), "StatefulSet", "superlink")
+        for asked in ("required", "optional", "none")
+    ]
+    assert pods[0] == pods[1] == pods[2]
 
 
 def test_app_code_does_not_share_the_gateways_sockets(superlink_spec):

@@ -27,8 +27,9 @@ PLAIN_POOL = {"name": "plain"}
 CASES = {
     "default": {},
     "ip-address": {"superlink_address": "192.0.2.10:30992"},
-    "no-sidecar": {"sidecar": False},
-    "insecure": {"insecure": True, "ca_bundle": ""},
+    "no-sidecar": {"sidecar": False, "mtls": False},
+    "no-mtls": {"mtls": False},
+    "insecure": {"insecure": True, "mtls": False, "ca_bundle": ""},
     "pools": {"pools": [GPU_POOL, EDGE_POOL, PLAIN_POOL], "env": [{"name": "SHARED", "value": "site"}]},
     "subprocess": {"isolation": "subprocess", "pools": [GPU_POOL]},
     "rich": {
@@ -110,6 +111,26 @@ def test_pod_template_holds_neither_address_nor_trust(supernode_spec):
     one = workload(render.supernode_objects(supernode_spec()))
     two = workload(render.supernode_objects(supernode_spec(superlink_address="192.0.2.1:1", ca_bundle=CASES_CA)))
     assert one == two
+
+
+def test_the_client_certificate_is_the_sidecars_alone(supernode_spec):
+    objects = render.supernode_objects(supernode_spec())
+    for name, container in containers(workload(objects)).items():
+        assert any(m["name"] == "client" for m in container["volumeMounts"]) == (name == "sidecar")
+    (volume,) = (v for v in workload(objects)["spec"]["template"]["spec"]["volumes"] if v["name"] == "client")
+    paths = [item["path"] for source in volume["projected"]["sources"] for part in source.values() for item in part["items"]]
+    assert paths == ["tls.pem", "tls.pem.key"]
+    renewed = render.supernode_objects(supernode_spec(client_certificate=CASES_CA))
+    assert workload(renewed) == workload(objects), "a renewed certificate would restart pods"
+
+
+def test_probes_are_for_the_pod_itself(supernode_spec):
+    text = sidecar.configuration(supernode_spec())
+    ops = text.split("frontend ops")[1]
+    assert "return status 503 unless METH_GET { src 127.0.0.1 } { path /probe/now /probe/next }" in ops
+    for kind, name in (("now", "hub.example.com"), ("next", "next.hub.example.com")):
+        backend = text.split(f"backend probe-{kind}\n")[1].split("backend")[0]
+        assert f"sni str({name}) verifyhost {name} crt /client/tls.pem" in backend and "no-ssl-reuse" in backend
 
 
 CASES_CA = "-----BEGIN CERTIFICATE-----\nother\n-----END CERTIFICATE-----\n"

@@ -57,6 +57,18 @@ def test_an_offline_node_shows_since_when():
     assert "offline" in fleet.fleet_table(report)
 
 
+def test_a_denied_site_is_shown_as_denied_and_not_as_broken():
+    gone = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
+    changed = hub(nodes={"10": gone, "11": gone})
+    access = {"state": "denied", "since": "2026-11-21T10:00:00+00:00", "reason": "audit"}
+    changed["sites"]["site-a"] |= {"access": access, "client": {"not_after": "2027-02-01T10:00:00+00:00"}}
+    report = fleet.fleet_report("hub", changed, {"site-a": SITE})
+    assert report["problems"] == ["site-a is denied since 2026-11-21T10:00:00+00:00 (audit)"]
+    assert report["sites"][0]["access"] == access
+    row = fleet.fleet_table(report).splitlines()[2]
+    assert row.endswith("denied") and "2027-02-01" in row
+
+
 def test_a_site_that_is_down_still_shows_what_the_hub_sees():
     down = {"reachable": False, "error": "site-a: refused", "workloads": [], "trouble": ""}
     report = fleet.fleet_report("hub", HUB, {"site-a": down})

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, nodes, pods
 
 
-def plan(pools, live=(), dead=()):
-    return keys.plan("demo", "flower", pools, {item["metadata"]["name"]: item for item in live}, dead)
+def plan(pools, live=(), dead=(), client=""):
+    return keys.plan("demo", "flower", pools, {item["metadata"]["name"]: item for item in live}, dead, client)
 
 
 def prints(result):
@@ -80,6 +83,31 @@ def test_no_private_key_is_in_what_is_told():
         for value in entries(secret).values():
             assert value not in told
     assert "PRIVATE" not in told
+
+
+def test_the_key_of_the_client_certificate_is_made_once_and_only_its_request_comes_out():
+    first = plan([], client="site-a")
+    (secret,) = (item for item in first.secrets if item["metadata"]["name"] == "supernode-client-key")
+    assert list(entries(secret)) == ["tls.key"] and "PRIVATE KEY" in entries(secret)["tls.key"]
+    assert first.client_request.startswith("-----BEGIN CERTIFICATE REQUEST-----")
+    second = plan([], first.secrets, client="site-a")
+    assert second.secrets == []
+    assert pki.request_fingerprint(second.client_request) == pki.request_fingerprint(first.client_request)
+    assert plan([]).client_request == ""
+
+
+def test_a_client_key_whose_certificate_was_revoked_is_replaced():
+    first = plan([], client="site-a")
+    dead = [pki.request_fingerprint(first.client_request)]
+    second = plan([], first.secrets, dead, client="site-a")
+    assert [item["metadata"]["name"] for item in second.secrets] == ["supernode-client-key"]
+    assert pki.request_fingerprint(second.client_request) not in dead
+
+
+def test_a_client_key_that_is_none_is_told_with_its_place():
+    broken = keys.build("demo", "flower", "supernode-client-key", {"tls.key": "x"})
+    with pytest.raises(ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"):
+        plan([], [broken], client="site-a")
 
 
 def test_flower_accepts_the_form_of_the_keys():

@@ -60,6 +60,8 @@ SUPERLINK = [
         "superlink_volume_mounts[0].mountPath: '/data/' is mounted already",
     ),
     ({"gateway_max_body_bytes": 1000}, "superlink_gateway_max_body_bytes: 1000 is not between"),
+    ({"client_certificates": "maybe"}, "superlink_client_certificates: 'maybe' is none of required, optional, none"),
+    ({"insecure": True}, "superlink_client_certificates: 'required' has no meaning without TLS"),
     ({"gateway_denied_sources": ["x"]}, "superlink_gateway_denied_sources[0]: 'x' is no network"),
     ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "has no pod to go to"),
     ({"serverapp_gpu": {"resource": "gpu"}}, "is no extended resource"),
@@ -110,6 +112,9 @@ SUPERNODE = [
     (pools({"name": "a", "isolation": "x"}), "supernode_pools[0].isolation: 'x' is none of"),
     (pools("a"), "supernode_pools[0]: 'a' is no mapping"),
     ({"termination_grace_period": 1}, "supernode_termination_grace_period: 1 is not between 10 and 3600"),
+    ({"sidecar": False}, "site-a: supernode_mtls: True needs the sidecar"),
+    ({"insecure": True}, "site-a: supernode_mtls: True has no meaning without TLS"),
+    ({"cluster": "site-a" + "x" * 60}, "has 66 characters"),
     ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
     (
         {"patches": [{"target": {"kind": "StatefulSet", "name": "supernode-x"}, "patch": {}}]},
@@ -148,10 +153,13 @@ def test_all_faults_at_once(superlink_spec):
 
 def test_rendering_needs_address_ca_and_allocation(supernode_spec):
     with pytest.raises(render.SpecError) as caught:
-        render.supernode_objects(supernode_spec(superlink_address="", ca_bundle="", allocation={}))
+        render.supernode_objects(
+            supernode_spec(superlink_address="", ca_bundle="", client_certificate="", allocation={})
+        )
     assert [fault.split(":")[1].strip() for fault in caught.value.faults] == [
         "supernode_superlink_address",
         "supernode_ca_bundle",
+        "supernode_mtls",
         "supernode_pools[0].name",
     ]
 

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run a module of the collection with the Python of a container.
+
+Images of Flower have Python, and nothing else is needed there. Program and request come on standard input: in the command
+line they would be part of a URL, which proxies limit to 8 KiB and audit logs repeat.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from ..cluster import Cluster
+
+LOADER = "import json, sys; exec(compile(json.loads(sys.stdin.readline()), 'pod_program', 'exec'))"
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a program left.
+
+    Attributes:
+        answers: the lines that it printed.
+        rc: its exit code.
+        said: the end of what it wrote to standard error, or words for nothing.
+    """
+
+    answers: list[str]
+    rc: int
+    said: str
+
+
+def run(
+    cluster: Cluster,
+    namespace: str,
+    pod: str,
+    container: str,
+    program: ModuleType,
+    request: Mapping[str, Any],
+    *,
+    seconds: float,
+) -> Output:
+    """Send a module that reads a request, one line of JSON, and prints answers, each a line.
+
+    Args:
+        cluster: a connection to its cluster.
+        namespace: of the pod.
+        pod: its name.
+        container: the one to run it in.
+        program: the module; it may import nothing that the container has not.
+        request: what it is to do.
+        seconds: time limit of the whole.
+
+    Raises:
+        ClusterError: the program could not be started, or the connection broke.
+    """
+    lines = (json.dumps(inspect.getsource(program)), json.dumps(request), "")
+    result = cluster.exec(
+        namespace, pod, container, ["python", "-c", LOADER], stdin="\n".join(lines).encode(), timeout=seconds
+    )
+    answers = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+    return Output(answers, result.rc, result.stderr.decode("utf-8", "replace").strip()[-2000:] or "it said nothing")

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reading and writing what C(clients) plans, in the hub cluster. The ConfigMap is written here and nowhere else.
+
+It is written with optimistic locking, and the ledger is read after it: whoever writes an older view of the ledger, and
+so would undo a denial, loses the race and reads both again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+from .. import pki, refresh
+from ..apply import diff
+from ..apply.mask import Mask
+from ..apply.order import Id
+from ..cluster import Cluster, ClusterError, Conflict
+from ..ledger.ranges import Book
+from ..ledger.records import Record
+from ..ledger.store import ATTEMPTS, Ledger
+from . import clients
+
+PODS = "app.kubernetes.io/name=superlink"
+
+
+class ClientStore:
+    """The gateway's files on sites.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's namespace.
+        ledger: the federation's ledger.
+        check: True writes nothing.
+    """
+
+    def __init__(self, cluster: Cluster, namespace: str, ledger: Ledger, *, check: bool = False) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.ledger = ledger
+        self.check = check
+        #: What was changed, for Ansible's --diff, and as apply tells it.
+        self.diff: list[dict[str, str]] = []
+        self.objects: list[dict[str, str]] = []
+
+    def read(self) -> dict[str, Any] | None:
+        """The live ConfigMap."""
+        return self.cluster.get("v1", "ConfigMap", clients.CONFIG, self.namespace)
+
+    def settings(self, live: dict[str, Any]) -> clients.Settings:
+        """What the hub was told.
+
+        Raises:
+            ClusterError: somebody else wrote the ConfigMap.
+        """
+        try:
+            live["data"]["ca.crt"].encode("ascii")
+            return clients.settings_of(live)
+        except (KeyError, ValueError) as error:
+            raise ClusterError(
+                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} is damaged: it lacks {error}. Run "
+                "federated.flower.site for the hub: it writes it anew."
+            ) from error
+
+    def authority(self, settings: clients.Settings) -> pki.Issued:
+        """The CA with its key.
+
+        Raises:
+            ClusterError: it is not there.
+        """
+        ca = clients.issued(self.cluster.get("v1", "Secret", clients.CA, settings.ca_namespace))
+        if ca is None:
+            raise ClusterError(
+                f"the CA of the client certificates, Secret {settings.ca_namespace}/{clients.CA} on {self.cluster.name}, is not "
+                "there. Restore it from a backup, or run federated.flower.site for the whole fleet: it makes a new one, and all "
+                "sites get new certificates."
+            )
+        return ca
+
+    def publish(
+        self,
+        settings: clients.Settings | None = None,
+        ca: pki.Issued | None = None,
+        foreseen: tuple[Book, dict[str, Record]] | None = None,
+    ) -> bool:
+        """Write the ConfigMap as the ledger wants it; returns whether it differed.
+
+        Args:
+            settings: what the hub was told; as the live ConfigMap says it by default. Where that is not there either, no
+                gateway asks for client certificates, and nothing is done.
+            ca: the CA; read when it is needed by default.
+            foreseen: book and records as they will be, for check mode, in which the ledger does not hold them.
+        """
+        for attempt in range(ATTEMPTS):
+            live = self.read()
+            if live is None and settings is None:
+                return False
+            told = settings or self.settings(live)
+            book, records = foreseen or (self.ledger.read_book(), self.ledger.read_records())
+            signer = ca
+            if signer is None and clients.needs_ca(live, book, records):
+                signer = self.authority(told)
+            wanted = clients.config(told, book, records, live, signer)
+            if live is not None and _same(live, wanted):
+                return False
+            if not self.check:
+                try:
+                    self._write(live, wanted)
+                except Conflict:
+                    time.sleep(random.uniform(0, 0.05) * (attempt + 1))
+                    continue
+            which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
+            self.diff = [diff.entry(which, live, wanted, Mask())]
+            change = "created" if live is None else "changed"
+            self.objects = [
+                {"apiVersion": "v1", "kind": which.kind, "namespace": which.namespace, "name": which.name, "change": change}
+            ]
+            return True
+        raise ClusterError(
+            f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} changed {ATTEMPTS} times while it was being "
+            "written; is another controller running? Run again when it is done."
+        )
+
+    def _write(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
+        if live is None:
+            self.cluster.create(wanted)
+            return
+        metadata = {**live["metadata"]}
+        for part in ("labels", "annotations"):
+            metadata[part] = {**(metadata.get(part) or {}), **wanted["metadata"][part]}
+        self.cluster.replace({**live, "metadata": metadata, "data": wanted["data"]})
+
+    def hand_out(self) -> None:
+        """Bring the changed files into the gateway now; it reloads by itself."""
+        if not self.check:
+            refresh.touch_pods(self.cluster, self.namespace, PODS)
+
+
+def _same(live: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    parts = all(
+        wanted["metadata"][part].items() <= (live["metadata"].get(part) or {}).items() for part in ("labels", "annotations")
+    )
+    return parts and live.get("data") == wanted["data"]

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who the gateway lets in: the CA of the sites' client certificates, and the files it judges them by. Pure but for
+randomness and the present time.
+
+The CA is always the collection's own, whatever issues the gateway's server certificate. Sites make their keys
+themselves; the hub signs requests. One certificate per site: CN is the site's inventory name, O the federation.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import pki
+from ..ledger import access
+from ..ledger.records import Record
+from ..manifests.gateway import CLIENTS as CONFIG
+from ..secrets import entries, record_labels, secret
+
+CA = "flower-client-ca"
+# What other plays have to know of the hub's settings, as annotations of the ConfigMap.
+CA_NAMESPACE = "federated.flower/ca-namespace"
+DAYS = "federated.flower/client-certificate-days"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the hub was told.
+
+    Attributes:
+        federation: name of the federation.
+        namespace: the SuperLink's namespace.
+        ca_namespace: namespace of the CA keys.
+        days: lifetime of a client certificate.
+    """
+
+    federation: str
+    namespace: str
+    ca_namespace: str
+    days: int
+
+
+@dataclass
+class Authority:
+    """The CA of the client certificates.
+
+    Attributes:
+        ca: certificate and key.
+        secrets: the Secret to write; empty when it is there.
+        certificates: public facts of it, as in C(credentials.Credentials).
+        reasons: why it was made, sentences.
+    """
+
+    ca: pki.Issued
+    secrets: list[dict[str, Any]] = field(default_factory=list)
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+
+def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
+    """The CA in a live Secret; None when it is not (wholly) there."""
+    there = entries(live)
+    return pki.Issued(there["tls.crt"], there["tls.key"]) if {"tls.crt", "tls.key"} <= set(there) else None
+
+
+def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: datetime.timedelta) -> Authority:
+    """Take the CA from its live Secret, or make it.
+
+    Args:
+        settings: what the hub was told.
+        live: the Secret C(flower-client-ca).
+        lifetime: of a new CA.
+    """
+    pki.require()
+    ca = issued(live)
+    result = Authority(ca or pki.make_ca(f"{settings.federation} client CA", lifetime))
+    if ca is None:
+        data = {"tls.crt": result.ca.certificate, "tls.key": result.ca.key}
+        result.secrets.append(
+            secret(settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls")
+        )
+        result.reasons.append(f"{CA}: there was none")
+    result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})
+    return result
+
+
+def settings_of(live: Mapping[str, Any]) -> Settings:
+    """What the hub was told, as its live ConfigMap says it."""
+    metadata = live["metadata"]
+    notes = metadata.get("annotations") or {}
+    federation = metadata["labels"]["app.kubernetes.io/instance"]
+    return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE], int(notes[DAYS]))
+
+
+def needs_ca(live: Mapping[str, Any], book: Mapping[str, Any], records: Mapping[str, Record]) -> bool:
+    """Whether the list of revoked certificates has to be signed anew, which takes the CA's key."""
+    data = live.get("data") or {}
+    return pki.crl_serials(data.get("crl.pem", ""), data["ca.crt"]) != set(access.revoked(book, records))
+
+
+def config(
+    settings: Settings,
+    book: Mapping[str, Any],
+    records: Mapping[str, Record],
+    live: Mapping[str, Any] | None,
+    ca: pki.Issued | None = None,
+) -> dict[str, Any]:
+    """The ConfigMap C(superlink-clients), mounted in the gateway. It holds nothing secret.
+
+    Its data: C(ca.crt), C(crl.pem) (signed anew only when its serials differ), C(denied.lst) (names of sites) and
+    C(keys.map) (digest of each SuperNode key, and its site).
+
+    Args:
+        settings: what the hub was told.
+        book: the ledger's book.
+        records: the ledger's records.
+        live: the ConfigMap as it is.
+        ca: the CA; may be left out when C(needs_ca) says no.
+    """
+    there = (live or {}).get("data") or {}
+    certificate = ca.certificate if ca else there["ca.crt"]
+    wanted = access.revoked(book, records)
+    crl = there.get("crl.pem", "")
+    if pki.crl_serials(crl, certificate) != set(wanted):
+        if ca is None:
+            raise ValueError("the list of revoked certificates differs, but there is no CA to sign it with")
+        crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
+    owners = sorted((pki.supernode_key_digest(line), site) for line, site in access.owners(records).items())
+    keys = ["# SuperNode keys, and who alone may use them", *(f"{digest} {site}" for digest, site in owners)]
+    denied = ["# sites that get 503", *access.denied(book, records)]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": CONFIG,
+            "namespace": settings.namespace,
+            "labels": record_labels(settings.federation, "superlink", "clients"),
+            "annotations": {CA_NAMESPACE: settings.ca_namespace, DAYS: str(settings.days)},
+        },
+        "data": {
+            "ca.crt": certificate,
+            "crl.pem": crl,
+            "denied.lst": "\n".join(denied) + "\n",
+            "keys.map": "\n".join(keys) + "\n",
+        },
+    }
+
+
+def certify(
+    record: Record,
+    request: str,
+    *,
+    site: str,
+    settings: Settings,
+    ca_certificate: str,
+    ca: Callable[[], pki.Issued],
+) -> tuple[Record, str | None]:
+    """See that a site's record holds a good client certificate for the key that the site has.
+
+    Args:
+        record: the site's record; not changed.
+        request: the site's request, PEM.
+        site: its name.
+        settings: what the hub was told.
+        ca_certificate: the present client CA, PEM.
+        ca: gives that CA with its key; called only when a certificate has to be signed.
+
+    Returns:
+        The record, and why there is a new certificate, or None.
+
+    Raises:
+        ValueError: the request is of no use.
+    """
+    client = record.get("client")
+    reason, new_key = "there was none", False
+    if client:
+        reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)
+        if reason is None and client["serial"] in {entry["serial"] for entry in record.get("revoked", [])}:
+            reason = "it was revoked"
+        if reason is None:
+            return record, None
+        new_key = pki.other_key(client["certificate"], request)
+    lifetime = datetime.timedelta(days=settings.days)
+    certificate = pki.sign_client_request(ca(), request, site, settings.federation, lifetime)
+    facts = pki.describe(certificate)
+    noted = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
+    noted.update(key=pki.request_fingerprint(request), certificate=certificate)
+    return access.with_client(record, noted, new_key=new_key), reason

@@ -1,0 +1,218 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may come in: client certificates, certificates that were taken back, and sites that are denied for a while."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import DENIED
+
+DAY = datetime.timedelta(days=1)
+SHAKE = {}  # a call without a path only shakes hands
+PROBE = {"path": "/probe", "method": "GET"}
+OPS = "http://127.0.0.1:8404/probe/now"
+# Through the sidecar's ops door, which takes calls from its own pod only.
+ASK_SIDECAR = """\
+import sys, urllib.error, urllib.request
+try:
+    print(200, urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+def issued(ca, name="site-a", federation="scenario", start=None):
+    """A client certificate made by this test, and its key."""
+    made = pki.issue_client(ca, name, federation, DAY, start)
+    return {"certificate": made.certificate, "key": made.key}
+
+
+@pytest.fixture
+def client_ca(fed):
+    """The CA of the client certificates."""
+    data = fed.hub.get("v1", "Secret", "flower-client-ca", "scenario-ca")["data"]
+    return pki.Issued(*(base64.b64decode(data[key]).decode() for key in ("tls.crt", "tls.key")))
+
+
+def serial(pem):
+    return pki.describe(pem)["serial"]
+
+
+def served(fed):
+    """Serial of the gateway's certificate."""
+    secret = fed.hub.get("v1", "Secret", "superlink-gateway-tls", fed.namespace)
+    return serial(base64.b64decode(secret["data"]["tls.crt"]).decode())
+
+
+def revoked(fed):
+    """Serials in the gateway's list of revoked certificates."""
+    data = fed.hub.get("v1", "ConfigMap", "superlink-clients", fed.namespace)["data"]
+    return pki.crl_serials(data["crl.pem"], data["ca.crt"])
+
+
+def ask_sidecar(fed, context, url):
+    """Code, and what the gateway said, asked from within a SuperNode's pod."""
+    answer = fed.python(context, min(fed.pods(context)), "supernode", ASK_SIDECAR, url).split()
+    return int(answer[0]), dict(word.split("=") for word in answer[1:])
+
+
+def door_log(fed):
+    """Lines of the gateway on the door for sites."""
+    lines = [line for line in fed.log("hub", "superlink-0", "gateway").splitlines() if line.startswith('{"t"')]
+    return [line for line in map(json.loads, lines) if line["door"] == "fleet"]
+
+
+def test_only_certificates_of_this_federation_open_the_door(fed, client_ca):
+    good = issued(client_ca)
+    stranger = issued(pki.make_ca("scenario client CA", DAY))
+    late = issued(client_ca, start=datetime.datetime.now(datetime.timezone.utc) - 3 * DAY)
+    alerts = {
+        name: fed.call([SHAKE], identity)[0]["alert"]
+        for name, identity in (("none", None), ("stranger", stranger), ("late", late), ("good", good))
+    }
+    assert alerts == {
+        "none": "SSLV3_ALERT_HANDSHAKE_FAILURE",
+        "stranger": "TLSV1_ALERT_UNKNOWN_CA",
+        "late": "SSLV3_ALERT_CERTIFICATE_EXPIRED",
+        "good": None,
+    }
+    shaken, probe = fed.call([SHAKE, PROBE], good)
+    assert shaken["resumed"] is False, "a resumed session would slip past the list of revoked certificates"
+    assert probe["text"].split() == [f"serial={served(fed)}", "cn=site-a"]
+    # By the same CA, as another federation of this hub would have it.
+    assert fed.call([PROBE], issued(client_ca, federation="other"))[0]["code"] == 503
+    told = {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
+    assert {("-", 0), ("site-a", 10), ("site-a", 20)} <= told, told
+
+
+def test_a_stolen_supernode_key_is_useless_without_the_certificate_of_its_site(fed):
+    (key,) = fed.cluster("site-b").get("v1", "Secret", "supernode-gpu-keys", fed.namespace)["data"].values()
+    (node,) = fed.keys("site-b").values()
+    heartbeat = {
+        "path": "/v1/fleet/send-node-heartbeat",
+        "signed": {"key": base64.b64decode(key).decode(), "node": node},
+    }
+    assert fed.call([heartbeat], fed.identity("site-b"))[0]["code"] == 200, "the call itself is wrong: this shows nothing"
+    (answer,) = fed.call([heartbeat])
+    assert answer["code"] is None and "ssl" in answer["text"].lower(), answer
+    assert fed.call([SHAKE])[0]["alert"] == "SSLV3_ALERT_HANDSHAKE_FAILURE"
+    assert fed.call([heartbeat], fed.identity("site-a"))[0]["code"] == 503
+    assert {"cn": "site-a", "s": 503}.items() <= door_log(fed)[-1].items(), "the thief is not named"
+
+
+def test_the_sidecar_proves_which_certificate_it_takes(fed):
+    assert ask_sidecar(fed, "site-a", OPS) == (200, {"serial": served(fed), "cn": "site-a"})
+    assert ask_sidecar(fed, "site-b", OPS)[1]["cn"] == "site-b"
+    pod = min(fed.pods("site-a"))
+    address = fed.pods("site-a")[pod]["status"]["podIP"]
+    assert ask_sidecar(fed, "site-a", f"http://{address}:8404/probe/now") == (503, {})
+
+
+def test_a_lost_key_is_replaced_and_its_certificate_revoked(fed):
+    old, lives, keys = fed.identity("site-b"), fed.lives("site-b"), fed.keys("site-b")
+    fed.cluster("site-b").delete("v1", "Secret", "supernode-client-key", fed.namespace)
+    fed.site(None, "--limit", "site-b")
+    new = fed.identity("site-b")
+    assert serial(new["certificate"]) != serial(old["certificate"]) and revoked(fed) >= {serial(old["certificate"])}
+    fed.wait("the list of revoked certificates", lambda: fed.call([SHAKE], old)[0]["alert"], 20)
+    assert fed.call([SHAKE], old)[0]["alert"] == "SSLV3_ALERT_CERTIFICATE_REVOKED"
+    assert fed.call([PROBE], new)[0]["code"] == 200
+    assert {("site-b", 23)} <= {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
+    fed.wait("the sidecar's new certificate", lambda: ask_sidecar(fed, "site-b", OPS)[0] == 200, 20)
+    assert fed.lives("site-b") == lives and fed.keys("site-b") == keys
+    fed.wait_online(*keys.values())
+    fed.settled = True
+    fed.unchanged()
+
+
+@pytest.fixture
+def access(fed):
+    """Change the access of site-b; whatever a test leaves, the site is admitted after it."""
+
+    def change(state, *arguments, rc=0):
+        settled = fed.settled
+        run = fed.play("site_access", "-e", f"flower_site=site-b flower_access={state}", *arguments, rc=rc)
+        fed.settled = settled
+        return run
+
+    yield change
+    change("admitted")
+
+
+def refused(fed):
+    """Whether site-b gets 503, asked with its own certificate over a new connection."""
+    return fed.call([PROBE], fed.identity("site-b"))[0]["code"] == 503
+
+
+def test_a_site_is_denied_at_once_and_for_good(fed, access):
+    before = fed.lives("site-a"), fed.lives("site-b"), fed.keys("site-b"), fed.nodes()
+    foreseen = access("denied", "--check")
+    assert foreseen.changed == {"hub": 1} and "+site-b" in foreseen.output.replace(" ", "")
+    assert not refused(fed) and "access" not in fed.ledger().read_records()["site-b"]
+
+    # An open connection of the site, on which it calls twenty times a second.
+    with ThreadPoolExecutor(1) as pool:
+        watched = pool.submit(fed.call, [{"path": "/probe", "until": 40}], fed.identity("site-b"))
+        time.sleep(2)
+        reason = json.dumps({"flower_reason": "a scenario"})
+        run = access("denied", "-e", reason)
+        (seen,) = watched.result()
+    assert run.changed == {"hub": 1}
+    denied = fed.ledger().read_records()["site-b"]["access"]
+    assert denied["state"] == "denied" and denied["reason"] == "a scenario"
+    assert seen["code"] == 503 and seen["good"] > 10
+    since = datetime.datetime.fromisoformat(denied["since"]).timestamp()
+    assert seen["at"] - since < 2 + 1, "the date is in whole seconds"
+    assert {"cn": "site-b", "s": 503}.items() <= door_log(fed)[-1].items()
+    assert access("denied").changed == {"hub": 0}
+    assert ask_sidecar(fed, "site-a", OPS)[0] == 200
+
+    # The file comes, and the gateway loads it.
+    def listed():
+        return b"site-b" in fed.hub.exec(fed.namespace, "superlink-0", "gateway", ["cat", DENIED]).stdout
+
+    fed.wait("the file", listed, 20)
+    fed.wait("a reload", lambda: "files changed, reloaded" in fed.log("hub", "superlink-0", "gateway"), 20)
+    assert refused(fed)
+
+    # A run of site.yml neither fails nor waits for it, and says so.
+    run = fed.site()
+    assert set(run.changed.values()) == {0}
+    assert "site-b is denied since" in run.warnings() and "a scenario" in run.warnings()
+    assert "Denied: site-b." in run.messages()
+
+    # Another hub pod.
+    ((uid, _restarts),) = fed.lives("hub", name="superlink").values()
+    fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
+    fed.wait("another pod", lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]))
+    FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
+    fed.wait("the gateway", lambda: fed.call([PROBE], fed.identity("site-a"))[0]["code"] == 200, 60)
+    assert refused(fed)
+    fed.wait_online(*fed.keys("site-a").values())
+    rows = {line.split()[0]: line for line in fed.play("status").table if line}
+    assert rows["site-b"].endswith("denied") and rows["site-a"].endswith("ok")
+
+    started = time.monotonic()
+    assert access("admitted").changed == {"hub": 1}
+    fed.wait_online(*fed.keys("site-b").values(), seconds=60)
+    print(f"online {time.monotonic() - started:.1f} s after the playbook was started")
+    assert (fed.lives("site-a"), fed.lives("site-b"), fed.keys("site-b"), fed.nodes()) == before
+    assert access("admitted").changed == {"hub": 0}
+    assert not refused(fed)
+
+
+def test_a_site_that_nobody_knows(fed):
+    run = fed.play("site_access", "-e", "flower_site=site-x flower_access=denied", rc=2)
+    fed.settled = True
+    words = run.messages("hub", failed=True)
+    for word in ("hub: site: ", "'site-x'", "site-a, site-b"):
+        assert word in words, words
