@@ -13,9 +13,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 
@@ -73,7 +72,7 @@ class ActionModule(ClusterAction):
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
-        certificate = entries(hub.get("v1", "Secret", credentials.GATEWAY, namespace)).get("tls.crt")
+        certificate = entries(hub.get("v1", "Secret", gateway.SECRET, namespace)).get("tls.crt")
         if certificate:
             pki.require()
             result["certificate"] = pki.describe(certificate)

@@ -34,11 +34,6 @@ options:
       - Namespace of the CA keys.
     type: str
     required: true
-  lifetime_days:
-    description:
-      - Lifetime of the gateway's certificate in days.
-    type: int
-    default: 90
   ca_lifetime_days:
     description:
       - Lifetime of a CA in days.
@@ -49,7 +44,13 @@ options:
       - Lifetime of the sites' client certificates in days. M(federated.flower.supernode_register) issues them.
     type: int
     default: 90
+  wait_timeout:
+    description:
+      - Seconds to wait for a certificate that somebody else issues.
+    type: int
+    default: 300
 extends_documentation_fragment:
+  - federated.flower.certificates
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
@@ -88,6 +89,10 @@ host:
   type: str
 ca_bundle:
   description: What sites trust, PEM.
+  returned: success
+  type: str
+secret:
+  description: Name of the Secret with the certificate and key that the gateway serves.
   returned: success
   type: str
 certificates:

@@ -14,6 +14,7 @@ import base64
 import datetime
 import hashlib
 import ipaddress
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,11 +59,6 @@ class Issued:
 
     certificate: str
     key: str
-
-    @property
-    def pem(self) -> str:
-        """Certificate and key in one text, as HAProxy's C(crt) wants it."""
-        return self.certificate + self.key
 
 
 def _now() -> datetime.datetime:
@@ -179,6 +175,19 @@ def issue(ca: Issued, common_name: str, names: Sequence[str], lifetime: datetime
     return Issued(_cert_pem(certificate) + ca.certificate, _key_pem(key))
 
 
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
+
+
+def split(pem: str) -> list[str]:
+    """The certificates of a PEM text one by one, each with a line end; comments and everything else are left out."""
+    return [found + "\n" for found in _CERTIFICATE.findall(pem)]
+
+
+def first(pem: str) -> str:
+    """The first certificate of a PEM text."""
+    return split(pem)[0]
+
+
 def describe(pem: str) -> dict[str, Any]:
     """Say of the first certificate in a PEM text what people and checks need. Holds nothing secret.
 
@@ -205,18 +214,23 @@ def describe(pem: str) -> dict[str, Any]:
 
 
 def reissue_reason(
-    leaf_pem: str, ca_pem: str, names: Iterable[str], now: datetime.datetime | None = None
+    leaf_pem: str,
+    ca_pem: str,
+    names: Iterable[str],
+    now: datetime.datetime | None = None,
+    renew_before: datetime.timedelta | None = None,
 ) -> str | None:
     """Say why a server certificate must be issued anew, or None when it is good.
 
-    It is replaced when it was not signed by the present CA, when a name is missing, and from the middle of its
-    lifetime on, so that half of it is left for everything that may go wrong.
+    It is replaced when it was not signed by the present CA, when a name is missing, and from some time before its end
+    on: from the middle of its lifetime unless told, so that half of it is left for everything that may go wrong.
 
     Args:
         leaf_pem: PEM text whose first certificate is the leaf.
         ca_pem: PEM text of the CA that should have signed it.
         names: DNS names and IP addresses that it must cover.
         now: the time to judge by; the present by default.
+        renew_before: how long before its end it is replaced; half of its lifetime by default.
     """
     leaf = x509.load_pem_x509_certificate(leaf_pem.encode("ascii"))
     foreign = _foreign(leaf, ca_pem)
@@ -225,7 +239,7 @@ def reissue_reason(
     missing = sorted(set(names) - set(describe(leaf_pem)["names"]))
     if missing:
         return "it does not cover " + ", ".join(missing)
-    return _aged(leaf, now)
+    return _aged(leaf, now, renew_before)
 
 
 def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
@@ -238,13 +252,17 @@ def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
     return None
 
 
-def _aged(leaf: x509.Certificate, now: datetime.datetime | None) -> str | None:
-    """Say that a certificate is over or in the second half of its lifetime, or None."""
+def _aged(
+    leaf: x509.Certificate, now: datetime.datetime | None, renew_before: datetime.timedelta | None = None
+) -> str | None:
+    """Say that a certificate is over or about to end, or None."""
     now = now or _now()
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now >= end:
         return f"it ended on {end.isoformat()}"
-    if now >= start + (end - start) / 2:
+    if renew_before is not None and now >= end - renew_before:
+        return f"it ends on {end.isoformat()}"
+    if renew_before is None and now >= start + (end - start) / 2:
         return f"more than half of its lifetime is over (it ends on {end.isoformat()})"
     return None
 

@@ -30,8 +30,9 @@ def encode(value: str) -> str:
 
 
 def entries(secret: Mapping[str, Any] | None) -> dict[str, str]:
-    """Decoded C(data) of a live Secret; empty when there is none."""
-    return {name: base64.b64decode(value).decode("ascii") for name, value in ((secret or {}).get("data") or {}).items()}
+    """Decoded C(data) of a live Secret, without entries that are no ASCII text (a key store in somebody's Secret)."""
+    decoded = {name: base64.b64decode(value) for name, value in ((secret or {}).get("data") or {}).items()}
+    return {name: value.decode("ascii") for name, value in decoded.items() if value.isascii()}
 
 
 def secret(

@@ -276,6 +276,17 @@ def secret_volume(name: str, secret: str, *, keys: Iterable[str] | None = None, 
     return {"name": name, "secret": source}
 
 
+def key_pair_volume(name: str, secret: str) -> Object:
+    """A volume with certificate and key of a Secret in the form that HAProxy's C(crt) takes: FILE and FILE.key.
+
+    The Secret needs C(tls.crt) and C(tls.key) only, so that those of cert-manager and of users fit as they are. HAProxy
+    2.2 and later look for the key beside a certificate that holds none (C(ssl-load-extra-files)).
+    """
+    volume = secret_volume(name, secret)
+    volume["secret"]["items"] = [{"key": "tls.crt", "path": "tls.pem"}, {"key": "tls.key", "path": "tls.pem.key"}]
+    return volume
+
+
 def config_volume(name: str, config: str) -> Object:
     """A volume with a ConfigMap's files."""
     return {"name": name, "configMap": {"name": config, "defaultMode": 0o444}}

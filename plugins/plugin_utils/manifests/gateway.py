@@ -13,7 +13,8 @@ does not: it follows the ledger, and a run that only renders must not undo a den
 
 Keys of the superlink spec used here: C(gateway_image), C(gateway_resources), C(gateway_max_connections),
 C(gateway_max_body_bytes), C(gateway_source_rate), C(gateway_denied_sources), C(gateway_access_log),
-C(client_certificates) (required, optional or none).
+C(client_certificates) (required, optional or none); C(gateway_secret), the Secret with the certificate and key that it
+serves (found by the certificates action).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from .common import (
     config_volume,
     image,
     integer,
+    key_pair_volume,
     mount,
     resources,
     scratch_volume,
@@ -45,6 +47,7 @@ DENIED = f"{CLIENTS_DIR}/denied.lst"
 KEYS = f"{CLIENTS_DIR}/keys.map"
 KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
+SECRET = "superlink-gateway-tls"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
 FLEET_CALLS = (
@@ -240,9 +243,9 @@ def volumes(spec: Spec) -> list[Object]:
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
     ]
     if not boolean(spec.get("insecure")):
-        brought.append(secret_volume("gw-certs", "superlink-gateway-tls"))
         # Also where no certificates are asked for: a change of mind then takes a reload and no new pod.
         brought.append(config_volume("gw-clients", CLIENTS))
+        brought.append(key_pair_volume("gw-certs", text(spec.get("gateway_secret")) or SECRET))
     if spec["isolation"] == "process":
-        brought.append(secret_volume("rt-certs", "superlink-runtime-tls"))
+        brought.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
     return brought

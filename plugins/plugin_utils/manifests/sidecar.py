@@ -35,6 +35,7 @@ from .common import (
     image,
     integer,
     is_ip,
+    key_pair_volume,
     mount,
     resources,
     scratch_volume,
@@ -154,7 +155,7 @@ def volumes(spec: Spec) -> list[Object]:
     brought = [
         scratch_volume("gw-run", size="16Mi", memory=True),
         config_volume("gw-conf", CONFIG),
-        secret_volume("local", LOCAL_TLS, keys=["tls.pem"]),
+        key_pair_volume("local", LOCAL_TLS),
         secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
     ]
     if mtls(spec):

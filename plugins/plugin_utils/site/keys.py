@@ -119,10 +119,11 @@ def plan(
     if "secret" not in entries(live.get(SUPEREXEC)):
         result.secrets.append(build(federation, namespace, SUPEREXEC, {"secret": pki.make_secret()}))
         result.reasons.append(f"{SUPEREXEC}: there was none")
-    if not {"tls.pem", "ca.crt"} <= set(entries(live.get(LOCAL_TLS))):
+    if not {"tls.crt", "tls.key", "ca.crt"} <= set(entries(live.get(LOCAL_TLS))):
         ca = pki.make_ca("SuperNode loopback", LOCAL_LIFETIME)
         leaf = pki.issue(ca, "localhost", ["localhost", "127.0.0.1"], LOCAL_LIFETIME)
-        result.secrets.append(build(federation, namespace, LOCAL_TLS, {"tls.pem": leaf.pem, "ca.crt": ca.certificate}))
+        data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
+        result.secrets.append(build(federation, namespace, LOCAL_TLS, data))
         result.reasons.append(f"{LOCAL_TLS}: there was none")
     if client:
         _client_key(result, federation, namespace, client, entries(live.get(CLIENT_KEY)).get("tls.key"), set(dead))

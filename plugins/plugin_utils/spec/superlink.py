@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import datetime
+
+from ..hub.settings import duration
+from ..hub.sources.base import SOURCES
 from ..manifests import superlink as manifests
-from ..manifests.common import boolean, is_ip, text
+from ..manifests.common import boolean, integer, is_ip, text
 from .common import Faults, Spec, common_faults, patch_faults, placement_faults
 
 EXPOSURES = ("cluster_ip", "node_port", "load_balancer", "ingress", "route")
@@ -96,6 +100,7 @@ def spec_faults(spec: Spec) -> list[str]:
             own["gpu"],
             "has no pod to go to: with subprocess isolation the ServerApp runs in SuperLink's",
         )
+    _certificate_faults(spec, faults)
     if faults.sequence("certificate_names", spec.get("certificate_names")):
         for number, name in enumerate(spec.get("certificate_names") or []):
             if not is_ip(text(name)):
@@ -103,6 +108,22 @@ def spec_faults(spec: Spec) -> list[str]:
 
     patch_faults(spec, faults, manifests.objects)
     return faults.found
+
+
+def _certificate_faults(spec: Spec, faults: Faults) -> None:
+    faults.choice("certificates_source", spec.get("certificates_source"), SOURCES)
+    if not faults.number("certificate_days", spec.get("certificate_days"), 1, 36500):
+        return
+    try:
+        before = duration(spec.get("renew_before"))
+    except ValueError:
+        faults.add("renew_before", spec.get("renew_before"), "is no time like 30d, 12h, 10m or 40s")
+        return
+    days = integer(spec.get("certificate_days")) or 90
+    if before is not None and not datetime.timedelta() < before < datetime.timedelta(days=days):
+        faults.add(
+            "renew_before", spec.get("renew_before"), f"is not between 0 and the {days} days of superlink_certificate_days"
+        )
 
 
 def _exposure_faults(spec: Spec, faults: Faults) -> None:

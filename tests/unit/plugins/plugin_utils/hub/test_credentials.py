@@ -1,52 +1,110 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""What the built-in source and the hub's internal credentials make, and when."""
 
 from __future__ import annotations
 
 import datetime
+import ipaddress
 
 import pytest
 from cryptography import x509
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.builtin import Builtin
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries, secret
 
 DAY = datetime.timedelta(days=1)
 
 
-def wanted(*names):
-    return credentials.Wanted("demo", "flower", "flower-ca", names or ("hub.example", "203.0.113.5"), 90 * DAY, 3650 * DAY)
+def wanted(*names, **more):
+    names = names or ("hub.example", "203.0.113.5")
+    return Wanted("demo", "flower", "flower-ca", names, 90 * DAY, 3650 * DAY, **more)
 
 
-def live(result, before=()):
-    there = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in before}
-    there.update({(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in result.secrets})
-    return there
+def seen(want, *objects):
+    """What there is: nothing but these Secrets."""
+    refs = [*credentials.reads(want), *Builtin().reads(want, Seen())]
+    found = Seen(dict.fromkeys(refs))
+    found.update({secret_ref(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in objects})
+    return found
+
+
+def make(want, *objects):
+    """Everything that is made: Secrets, the gateway's plan, the internal credentials."""
+    there = seen(want, *objects)
+    plan, made = Builtin().plan(want, there), credentials.plan(want, there)
+    return [*plan.objects, *made.secrets], plan, made
+
+
+def named(secrets):
+    return sorted(item["metadata"]["name"] for item in secrets)
 
 
 def test_first_run_makes_everything_and_the_second_nothing():
-    first = credentials.plan(wanted(), {})
-    assert len(first.secrets) == 6
-    second = credentials.plan(wanted(), live(first))
-    assert second.secrets == [] and second.reasons == []
-    assert second.ca_bundle == first.ca_bundle
-    assert second.certificates == first.certificates
+    first, plan, made = make(wanted())
+    assert len(first) == 6
+    second, again, kept = make(wanted(), *first)
+    assert second == [] and again.reasons == kept.reasons == []
+    assert (again.trust, again.certificate, again.key) == (plan.trust, plan.certificate, plan.key)
+    assert kept.certificates == made.certificates
+
+
+def test_what_was_not_looked_at_is_not_taken_for_absent():
+    with pytest.raises(KeyError):
+        Builtin().plan(wanted(), Seen())
 
 
 def test_ca_keys_are_apart_from_the_workload():
-    for item in credentials.plan(wanted(), {}).secrets:
+    for item in make(wanted())[0]:
         is_ca = item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
         assert (item["metadata"]["namespace"] == "flower-ca") == is_ca
 
 
 def test_a_new_name_gets_a_new_leaf_of_the_same_ca():
-    first = credentials.plan(wanted(), {})
-    second = credentials.plan(wanted("hub.example", "other.example"), live(first))
-    assert [item["metadata"]["name"] for item in second.secrets] == ["superlink-gateway-tls"]
-    assert "does not cover other.example" in second.reasons[0]
-    assert second.ca_bundle == first.ca_bundle
+    first, plan, _made = make(wanted())
+    second, again, _made = make(wanted("hub.example", "other.example"), *first)
+    assert named(second) == ["superlink-gateway-tls"]
+    assert "does not cover other.example" in again.reasons[0]
+    assert again.trust == plan.trust
+
+
+def test_secrets_fit_the_mount_of_the_gateway():
+    for item in make(wanted())[0]:
+        if item["metadata"]["name"] in ("superlink-gateway-tls", "superlink-runtime-tls", "superlink-internal"):
+            assert set(item["data"]) == {"tls.crt", "tls.key", "ca.crt"}
+
+
+def test_a_secret_of_an_earlier_release_is_good_as_it_is():
+    first, _plan, _made = make(wanted())
+    for item in first:
+        item["data"]["tls.pem"] = "eA=="
+        item["data"]["keystore.p12"] = "gIGC"  # no text
+    assert make(wanted(), *first)[0] == []
+
+
+def test_a_ca_in_change_is_trusted_old_and_new():
+    cas = [pki.make_ca(name, 10 * DAY) for name in ("current", "next", "previous")]
+    authority = Authority(cas[0], cas[1], cas[2].certificate)
+    assert Authority.read(authority.entries()) == authority
+    assert authority.bundle == "".join(ca.certificate for ca in cas)
+    there = secret("demo", "flower-ca", "flower-ca", authority.entries(), application="superlink")
+    made, plan, _internal = make(wanted(), there)
+    assert "flower-ca" not in named(made)
+    assert plan.trust == authority.bundle and plan.remembers
+    assert pki.describe(plan.certificate)["issuer"] == "CN=current"
+
+
+def test_a_trust_bundle_is_nothing_but_certificates_each_once():
+    one, two = (pki.make_ca(name, DAY).certificate for name in ("one", "two"))
+    chatty = f"# Käse\n{one}bag attributes\n{two}"
+    assert trust_bundle(chatty, two, one) == one + two
+    assert trust_bundle("", "", "") == ""
+    assert trust_bundle(one.replace("\n", "\r\n")).count("BEGIN CERTIFICATE") == 1
 
 
 def test_the_chain_verifies_for_names_and_addresses():
@@ -54,19 +112,27 @@ def test_the_chain_verifies_for_names_and_addresses():
     leaf = pki.issue(ca, "hub", ["hub.example", "203.0.113.5", "2001:db8::1"], DAY)
     store = x509.verification.Store(x509.load_pem_x509_certificates(ca.certificate.encode()))
     certificate = x509.load_pem_x509_certificates(leaf.certificate.encode())[0]
-    for name in (x509.DNSName("hub.example"), x509.IPAddress(__import__("ipaddress").ip_address("2001:db8::1"))):
+    for name in (x509.DNSName("hub.example"), x509.IPAddress(ipaddress.ip_address("2001:db8::1"))):
         x509.verification.PolicyBuilder().store(store).build_server_verifier(name).verify(certificate, [])
     assert pki.describe(leaf.certificate)["names"] == ["2001:db8::1", "203.0.113.5", "hub.example"]
 
 
 @pytest.mark.parametrize(
-    ("days", "reason"), [(10, None), (50, "more than half"), (91, "it ended on")]
+    ("days", "before", "reason"),
+    [
+        (10, None, None),
+        (50, None, "more than half"),
+        (91, None, "it ended on"),
+        (50, 30 * DAY, None),
+        (61, 30 * DAY, "it ends on"),
+        (10, 85 * DAY, "it ends on"),
+    ],
 )
-def test_a_leaf_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
+def test_when_a_leaf_is_renewed(days, before, reason):
     ca = pki.make_ca("ca", 3650 * DAY)
     leaf = pki.issue(ca, "hub", ["hub.example"], 90 * DAY)
     now = datetime.datetime.now(datetime.timezone.utc) + days * DAY
-    found = pki.reissue_reason(leaf.certificate, ca.certificate, ["hub.example"], now)
+    found = pki.reissue_reason(leaf.certificate, ca.certificate, ["hub.example"], now, before)
     assert (found is None) == (reason is None)
     assert reason is None or reason in found
 
@@ -83,9 +149,9 @@ def test_a_leaf_never_outlives_its_ca():
 
 
 def test_no_private_key_is_in_what_is_told():
-    result = credentials.plan(wanted(), {})
-    told = result.ca_bundle + repr(result.certificates) + repr(result.reasons)
+    secrets, plan, made = make(wanted())
+    told = plan.trust + repr(made.certificates) + repr([*plan.reasons, *made.reasons]) + repr(plan) + repr(made)
     assert "PRIVATE" not in told
-    for item in result.secrets:
+    for item in secrets:
         for name, value in entries(item).items():
             assert name in ("ca.crt", "tls.crt") or value not in told

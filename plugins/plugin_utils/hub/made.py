@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Secrets with CAs, certificates and shared secrets: what is made when one is missing or no longer good. Pure but for
+randomness.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import pki
+from ..secrets import secret
+from .wanted import Seen, Wanted
+
+
+@dataclass
+class Made:
+    """Collects what is made.
+
+    Attributes:
+        wanted: what it must be good for.
+        seen: what there is already.
+        secrets: Secrets that have to be written, complete.
+        certificates: public facts of every certificate (C(pki.describe), with C(name) and C(namespace)).
+        reasons: why each Secret is written, sentences.
+    """
+
+    wanted: Wanted
+    seen: Seen
+    secrets: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def write(self, namespace: str, name: str, data: Mapping[str, str], reason: str, kind: str = "Opaque") -> None:
+        """Have a Secret written, and say why."""
+        self.secrets.append(secret(self.wanted.federation, namespace, name, data, application="superlink", kind=kind))
+        self.reasons.append(f"{name}: {reason}")
+
+    def note(self, namespace: str, name: str, pem: str) -> None:
+        """Tell of a certificate."""
+        self.certificates.append({"name": name, "namespace": namespace, **pki.describe(pem)})
+
+    def leaf(
+        self,
+        name: str,
+        ca: pki.Issued,
+        subject: str,
+        names: Sequence[str],
+        lifetime: datetime.timedelta,
+        renew_before: datetime.timedelta | None = None,
+    ) -> pki.Issued:
+        """A server certificate of C(ca) in a Secret of the SuperLink's namespace; made when the one there is not good.
+
+        The Secret has C(tls.crt) (leaf and chain), C(tls.key) and C(ca.crt).
+        """
+        there = self.seen.entries(self.wanted.namespace, name)
+        issued = pki.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
+        complete = {"tls.crt", "tls.key", "ca.crt"} <= set(there)
+        reason = (
+            pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
+            if complete
+            else "there was none"
+        )
+        if reason:
+            issued = pki.issue(ca, subject, list(names), lifetime)
+            data = {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": pki.first(ca.certificate)}
+            self.write(self.wanted.namespace, name, data, reason)
+        self.note(self.wanted.namespace, name, issued.certificate)
+        return issued

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The interface of a certificate source: where the certificate that the gateway shows to sites comes from.
+
+A source is pure: it says which objects it has to see, and from what was seen what is to be written, what is still to be
+waited for, and what sites have to trust. Whoever drives it (the action C(certificates), the preflight) does the rest:
+
+    while there are references in C(source.reads(seen)) that are not in C(seen): read them
+    plan = source.plan(wanted, seen); refuse C(plan.faults); write C(plan.objects)
+    while C(plan.lacks): wait, read again, plan again
+
+Only the gateway's server certificate is its business. Internal certificates are made in any case (credentials.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..wanted import Ref, Seen, Wanted
+
+BUILTIN, CERT_MANAGER, EXISTING = SOURCES = ("builtin", "cert_manager", "existing")
+
+
+@dataclass
+class Plan:
+    """What a source makes of what was seen.
+
+    Attributes:
+        secret: name of the Secret that the gateway mounts (C(tls.crt), C(tls.key)), in the SuperLink's namespace.
+        objects: what has to be written, complete.
+        reasons: why, sentences.
+        faults: why it cannot go on, sentences that name variable or object, value and way out. Nothing may be written
+            then.
+        lacks: what has to be waited for, in words; empty when C(certificate) and C(trust) are final.
+        hopeless: waiting cannot help.
+        certificate: what the gateway will serve, PEM, leaf first; empty while it lacks.
+        key: its private key, for the cross-checks.
+        trust: the CAs that sites must trust, PEM (C(authority.trust_bundle)); empty while it lacks.
+        remembers: C(trust) has all that was trusted before; if not, what was published before is kept beside it.
+        where: the certificate's place in words, for messages.
+        trust_where: that of the CAs.
+        warnings: sentences.
+    """
+
+    secret: str
+    objects: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    reasons: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    lacks: str = ""
+    hopeless: bool = False
+    certificate: str = ""
+    key: str = field(default="", repr=False)
+    trust: str = ""
+    remembers: bool = False
+    where: str = ""
+    trust_where: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+
+class Source(Protocol):
+    """Where the gateway's certificate comes from."""
+
+    #: One of C(SOURCES).
+    name: str
+
+    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+        """What it has to see, given what was seen so far."""
+
+    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+        """What is to be done, given everything that it asked for."""
