@@ -7,92 +7,94 @@
 from __future__ import annotations
 
 import datetime
+import time
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, credentials, settings
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, credentials, live, settings
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look, read
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import Plan, Source
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import certificate_names, split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import split_address
+
+APPLYSET = "superlink"
 
 
-class ActionModule(ClusterAction):
+class ActionModule(CertificateAction):
     """See the module's documentation."""
 
     ARGS = {
         "spec": {"type": "dict", "required": True},
-        "ca_namespace": {"type": "str", "required": True},
-        "certificates": {"type": "dict", "default": {}, "options": settings.OPTIONS},
+        **settings.OPTIONS,
         "ca_lifetime_days": {"type": "int", "default": 3650},
         "client_lifetime_days": {"type": "int", "default": 90},
+        "forget_cas": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Find the address, make what is missing, say what there is."""
+        """Find the address, make what is missing, wait for what others make, say what there is."""
         spec = params["spec"]
+        pki.require()
         with self.connect() as hub:
-            address = self._address(hub, spec)
-            names = certificate_names({**spec, "superlink_address": address}, [address])
-            wanted = Wanted(
-                federation=spec["federation"],
-                namespace=spec["namespace"],
-                ca_namespace=params["ca_namespace"],
-                names=[*names["dns"], *names["ip"]],
-                lifetime=datetime.timedelta(days=params["certificates"]["days"]),
-                ca_lifetime=datetime.timedelta(days=params["ca_lifetime_days"]),
-                renew_before=settings.duration(params["certificates"]["renew_before"]),
-            )
-            source = choose(params["certificates"])
+            found = self.address(hub, spec)
+            address = found or self._no_address(hub, spec)
+            wanted = self.wanted(params, found, params["ca_lifetime_days"])
+            source = self.source(params, wanted, found)
             told = clients.Settings(
-                spec["federation"], spec["namespace"], params["ca_namespace"], params["client_lifetime_days"]
+                wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_lifetime_days"]
             )
             client_ca = secret_ref(told.ca_namespace, clients.CA)
-            seen = look(hub, source, wanted, [*credentials.reads(wanted), client_ca])
-            made = credentials.plan(wanted, seen)
-            plan = source.plan(wanted, seen)
+            seen = self._look(hub, source, wanted, client_ca)
+            made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
             own = clients.authority(told, seen[client_ca], wanted.ca_lifetime)
-            objects = [*made.secrets, *plan.objects, *own.secrets]
-            missing = self._ca_namespace(hub, spec, params["ca_namespace"]) if objects else []
-            outcome = apply_objects(hub, [*missing, *objects], check=self.check)
-            ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
-            store = ClientStore(hub, told.namespace, ledger, check=self.check)
+            self.refuse_faults(hub, plan, wanted)
+            outcomes = [self._apply_members(hub, spec, plan, wanted)] if plan.members else []
+            if plan.lacks and not self.check:
+                seen, plan = self._wait(hub, source, wanted, plan, params["wait_timeout"])
+                self.refuse_faults(hub, plan, wanted)
+            now = datetime.datetime.now(datetime.timezone.utc)
+            mounted = live.mounted_secret(seen[live.stateful_set_ref(wanted)])
+            served = seen.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
+            published = live.published_bundle(seen[live.publication_ref(wanted)])
+            shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
+            secrets = [*made.secrets, *shown.secrets, *own.secrets]
+            missing = self._ca_namespace(hub, wanted, spec) if secrets else []
+            outcomes.append(apply_objects(hub, [*missing, *secrets], check=self.check))
+            store = ClientStore(hub, told.namespace, Ledger(hub, told.namespace, told.federation, check=self.check), check=self.check)
             if store.publish(told, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.hand_out()
-            made.certificates += own.certificates
-            made.reasons += own.reasons
-        gateway = {"name": plan.secret, "namespace": wanted.namespace, **pki.describe(plan.certificate)}
+            if (plan.outside or shown.secrets) and shown.certificate and not self.check:
+                self._hurry(hub, wanted, shown.certificate)
+        certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
+        if shown.certificate:
+            certificate.update(pki.describe(shown.certificate))
+        reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
         return {
-            "changed": outcome.changed or bool(store.diff),
-            "diff": [*outcome.diff, *store.diff],
+            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff),
+            "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in shown.warnings],
             "address": address,
             "host": split_address(address)[0],
-            "ca_bundle": plan.trust,
-            "secret": plan.secret,
-            "certificates": [gateway, *made.certificates],
-            "objects": [*outcome.objects, *store.objects],
-            "msg": "; ".join([*made.reasons, *plan.reasons]) or "all certificates are good",
+            "names": list(wanted.names),
+            "ca_bundle": shown.trust,
+            "secret": shown.secret,
+            "certificate": certificate,
+            "trust": [pki.describe(part) for part in pki.split(shown.trust)],
+            "certificates": [*made.certificates, *own.certificates],
+            "objects": [item for outcome in outcomes for item in outcome.objects] + store.objects,
+            "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
         }
 
-    def _address(self, hub: Cluster, spec: dict[str, Any]) -> str:
-        if spec.get("superlink_address"):
-            return exposure.address(spec)
-        live = [hub.get("v1", "Service", exposure.SERVICE, spec["namespace"])]
-        if spec["exposure"] == "route":
-            live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec["namespace"]))
-        if spec["exposure"] == "node_port":
-            live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
-        found = exposure.address(spec, [item for item in live if item])
-        if found:
-            return found
+    def _no_address(self, hub: Cluster, spec: dict[str, Any]) -> str:
         if self.check:
             return credentials.UNKNOWN_ADDRESS
         raise ClusterError(
@@ -101,8 +103,55 @@ class ActionModule(ClusterAction):
         )
 
     @staticmethod
-    def _ca_namespace(hub: Cluster, spec: dict[str, Any], name: str) -> list[dict[str, Any]]:
-        wanted = namespace.objects({**spec, "namespace": name})
-        if not wanted or hub.get("v1", "Namespace", name) is not None:
+    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Seen:
+        more = [*others, *credentials.reads(wanted), live.publication_ref(wanted), live.stateful_set_ref(wanted)]
+        seen = look(hub, source, wanted, more)
+        mounted = live.mounted_secret(seen[live.stateful_set_ref(wanted)])
+        if mounted:
+            read(hub, seen, secret_ref(wanted.namespace, mounted))
+        return seen
+
+    def _apply_members(self, hub: Cluster, spec: dict[str, Any], plan: Plan, wanted: Wanted) -> Any:
+        """What the release keeps, too, and what has to be there before the rest of it."""
+        return apply_objects(
+            hub,
+            plan.members,
+            applyset=APPLYSET,
+            applyset_namespace=wanted.namespace,
+            prune=False,
+            check=self.check,
+            show_diff=self.show_diff,
+        )
+
+    def _wait(
+        self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float
+    ) -> tuple[Seen, Plan]:
+        deadline = time.monotonic() + seconds
+        while True:
+            seen = self._look(hub, source, wanted)
+            plan = source.plan(wanted, seen)
+            if not plan.lacks:
+                return seen, plan
+            if plan.hopeless:
+                raise ClusterError(f"{plan.lacks}. Mend what it says, and run again.")
+            if time.monotonic() >= deadline:
+                raise ClusterError(f"{plan.lacks}, after {seconds:g} s (superlink_wait_timeout).")
+            time.sleep(1)  # between two looks, until the deadline
+
+    def _hurry(self, hub: Cluster, wanted: Wanted, certificate: str) -> None:
+        """Have the kubelet bring new files to the gateway now instead of within two minutes.
+
+        A new annotation makes it look at the pod at once. It is no part of what is wanted, so it is no change.
+        """
+        note = pki.describe(certificate)["fingerprint"]
+        for pod in live.pods(hub, wanted):
+            if (pod["metadata"].get("annotations") or {}).get(live.NOTE) != note:
+                name = pod["metadata"]["name"]
+                hub.patch("v1", "Pod", name, wanted.namespace, {"metadata": {"annotations": {live.NOTE: note}}})
+
+    @staticmethod
+    def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
+        objects = namespace.objects({**spec, "namespace": wanted.ca_namespace})
+        if not objects or hub.get("v1", "Namespace", wanted.ca_namespace) is not None:
             return []
-        return wanted
+        return objects

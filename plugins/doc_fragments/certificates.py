@@ -6,35 +6,41 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Where the certificate that the gateway shows to sites comes from."""
+    """What a specification does not hold of the gateway's certificate."""
 
     DOCUMENTATION = r"""
 options:
-  certificates:
+  ca_namespace:
     description:
-      - Where the certificate that the gateway shows to sites comes from.
-    type: dict
-    default: {}
-    suboptions:
-      source:
-        description:
-          - V(builtin) issues it from a CA of the federation, V(cert_manager) from an issuer of cert-manager in the hub's
-            cluster, V(existing) takes one that is brought along.
-        type: str
-        choices:
-          - builtin
-          - cert_manager
-          - existing
-        default: builtin
-      days:
-        description:
-          - Lifetime of a certificate that is issued, in days.
-        type: int
-        default: 90
-      renew_before:
-        description:
-          - How long before its end it is renewed, C(30d), C(12h), C(10m) or C(40s); a number alone counts days. Empty for
-            half of its lifetime.
-        type: str
-        default: ""
+      - Namespace of the CA keys.
+    type: str
+    default: flower-ca
+  ca_certificate:
+    description:
+      - Certificate of a CA that is handed in, PEM; those of its issuers up to the root may follow. Empty for a CA of the
+        federation's own.
+    type: str
+    default: ""
+  ca_key:
+    description:
+      - Private key of O(ca_certificate), PEM. It is never stored.
+    type: str
+    default: ""
+  certificate:
+    description:
+      - A certificate that is brought along and its chain, PEM.
+    type: str
+    default: ""
+  certificate_key:
+    description:
+      - Private key of O(certificate), PEM.
+    type: str
+    default: ""
+  sites:
+    description:
+      - Inventory names of the sites. Their variables C(supernode_superlink_address), C(supernode_server_name) and
+        C(supernode_sidecar) say which names they verify.
+    type: list
+    elements: str
+    default: []
 """

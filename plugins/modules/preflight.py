@@ -16,6 +16,12 @@ description:
     Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
     resource and namespace that is missing.
   - Warns when a pool asks for a GPU that no node has.
+  - >-
+    For the hub, checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
+    verify, chain, validity; and that cert-manager and the issuer are there, where they are to sign.
+  - >-
+    Compares the clocks of control node, hub and site by the C(Date) of their API servers' answers. A site whose clock
+    would have its SuperNodes or the gateway's certificate refused is an error.
 options:
   part:
     description:
@@ -30,12 +36,13 @@ options:
       - The specification, as the role of that name assembles it.
     type: dict
     required: true
-  ca_namespace:
+  hub:
     description:
-      - Namespace of the CA keys, for O(part=superlink).
-    type: str
-    default: flower-ca
+      - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
+    type: dict
+    default: {}
 extends_documentation_fragment:
+  - federated.flower.certificates
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
   - federated.flower.attributes
@@ -67,4 +74,14 @@ version:
   description: Version of the API server.
   returned: success
   type: str
+skew:
+  description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
+  returned: success
+  type: float
+certificate:
+  description: >-
+    For the hub, facts of the certificate that its gateway is going to serve, as M(federated.flower.certificates) returns
+    them; empty while it is not there.
+  returned: success
+  type: dict
 """

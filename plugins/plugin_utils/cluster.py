@@ -15,6 +15,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -192,6 +193,7 @@ class Cluster:
         self.requests = 0
         #: What the API server warned of (deprecated versions, Pod Security …), each once.
         self.warnings: dict[str, None] = {}
+        self._clock: tuple[float, float, str] | None = None  # quickest answer so far: seconds it took, when, its Date
         self._auth = dict(auth or {})
         self._kinds: dict[str, dict[str, Resource]] = {}
         self._use(access)
@@ -270,6 +272,7 @@ class Cluster:
             left = deadline - time.monotonic()
             may_repeat = attempt < _ATTEMPTS and left > 0
             self.requests += 1
+            sent = time.time()
             try:
                 response = self._pool.request(
                     method,
@@ -286,6 +289,7 @@ class Cluster:
                     continue
                 raise self._unreachable(error) from error
             status = response.status
+            self._note_clock(sent, response.headers.get("Date"))
             if "Warning" in response.headers:
                 self._note_warnings(response.headers)
             if status < 300:
@@ -303,6 +307,26 @@ class Cluster:
                     continue
                 raise self._unauthorized()
             raise self._api_error(method, path, status, response.data)
+
+    def _note_clock(self, sent: float, date: str | None) -> None:
+        took = time.time() - sent
+        if date and (self._clock is None or took < self._clock[0]):
+            self._clock = (took, sent + took / 2, date)
+
+    @property
+    def skew(self) -> float | None:
+        """Seconds by which the API server's clock is ahead of this machine's, good to about a second.
+
+        From the answers so far (HTTP's Date, which counts whole seconds); None while there is none.
+        """
+        if self._clock is None:
+            return None
+        _took, at, date = self._clock
+        try:
+            shown = parsedate_to_datetime(date)
+        except ValueError:  # some proxy's idea of a date
+            return None
+        return shown.timestamp() + 0.5 - at
 
     def _note_warnings(self, headers: Any) -> None:
         for header in headers.getlist("Warning"):

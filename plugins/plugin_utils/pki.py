@@ -22,15 +22,26 @@ from typing import Any
 
 try:
     from cryptography import x509
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 except ImportError as error:  # told when it is needed: listing and documenting the plugins must work without
     MISSING: ImportError | None = error
 else:
     MISSING = None
+    # What the library raises for a certificate or key that is broken or of a kind it does not know.
+    UNREADABLE = (
+        ValueError,
+        UnsupportedAlgorithm,
+        x509.DuplicateExtension,
+        x509.InvalidVersion,
+        x509.UnsupportedGeneralNameType,
+    )
+    _NOT_SIGNED = (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm)
 
 from .cluster import ClusterError
+from .manifests.common import is_ip
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
 BACKDATE = datetime.timedelta(minutes=5)
@@ -75,11 +86,15 @@ def _cert_pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def _load_key(pem: str) -> ec.EllipticCurvePrivateKey:
+def _signing(pem: str) -> tuple[Any, hashes.HashAlgorithm | None]:
+    """A CA's private key, and the hash to sign with; a CA that somebody brings along may have any kind of key."""
     key = serialization.load_pem_private_key(pem.encode("ascii"), password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the private key is not an elliptic-curve key")
-    return key
+    return key, None if isinstance(key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey)) else hashes.SHA256()
+
+
+def canonical(name: str) -> str:
+    """An IP address in its one shortest form; a DNS name as it is."""
+    return str(ipaddress.ip_address(name)) if is_ip(name) else name
 
 
 def general_name(name: str) -> x509.GeneralName:
@@ -88,10 +103,7 @@ def general_name(name: str) -> x509.GeneralName:
     Args:
         name: such as C(203.0.113.5), C(2001:db8::1) or C(hub.example.org).
     """
-    try:
-        return x509.IPAddress(ipaddress.ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
+    return x509.IPAddress(ipaddress.ip_address(name)) if is_ip(name) else x509.DNSName(name)
 
 
 def _name(common_name: str, organization: str | None = None) -> x509.Name:
@@ -159,7 +171,7 @@ def issue(ca: Issued, common_name: str, names: Sequence[str], lifetime: datetime
     if not names:
         raise ValueError("a server certificate needs at least one name")
     issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
-    ca_key = _load_key(ca.key)
+    ca_key, algorithm = _signing(ca.key)
     lifetime = min(lifetime, issuer.not_valid_after_utc - _now())
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
@@ -170,7 +182,7 @@ def issue(ca: Issued, common_name: str, names: Sequence[str], lifetime: datetime
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([general_name(n) for n in names]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
-        .sign(ca_key, hashes.SHA256())
+        .sign(ca_key, algorithm)
     )
     return Issued(_cert_pem(certificate) + ca.certificate, _key_pem(key))
 
@@ -213,6 +225,15 @@ def describe(pem: str) -> dict[str, Any]:
     }
 
 
+def not_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> str | None:
+    """Why C(issuer) has not signed a certificate; None when it has. Names and signature are looked at, no dates."""
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except _NOT_SIGNED as error:
+        return type(error).__name__
+    return None
+
+
 def reissue_reason(
     leaf_pem: str,
     ca_pem: str,
@@ -245,11 +266,8 @@ def reissue_reason(
 def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
     """Say that a certificate was not issued by a CA, or None."""
     ca = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
-    try:
-        leaf.verify_directly_issued_by(ca)
-    except Exception as error:  # cryptography raises ValueError, TypeError or InvalidSignature, all with one meaning here
-        return f"it was not issued by the present CA ({type(error).__name__})"
-    return None
+    stranger = not_issued_by(leaf, ca)
+    return f"it was not issued by the present CA ({stranger})" if stranger else None
 
 
 def _aged(

@@ -27,12 +27,13 @@ def look(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ())
     asked = [*more, *source.reads(wanted, seen)]
     while asked:
         for ref in asked:
-            _read(hub, seen, ref)
+            read(hub, seen, ref)
         asked = [ref for ref in source.reads(wanted, seen) if ref not in seen]  # what was seen may lead on
     return seen
 
 
-def _read(hub: Cluster, seen: Seen, ref: Ref) -> None:
+def read(hub: Cluster, seen: Seen, ref: Ref) -> None:
+    """Add one object, or all of a kind, to what was seen, unless it is there."""
     if ref in seen:
         return
     try:

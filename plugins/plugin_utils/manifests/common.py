@@ -430,14 +430,20 @@ def server_name(spec: Spec) -> str:
 
 
 def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Subject alternative names that the gateway's certificate (Secret C(superlink-gateway-tls)) must carry.
+    """Subject alternative names of a certificate that is made for the gateway.
+
+    Without C(certificate_internal_names) in the spec only those of C(certificate_names): what sites verify (hub/names.py)
+    is put there before.
 
     :arg addresses: more hosts or "host:port" under which sites reach the gateway.
     :returns: C({"dns": [...], "ip": [...]}), each without doubles, in a stable order.
     """
-    dns = [fixed_server_name(spec), "superlink", f"superlink.{spec['namespace']}.svc"]
+    dns: list[str] = []
     ips: list[str] = []
-    given = [spec.get("server_name"), spec.get("host"), spec.get("superlink_address"), *addresses]
+    given: list[Any] = []
+    if boolean(spec.get("certificate_internal_names", True)):
+        dns = [fixed_server_name(spec), "superlink", f"superlink.{spec['namespace']}.svc"]
+        given = [spec.get("server_name"), spec.get("host"), spec.get("superlink_address"), *addresses]
     given += list(spec.get("certificate_names") or [])
     for entry in given:
         if not entry:

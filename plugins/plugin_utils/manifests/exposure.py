@@ -157,6 +157,18 @@ def address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
     return f"{SERVICE}.{spec['namespace']}.svc:{port}"
 
 
+def likely_address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
+    """The address, or while there is none yet one with the host that it will have and any port; "" if neither is known.
+
+    Good enough to know the names that sites will verify, before anything is made.
+    """
+    found = list(live)
+    host = text(spec.get("host"))
+    if not host and spec["exposure"] == "node_port":
+        host = _node_address(found)
+    return address(spec, found) or _join(host, FLEET_PORT)
+
+
 def _node_address(live: Iterable[Mapping[str, Any]]) -> str:
     nodes = sorted((o for o in live if o.get("kind") == "Node"), key=lambda o: o["metadata"]["name"])
     for wanted in ("ExternalIP", "InternalIP"):

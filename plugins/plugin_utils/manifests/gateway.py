@@ -48,6 +48,7 @@ KEYS = f"{CLIENTS_DIR}/keys.map"
 KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
 SECRET = "superlink-gateway-tls"
+CERTIFICATE_VOLUME = "gw-certs"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
 FLEET_CALLS = (
@@ -216,7 +217,7 @@ def gateway_container(spec: Spec) -> Object:
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
     if not insecure:
-        mounts += [mount("gw-certs", "/certs"), mount("gw-clients", CLIENTS_DIR)]
+        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount("gw-clients", CLIENTS_DIR)]
     if process:
         mounts.append(mount("rt-certs", "/rt"))
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
@@ -245,7 +246,7 @@ def volumes(spec: Spec) -> list[Object]:
     if not boolean(spec.get("insecure")):
         # Also where no certificates are asked for: a change of mind then takes a reload and no new pod.
         brought.append(config_volume("gw-clients", CLIENTS))
-        brought.append(key_pair_volume("gw-certs", text(spec.get("gateway_secret")) or SECRET))
+        brought.append(key_pair_volume(CERTIFICATE_VOLUME, text(spec.get("gateway_secret")) or SECRET))
     if spec["isolation"] == "process":
         brought.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
     return brought

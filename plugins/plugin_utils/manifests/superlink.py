@@ -14,7 +14,7 @@ C(pod_labels), C(pod_annotations), C(runtime_dependency_installation), C(protect
 
 from __future__ import annotations
 
-from . import exposure, federation, gateway, namespace, patches, serverapp
+from . import certificate, exposure, federation, gateway, namespace, patches, serverapp
 from .common import (
     HEALTH_PORT,
     SUPERLINK_PORT,
@@ -72,6 +72,7 @@ def objects(spec: Spec) -> list[Object]:
         service_account(spec, NAME),
         *exposure.objects(spec),
         *federation.objects(spec),
+        *certificate.objects(spec),
         config_map(spec, CLI_CONFIG, NAME, {"config.toml": _CLI}),
         *gateway.config_objects(spec),
         stateful_set(spec),

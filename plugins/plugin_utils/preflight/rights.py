@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..manifests import certificate
 from ..manifests.common import boolean
 
 _OBJECT_VERBS = ("get", "list", "create", "patch", "delete")
@@ -41,12 +42,23 @@ def hub_rights(spec: Mapping[str, Any], ca_namespace: str) -> dict[str, list[Rig
     rights += _objects("apps", "statefulsets", "deployments") + _objects("policy", "poddisruptionbudgets")
     # An exec over a websocket is a GET; newer API servers ask for "create" beside it.
     rights += [Right("update", "", "configmaps"), *_objects("", "pods/exec", verbs=("get", "create"))]
-    rights += _objects("", "pods", "events", verbs=("get", "list")) + _objects("", "pods", verbs=("patch",))
+    # A new annotation on a pod makes its kubelet bring a new certificate at once.
+    rights += [*_objects("", "pods", "events", verbs=("get", "list")), Right("patch", "", "pods")]
+    wide = _namespaces(spec)
+    if spec.get("certificates_source") == "cert_manager":
+        rights += _objects(certificate.GROUP, "certificates")
+        rights += _objects(certificate.GROUP, "certificaterequests", verbs=("list",))
+        issuer = certificate.issuer_ref(spec)
+        if issuer["group"] == certificate.GROUP:
+            of_issuer = _objects(issuer["group"], f"{issuer['kind'].lower()}s", verbs=("get", "list"))
+            if issuer["kind"] == "ClusterIssuer":
+                wide += [Right(right.verb, right.group, right.resource, namespaced=False) for right in of_issuer]
+            else:
+                rights += of_issuer
     if spec["exposure"] == "ingress":
         rights += _objects("networking.k8s.io", "ingresses")
     if spec["exposure"] == "route":
         rights += _objects("route.openshift.io", "routes")
-    wide = _namespaces(spec)
     if spec["exposure"] == "node_port" and not spec.get("superlink_address"):
         wide.append(Right("list", "", "nodes", namespaced=False))
     return {spec["namespace"]: rights, ca_namespace: _objects("", "secrets", verbs=("get", "list", "create", "patch")), "": wide}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import datetime
 
-from ..hub.settings import duration
-from ..hub.sources.base import SOURCES
+from ..hub.sources.base import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
 from ..manifests.common import boolean, integer, is_ip, text
+from ..times import duration
 from .common import Faults, Spec, common_faults, patch_faults, placement_faults
 
 EXPOSURES = ("cluster_ip", "node_port", "load_balancer", "ingress", "route")
@@ -111,7 +111,27 @@ def spec_faults(spec: Spec) -> list[str]:
 
 
 def _certificate_faults(spec: Spec, faults: Faults) -> None:
-    faults.choice("certificates_source", spec.get("certificates_source"), SOURCES)
+    source = spec.get("certificates_source")
+    if not faults.choice("certificates_source", source, SOURCES):
+        return
+    if boolean(spec.get("insecure")) and source != BUILTIN:
+        faults.add("certificates_source", source, "has nothing to serve: insecure is true")
+    if spec.get("certificate_secret"):
+        faults.subdomain("certificate_secret", spec["certificate_secret"])
+        if source != EXISTING:
+            faults.add("certificate_secret", spec["certificate_secret"], f"has no effect with certificates_source {source}")
+    issuer = spec.get("issuer")
+    if faults.mapping("issuer", issuer):
+        for key in issuer or {}:
+            if key not in ("name", "kind", "group"):
+                faults.add(f"issuer.{key}", issuer[key], "is none of name, kind, group")
+        if source == CERT_MANAGER and not (issuer or {}).get("name"):
+            faults.add("issuer", issuer, "has no name; cert-manager signs with an Issuer or ClusterIssuer")
+        elif source != CERT_MANAGER and issuer:
+            faults.add("issuer", issuer, f"has no effect with certificates_source {source}")
+        for key in ("name", "group"):
+            if (issuer or {}).get(key):
+                faults.subdomain(f"issuer.{key}", issuer[key])
     if not faults.number("certificate_days", spec.get("certificate_days"), 1, 36500):
         return
     try:

@@ -7,8 +7,8 @@
 A source is pure: it says which objects it has to see, and from what was seen what is to be written, what is still to be
 waited for, and what sites have to trust. Whoever drives it (the action C(certificates), the preflight) does the rest:
 
-    while there are references in C(source.reads(seen)) that are not in C(seen): read them
-    plan = source.plan(wanted, seen); refuse C(plan.faults); write C(plan.objects)
+    while there are references in C(source.reads(wanted, seen)) that are not in C(seen): read them
+    plan = source.plan(wanted, seen); refuse C(plan.faults); write C(plan.secrets) and C(plan.members)
     while C(plan.lacks): wait, read again, plan again
 
 Only the gateway's server certificate is its business. Internal certificates are made in any case (credentials.py).
@@ -31,8 +31,9 @@ class Plan:
 
     Attributes:
         secret: name of the Secret that the gateway mounts (C(tls.crt), C(tls.key)), in the SuperLink's namespace.
-        objects: what has to be written, complete.
-        reasons: why, sentences.
+        secrets: Secrets that have to be written, complete.
+        members: other objects that have to be there, part of the release (pruned and removed with it).
+        reasons: why Secrets are written, sentences.
         faults: why it cannot go on, sentences that name variable or object, value and way out. Nothing may be written
             then.
         lacks: what has to be waited for, in words; empty when C(certificate) and C(trust) are final.
@@ -40,25 +41,27 @@ class Plan:
         certificate: what the gateway will serve, PEM, leaf first; empty while it lacks.
         key: its private key, for the cross-checks.
         trust: the CAs that sites must trust, PEM (C(authority.trust_bundle)); empty while it lacks.
-        remembers: C(trust) has all that was trusted before; if not, what was published before is kept beside it.
-        where: the certificate's place in words, for messages.
-        trust_where: that of the CAs.
-        warnings: sentences.
+        remembers: C(trust) has all that has to be trusted while a CA changes. Without it the CAs that were published
+            before are kept beside it.
+        where: the certificate's place in words, for messages; C(key_where) and C(trust_where) those of key and CAs.
+        outside: somebody else may change the Secret at any time.
     """
 
     secret: str
-    objects: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    where: str
+    key_where: str
+    trust_where: str
+    secrets: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    members: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     lacks: str = ""
     hopeless: bool = False
-    certificate: str = ""
+    certificate: str = field(default="", repr=False)
     key: str = field(default="", repr=False)
     trust: str = ""
     remembers: bool = False
-    where: str = ""
-    trust_where: str = ""
-    warnings: list[str] = field(default_factory=list)
+    outside: bool = False
 
 
 class Source(Protocol):

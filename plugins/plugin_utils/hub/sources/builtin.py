@@ -2,15 +2,16 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates of a CA that is made here, with its key in a Secret of a namespace of its own."""
+"""Certificates that are issued here: by a CA of the federation's own, or by one that is handed in and never stored."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 
-from ... import pki
+from ... import chain, pki
 from ...manifests.gateway import SECRET
-from ..authority import Authority
+from ..authority import Authority, trust_bundle
 from ..made import Made
 from ..wanted import Ref, Seen, Wanted, secret_ref
 from .base import BUILTIN, Plan
@@ -20,7 +21,10 @@ SUBJECT = "superlink"
 
 
 class Builtin:
-    """A CA of the federation's own. It is made only where there is none: replacing it is a rotation with overlap."""
+    """A CA of the federation's own, with its key in a Secret of a namespace of its own.
+
+    It is made only where there is none: replacing it is a rotation with overlap.
+    """
 
     name = BUILTIN
 
@@ -35,15 +39,74 @@ class Builtin:
         if authority is None:
             authority = Authority(pki.make_ca(f"{wanted.federation} federation CA", wanted.ca_lifetime))
             made.write(wanted.ca_namespace, CA, authority.entries(), "there was none", "kubernetes.io/tls")
-        leaf = made.leaf(SECRET, authority.current, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
-        return Plan(
-            secret=SECRET,
-            objects=made.secrets,
-            reasons=made.reasons,
-            certificate=leaf.certificate,
-            key=leaf.key,
-            trust=authority.bundle,
-            remembers=True,
-            where=f"Secret {wanted.namespace}/{SECRET}",
-            trust_where=f"Secret {wanted.ca_namespace}/{CA}",
-        )
+        return _issued(made, authority.current, authority.bundle, f"Secret {wanted.ca_namespace}/{CA}", remembers=True)
+
+
+class HandedIn:
+    """A CA whose certificate and key come from variables, for example out of a vault. Its key is never stored."""
+
+    name = BUILTIN
+
+    def __init__(self, certificate: str, key: str, bundle: str = "") -> None:
+        """Take the CA.
+
+        Args:
+            certificate: the CA's certificate, PEM; those of its issuers up to the root may follow.
+            key: its private key, PEM.
+            bundle: what sites trust, PEM; by default the root that follows the CA's certificate, or is it.
+        """
+        self._certificate, self._key, self._bundle = certificate, key, bundle
+
+    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+        """The certificate."""
+        return [secret_ref(wanted.namespace, SECRET)]
+
+    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+        """Issue a certificate when there is none or it is no longer good."""
+        fault = self._fault()
+        if fault:
+            plan = Plan(SECRET, "superlink_ca_certificate", "superlink_ca_key", "superlink_ca_bundle")
+            plan.faults.append(fault)
+            return plan
+        ca = pki.Issued("".join(pki.split(self._certificate)), self._key.strip() + "\n")
+        where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
+        trust = trust_bundle(self._bundle or _roots(ca.certificate))
+        return _issued(Made(wanted, seen), ca, trust, where, remembers=False)
+
+    def _fault(self) -> str | None:
+        """Why nothing can be issued."""
+        variable = "superlink_ca_certificate"
+        try:
+            own = chain.read(self._certificate)
+            chain.check_times(own[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)})
+            variable = "superlink_ca_key"
+            chain.check_key(own[0], self._key)
+        except chain.ChainError as error:
+            return f"{variable} {error}: give the certificate of the CA and the private key that belongs to it"
+        if not self._bundle and not _roots(self._certificate):
+            return (
+                f"superlink_ca_certificate: {chain.subject(own[0])} is no root and none follows it, so nothing says what sites "
+                "are to trust; put the certificates of its issuers behind it, or give the root in superlink_ca_bundle"
+            )
+        return None
+
+
+def _roots(pem: str) -> str:
+    return "".join(part for part in pki.split(pem) if chain.is_root(chain.read(part)[0]))
+
+
+def _issued(made: Made, ca: pki.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
+    wanted = made.wanted
+    leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
+    return Plan(
+        secret=SECRET,
+        where=f"the certificate in Secret {wanted.namespace}/{SECRET}",
+        key_where=f"tls.key of Secret {wanted.namespace}/{SECRET}",
+        trust_where=trust_where,
+        secrets=made.secrets,
+        reasons=made.reasons,
+        certificate=leaf.certificate,
+        key=leaf.key,
+        trust=trust,
+        remembers=remembers,
+    )

@@ -2,21 +2,65 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The certificate source of a name."""
+"""The certificate source that a spec asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .base import Source
-from .builtin import Builtin
+from ...manifests import certificate, patches
+from ..wanted import Ref, Seen, Wanted
+from .base import CERT_MANAGER, EXISTING, Plan, Source
+from .builtin import Builtin, HandedIn
+from .cert_manager import CertManager
+from .existing import ExistingSecret, ExistingValues
 
 
-def choose(settings: Mapping[str, Any]) -> Source:
-    """The source that the settings ask for.
+def choose(spec: Mapping[str, Any], given: Mapping[str, str]) -> Source:
+    """The source.
 
     Args:
-        settings: option C(certificates) of the modules C(certificates) and C(preflight).
+        spec: the superlink spec; C(ca_bundle) is the user's.
+        given: C(ca_certificate), C(ca_key), C(certificate) and C(certificate_key), which are in no spec.
     """
+    source, bundle = spec.get("certificates_source"), spec.get("ca_bundle") or ""
+    if source == CERT_MANAGER:
+        rendered = patches.apply(certificate.objects(spec), spec.get("patches"), partial=True)
+        return CertManager(spec, rendered[0] if rendered else None, bundle)
+    if source == EXISTING:
+        values = (given["certificate"], given["certificate_key"])
+        if spec.get("certificate_secret") and not any(values):
+            return ExistingSecret(spec["certificate_secret"], bundle)
+        if all(values) and not spec.get("certificate_secret"):
+            return ExistingValues(*values, bundle)
+        return Contradiction(
+            source,
+            "superlink_certificates_source: 'existing' needs either superlink_certificate_secret, the name of a Secret, or "
+            "both superlink_certificate and superlink_certificate_key",
+        )
+    if given["ca_certificate"] or given["ca_key"]:
+        return HandedIn(given["ca_certificate"], given["ca_key"], bundle)
+    if bundle:
+        return Contradiction(
+            "builtin",
+            "superlink_ca_bundle has no effect on the federation's own CA, which says itself what sites trust; leave it out, "
+            "or choose another superlink_certificates_source",
+        )
     return Builtin()
+
+
+class Contradiction:
+    """Variables that do not go together."""
+
+    def __init__(self, name: str, fault: str) -> None:
+        """Take the name of the source that was chosen, and why it cannot be."""
+        self.name, self._fault = name, fault
+
+    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+        """Nothing."""
+        return []
+
+    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+        """The fault."""
+        return Plan("", "", "", "", faults=[self._fault])

@@ -38,7 +38,7 @@ def make(want, *objects):
     """Everything that is made: Secrets, the gateway's plan, the internal credentials."""
     there = seen(want, *objects)
     plan, made = Builtin().plan(want, there), credentials.plan(want, there)
-    return [*plan.objects, *made.secrets], plan, made
+    return [*plan.secrets, *made.secrets], plan, made
 
 
 def named(secrets):

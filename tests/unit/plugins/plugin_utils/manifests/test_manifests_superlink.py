@@ -33,6 +33,12 @@ CASES = {
         "fs_group": None,
         "create_namespace": False,
     },
+    "cert-manager": {
+        "certificates_source": "cert_manager",
+        "issuer": {"name": "corporate", "kind": "ClusterIssuer"},
+        "gateway_secret": "superlink-gateway-issued",
+        "renew_before": "30d",
+    },
     "ingress": {"exposure": "ingress", "host": "flower.example.com", "ingress_class": "nginx"},
     "rich": {
         "labels": {"team": "ml"},

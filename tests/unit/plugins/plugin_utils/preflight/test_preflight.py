@@ -34,6 +34,17 @@ def test_what_a_deployment_takes_depends_on_the_specification():
     assert rights.site_rights({**spec, "create_namespace": False}, needs_nodes=False)[""] == []
 
 
+def test_cert_manager_takes_rights_of_its_own():
+    spec = {"namespace": "flower", "exposure": "load_balancer", "certificates_source": "cert_manager"}
+    of_issuer = rights.hub_rights({**spec, "issuer": {"name": "a"}}, "flower-ca")
+    assert Right("create", "cert-manager.io", "certificates") in of_issuer["flower"]
+    assert Right("get", "cert-manager.io", "issuers") in of_issuer["flower"]
+    wide = rights.hub_rights({**spec, "issuer": {"name": "a", "kind": "ClusterIssuer"}}, "flower-ca")
+    assert Right("get", "cert-manager.io", "clusterissuers", namespaced=False) in wide[""]
+    external = rights.hub_rights({**spec, "issuer": {"name": "a", "group": "x.example"}}, "flower-ca")
+    assert not any("issuers" in right.resource for there in external.values() for right in there)
+
+
 def node(name, **allocatable):
     return {"metadata": {"name": name}, "status": {"allocatable": {"cpu": "2", **allocatable}}}
 

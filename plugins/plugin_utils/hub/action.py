@@ -1,0 +1,93 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Base of the actions that deal with the gateway's certificate: the hub's address, names, source and cross-checks."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ..action_base import ClusterAction, plain
+from ..cluster import Cluster, ClusterError
+from ..manifests import exposure
+from ..manifests.common import boolean, integer
+from ..times import duration
+from . import checks, names
+from .sources.base import Plan, Source
+from .sources.choice import choose
+from .wanted import Wanted
+
+
+class CertificateAction(ClusterAction):
+    """An action on the hub with the option C(spec) and those of C(settings.OPTIONS)."""
+
+    @staticmethod
+    def address(hub: Cluster, spec: Mapping[str, Any], *, likely: bool = False) -> str:
+        """The C(host:port) that sites dial; empty while nothing gives it. C(likely): C(exposure.likely_address)."""
+        if spec.get("superlink_address"):
+            return exposure.address(spec)
+        live = [hub.get("v1", "Service", exposure.SERVICE, spec["namespace"])]
+        if spec["exposure"] == "route":
+            live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec["namespace"]))
+        if spec["exposure"] == "node_port":
+            live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
+        known = [item for item in live if item]
+        return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)
+
+    def wanted(self, params: Mapping[str, Any], address: str, ca_lifetime_days: int = 3650) -> Wanted:
+        """What the hub's credentials must be good for."""
+        spec = params["spec"]
+        needed = names.needed(spec, address, [self._site(site) for site in params["sites"]])
+        return Wanted(
+            federation=spec["federation"],
+            namespace=spec["namespace"],
+            ca_namespace=params["ca_namespace"],
+            names=names.wanted(spec, address, needed),
+            lifetime=datetime.timedelta(days=integer(spec.get("certificate_days")) or 90),
+            ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
+            needed=needed,
+            renew_before=duration(spec.get("renew_before")),
+        )
+
+    @staticmethod
+    def source(params: Mapping[str, Any], wanted: Wanted, address: str) -> Source:
+        """Where the gateway's certificate comes from."""
+        return choose({**params["spec"], "superlink_address": address, "gateway_names": wanted.names}, params)
+
+    @staticmethod
+    def refuse_faults(hub: Cluster, plan: Plan, wanted: Wanted) -> None:
+        """Stop when the plan cannot be carried out, or sites would refuse what comes of it.
+
+        Raises:
+            ClusterError: with all that is wrong.
+        """
+        now = datetime.datetime.now(datetime.timezone.utc)
+        clocks = {"the controller": now}
+        if hub.skew is not None:
+            clocks["the hub"] = now + datetime.timedelta(seconds=hub.skew)
+        found = plan.faults or checks.faults(plan, wanted.needed, clocks)
+        if found:
+            raise ClusterError("; ".join(found) + ".")
+
+    def _site(self, site: str) -> names.SiteNames:
+        try:
+            variables = self.task_vars["hostvars"][site]
+        except KeyError:
+            raise ClusterError(f"the inventory has no host '{site}'.") from None
+
+        def value(*variable_names: str) -> Any:
+            for name in variable_names:
+                if variables.get(name) not in (None, ""):
+                    return plain(self._templar.template(variables[name]))
+            return None
+
+        sidecar = value("supernode_sidecar")
+        return names.SiteNames(
+            site,
+            value("supernode_superlink_address", "superlink_address") or "",
+            value("supernode_server_name", "flower_server_name") or "",
+            sidecar is None or boolean(sidecar),
+        )

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From one CA to another without silencing a site: publish both, and serve the new certificate when sites trust it. Pure.
+
+A federation whose CA changes by the rotation never comes here: its bundle has the next CA before that signs anything.
+This is for the rest: another source, another issuer, a CA that cert-manager renewed, values that were exchanged.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import chain, pki
+from .authority import trust_bundle
+from .sources.base import Plan
+
+
+@dataclass
+class Handover:
+    """What is served and trusted now.
+
+    Attributes:
+        secret: the Secret that the gateway mounts.
+        certificate: what is in it, PEM, leaf first.
+        trust: what sites are to trust, PEM.
+        secrets: the plan's Secrets that may be written now.
+        warnings: sentences.
+        held: the plan's certificate is not served yet.
+    """
+
+    secret: str
+    certificate: str
+    trust: str
+    secrets: list[dict[str, Any]]
+    warnings: list[str] = field(default_factory=list)
+    held: bool = False
+
+
+def hand_over(
+    plan: Plan, published: str, mounted: str, served: str, now: datetime.datetime, *, forget: bool = False
+) -> Handover:
+    """Decide what of a plan can be served at once.
+
+    Args:
+        plan: a plan without faults.
+        published: the bundle that sites were told to trust, PEM; empty before the first deployment.
+        mounted: name of the Secret that the gateway mounts now; empty before the first deployment.
+        served: the certificate in that Secret, PEM; may be empty.
+        now: the present.
+        forget: former CAs are not to be trusted any longer.
+    """
+    if plan.lacks:  # only in check mode: what will come is not known
+        return Handover(mounted or plan.secret, served, published, [])
+    result = Handover(plan.secret, plan.certificate, plan.trust, plan.secrets)
+    if not published:
+        return result
+    former = _former(published, plan.trust, now)
+    if not trusted(plan.certificate, published, now):
+        if mounted and served and served != plan.certificate and trusted(served, published, now):
+            result.held = True
+            result.secret, result.certificate = mounted, served
+            result.secrets = [item for item in plan.secrets if item["metadata"]["name"] != mounted]
+            result.trust = trust_bundle(published, plan.trust)
+            result.warnings.append(
+                f"the gateway keeps the certificate of Secret {mounted} for now, since sites do not trust the CA of the new "
+                f"one ({_subjects(plan.trust)}) yet. This run publishes both; when it has reached every site, run site.yml "
+                "again"
+            )
+            return result
+        result.warnings.append(
+            f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they are cut off "
+            "until this run has reached them"
+        )
+    keep = not plan.remembers or not trusted(served, plan.trust, now)
+    if former and keep and not (forget and trusted(served, plan.trust, now)):
+        result.trust = trust_bundle(plan.trust, "", former)
+        result.warnings.append(
+            f"sites go on trusting former CAs beside the present one: {_subjects(former)}. When every site has been reached, "
+            "-e flower_forget_cas=true drops them"
+        )
+    return result
+
+
+def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
+    """Would sites that have this bundle accept the certificate now?"""
+    try:
+        served = chain.read(certificate)
+        chain.check_times(chain.path(served, chain.read(bundle)), {"": now})
+    except chain.ChainError:
+        return False
+    return True
+
+
+def _former(bundle: str, present: str, now: datetime.datetime) -> str:
+    """Certificates of a bundle that are not in the present one and have not ended."""
+    known = {pki.describe(part)["fingerprint"] for part in pki.split(present)}
+    others = [part for part in pki.split(bundle) if pki.describe(part)["fingerprint"] not in known]
+    return "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)
+
+
+def _subjects(bundle: str) -> str:
+    return ", ".join(
+        f"{chain.subject(certificate)} (until {certificate.not_valid_after_utc.date()})" for certificate in chain.read(bundle)
+    )

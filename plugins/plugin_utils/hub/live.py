@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What live objects of the hub say of its gateway: the Secret that it serves, and what sites were told to trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..cluster import Cluster
+from ..manifests import federation, gateway, superlink
+from .wanted import Ref, Wanted
+
+# On the gateway's pod: fingerprint of the certificate for which the kubelet was asked to hurry.
+NOTE = "federated.flower/certificate"
+
+
+def stateful_set_ref(wanted: Wanted) -> Ref:
+    """The SuperLink's StatefulSet."""
+    return Ref("apps/v1", "StatefulSet", wanted.namespace, superlink.NAME)
+
+
+def publication_ref(wanted: Wanted) -> Ref:
+    """What sites are told."""
+    return Ref("v1", "ConfigMap", wanted.namespace, federation.NAME)
+
+
+def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
+    """Name of the Secret that the gateway mounts; empty when there is none."""
+    volumes = ((stateful_set or {}).get("spec") or {}).get("template", {}).get("spec", {}).get("volumes") or []
+    return next((volume["secret"]["secretName"] for volume in volumes if volume["name"] == gateway.CERTIFICATE_VOLUME), "")
+
+
+def published_bundle(publication: Mapping[str, Any] | None) -> str:
+    """What sites were told to trust, PEM; empty when nothing is published."""
+    return ((publication or {}).get("data") or {}).get("ca.crt", "")
+
+
+def pods(hub: Cluster, wanted: Wanted) -> list[dict[str, Any]]:
+    """The SuperLink's pods."""
+    labels = f"app.kubernetes.io/name={superlink.NAME},app.kubernetes.io/instance={wanted.federation}"
+    return hub.list("v1", "Pod", wanted.namespace, labels=labels)

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Clocks of controller, hub and sites that disagree. Pure: seconds come from C(Cluster.skew).
+
+Source of the rules: flwr 1.41 takes a SuperNode's signed request from 5 s before to 305 s after its own time
+(supercore/auth); certificates that are issued here are dated back by 5 minutes (pki.py). What is measured is the clock of
+an API server, good to a second; the nodes of its cluster should have the same.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+
+WARN = 30.0
+AHEAD_WARN, AHEAD_FAIL = 6.0, WARN
+BEHIND_FAIL = 300.0
+
+
+def between(skew: float | None, hub: float | None, *, signed: bool) -> tuple[str | None, str | None]:
+    """What is wrong with a site's clock: a fault, a warning, or neither.
+
+    Args:
+        skew: seconds by which the site's clock is ahead of the controller's, None when it is not known.
+        hub: the same of the hub; None when it was not looked at.
+        signed: whether SuperNodes sign their requests with the time (not with C(flower_insecure)).
+    """
+    if skew is None:
+        return None, None
+    other = "controller" if hub is None else "hub"
+    ahead = skew - (hub or 0.0)
+    word = _word(ahead, other)
+    if signed and hub is not None:
+        if ahead > AHEAD_FAIL:
+            return f"{word}; Flower refuses what a SuperNode signs more than 5 s ahead of the hub. Set the clocks", None
+        if ahead < -BEHIND_FAIL:
+            return f"{word}; Flower refuses what a SuperNode signed more than 305 s ago by the hub's clock. Set the clocks", None
+        if ahead > AHEAD_WARN:
+            return None, f"{word}; Flower refuses what a SuperNode signs more than 5 s ahead of the hub"
+    return None, word if abs(ahead) > WARN else None
+
+
+def apart(skew: float | None) -> str | None:
+    """A warning when the hub's clock is not the controller's."""
+    return _word(skew, "controller") if skew is not None and abs(skew) > WARN else None
+
+
+def validity(certificate: Mapping[str, str], skew: float | None, now: datetime.datetime) -> str | None:
+    """Why the gateway's certificate is not valid by a site's clock.
+
+    Args:
+        certificate: C(not_before) and C(not_after), ISO 8601; may be empty.
+        skew: seconds by which the site's clock is ahead of the controller's.
+        now: the controller's time.
+    """
+    if not certificate or skew is None:
+        return None
+    there = now + datetime.timedelta(seconds=skew)
+    start, end = (datetime.datetime.fromisoformat(certificate[key]) for key in ("not_before", "not_after"))
+    shown = f"{there.replace(microsecond=0).isoformat()} by its clock ({_word(skew, 'controller')})"
+    if there < start:
+        return f"the gateway's certificate is not valid before {start.isoformat()}, and it is {shown}; set the clock"
+    if there > end:
+        return f"the gateway's certificate ends on {end.isoformat()}, and it is {shown}; set the clock, or renew it"
+    return None
+
+
+def _word(ahead: float, other: str) -> str:
+    return f"its clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the {other}'s"

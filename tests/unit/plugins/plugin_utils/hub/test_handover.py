@@ -1,0 +1,105 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From one CA to another: no site is ever shown a certificate that it was not told to trust, where that can be helped."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over, trusted
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import Plan
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import secret
+
+DAY = datetime.timedelta(days=1)
+NOW = datetime.datetime.now(datetime.timezone.utc)
+OLD, NEW = (pki.make_ca(name, 99 * DAY) for name in ("old", "new"))
+OLD_LEAF, NEW_LEAF = (pki.issue(ca, "hub", ["hub.example"], 50 * DAY) for ca in (OLD, NEW))
+
+
+def plan(name="new", leaf=NEW_LEAF, trust=NEW.certificate, **more):
+    objects = [secret("demo", "flower", name, {"tls.crt": leaf.certificate}, application="superlink")]
+    return Plan(name, "", "", "", secrets=objects, certificate=leaf.certificate, trust=trust, **more)
+
+
+def test_the_first_deployment():
+    got = hand_over(plan(), "", "", "", NOW)
+    assert (got.secret, got.trust, len(got.secrets), got.warnings, got.held) == ("new", NEW.certificate, 1, [], False)
+
+
+def test_a_change_of_the_ca_goes_in_steps():
+    # 1. Both are published, the old certificate is served.
+    got = hand_over(plan(), OLD.certificate, "old", OLD_LEAF.certificate, NOW)
+    assert got.held and got.secret == "old" and got.certificate == OLD_LEAF.certificate
+    assert got.trust == OLD.certificate + NEW.certificate
+    assert len(got.secrets) == 1, "the new Secret may be written: nobody serves it yet"
+    assert "run site.yml again" in got.warnings[0] and "CN=new" in got.warnings[0]
+    # 2. The new one is served, both are trusted.
+    published = got.trust
+    got = hand_over(plan(), published, "old", OLD_LEAF.certificate, NOW)
+    assert not got.held and got.secret == "new"
+    assert got.trust == NEW.certificate + OLD.certificate
+    assert "CN=old" in got.warnings[0] and "flower_forget_cas" in got.warnings[0]
+    # 3. So it stays, until somebody says that the old one is over, or it ends.
+    again = hand_over(plan(), got.trust, "new", NEW_LEAF.certificate, NOW)
+    assert again.trust == got.trust
+    done = hand_over(plan(), got.trust, "new", NEW_LEAF.certificate, NOW, forget=True)
+    assert done.trust == NEW.certificate and done.warnings == []
+    longer = pki.make_ca("new", 999 * DAY)
+    leaf = pki.issue(longer, "hub", ["hub.example"], 500 * DAY)
+    later = plan(leaf=leaf, trust=longer.certificate)
+    assert hand_over(later, longer.certificate + OLD.certificate, "new", leaf.certificate, NOW + 100 * DAY).warnings == []
+
+
+def test_a_secret_of_the_same_name_is_not_written_yet():
+    got = hand_over(plan("same"), OLD.certificate, "same", OLD_LEAF.certificate, NOW)
+    assert got.held and got.secrets == []
+
+
+def test_forgetting_does_not_cut_off_what_is_served():
+    got = hand_over(plan(), OLD.certificate + NEW.certificate, "old", OLD_LEAF.certificate, NOW, forget=True)
+    assert OLD.certificate in got.trust
+
+
+@pytest.mark.parametrize("served", [NEW_LEAF.certificate, "", "broken"])
+def test_what_is_served_already_cannot_be_held_back(served):
+    """cert-manager renewed its CA, or somebody exchanged a Secret."""
+    got = hand_over(plan("same"), OLD.certificate, "same", served, NOW)
+    assert not got.held and got.trust == NEW.certificate + OLD.certificate
+    assert "cut off until this run has reached them" in got.warnings[0]
+
+
+def test_nothing_is_held_for_a_certificate_that_has_ended():
+    got = hand_over(plan(trust=NEW.certificate), OLD.certificate, "old", OLD_LEAF.certificate, NOW + 60 * DAY)
+    assert not got.held
+
+
+def test_the_own_ca_remembers_by_itself():
+    """What the rotation has taken out of its Secret is not kept because it was published."""
+    both = OLD.certificate + NEW.certificate
+    got = hand_over(plan(remembers=True), both, "new", NEW_LEAF.certificate, NOW)
+    assert got.trust == NEW.certificate and got.warnings == []
+    # But what was served by another source until now stays for one step.
+    got = hand_over(plan(remembers=True), both, "old", OLD_LEAF.certificate, NOW)
+    assert got.trust == NEW.certificate + OLD.certificate and got.secret == "new"
+
+
+def test_renewal_under_one_ca_is_no_matter():
+    later = pki.issue(NEW, "hub", ["hub.example"], DAY)
+    got = hand_over(plan(leaf=later), NEW.certificate, "new", NEW_LEAF.certificate, NOW)
+    assert (got.held, got.trust, got.warnings, len(got.secrets)) == (False, NEW.certificate, [], 1)
+
+
+def test_check_mode_shows_what_is_there():
+    got = hand_over(Plan("new", "", "", "", lacks="it"), OLD.certificate, "old", OLD_LEAF.certificate, NOW)
+    assert (got.secret, got.certificate, got.trust) == ("old", OLD_LEAF.certificate, OLD.certificate)
+
+
+def test_trusted():
+    assert trusted(NEW_LEAF.certificate, NEW.certificate, NOW)
+    assert not trusted(NEW_LEAF.certificate, NEW.certificate, NOW + 60 * DAY)
+    assert not trusted(NEW_LEAF.certificate, OLD.certificate, NOW)
+    assert not trusted("", OLD.certificate, NOW) and not trusted(NEW_LEAF.certificate, "", NOW)

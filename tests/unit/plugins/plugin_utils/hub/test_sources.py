@@ -1,0 +1,381 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Certificates that others make: handed-in CAs, cert-manager, Secrets and values; and the checks that all have to pass."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import datetime
+
+import pytest
+from cryptography import x509
+
+from ansible_collections.federated.flower.plugins.plugin_utils import chain, pki
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.cert_manager import CertManager
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
+
+DAY = datetime.timedelta(days=1)
+NOW = datetime.datetime.now(datetime.timezone.utc)
+CLOCKS = {"the controller": NOW}
+WANTED = Wanted("demo", "flower", "flower-ca", ["hub.example"], 90 * DAY, 900 * DAY, {"hub.example": "site-a, site-b"})
+NOTHING = dict.fromkeys(("ca_certificate", "ca_key", "certificate", "certificate_key"), "")
+
+CA = pki.make_ca("own ca", 99 * DAY)
+LEAF = pki.issue(CA, "hub", ["hub.example"], 9 * DAY)
+OTHER_CA = pki.make_ca("other ca", 99 * DAY)
+
+
+def secret(name, namespace="flower", **data):
+    """A live Secret; C(tls_crt) stands for C(tls.crt)."""
+    encoded = {key.replace("_", "."): base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return secret_ref(namespace, name), {"metadata": {"name": name, "namespace": namespace}, "data": encoded}
+
+
+def plan(source, *there, wanted=WANTED, unserved=()):
+    """The source's plan when this is all that there is. Asks for things in the order in which the action does."""
+    live = dict(there)
+    seen = Seen()
+    for _round in range(5):
+        for ref in source.reads(wanted, seen):
+            if ref not in seen:
+                every = [obj for found, obj in live.items() if found[:3] == ref[:3]]
+                seen[ref] = live.get(ref) if ref.name else every
+                if ref.kind in unserved:
+                    seen.unserved.add(ref)
+    return source.plan(wanted, seen)
+
+
+def faults(made, wanted=WANTED, clocks=None):
+    """Everything that is wrong with a plan."""
+    return made.faults or checks.faults(made, wanted.needed, clocks or CLOCKS)
+
+
+def source(superlink_spec, **changes):
+    """The source that a spec and some values ask for."""
+    given = {key: changes.pop(key) for key in NOTHING if key in changes}
+    return choose(superlink_spec(**{"ca_bundle": "", **changes}), {**NOTHING, **given})
+
+
+# A CA that is handed in
+
+
+def handed_in(superlink_spec, ca=CA, **changes):
+    return source(superlink_spec, **{"ca_certificate": ca.certificate, "ca_key": ca.key, **changes})
+
+
+def test_a_handed_in_ca_is_not_stored(superlink_spec):
+    made = plan(handed_in(superlink_spec))
+    assert faults(made) == []
+    assert [item["metadata"]["name"] for item in made.secrets] == ["superlink-gateway-tls"]
+    assert CA.key not in [base64.b64decode(value).decode() for value in made.secrets[0]["data"].values()]
+    assert made.trust == CA.certificate and not made.remembers
+    again = plan(handed_in(superlink_spec), (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0]))
+    assert again.secrets == [] and again.certificate == made.certificate
+
+
+def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
+    # make_ca's CAs allow none below them.
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    root_key, key = (ec.generate_private_key(ec.SECP256R1()) for _number in range(2))
+
+    def made(name, of, issuer):
+        names = [x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, one)]) for one in (name, issuer)]
+        builder = x509.CertificateBuilder().subject_name(names[0]).issuer_name(names[1]).public_key(of.public_key())
+        builder = builder.serial_number(7).not_valid_before(NOW - DAY).not_valid_after(NOW + 99 * DAY)
+        builder = builder.add_extension(x509.BasicConstraints(True, None), critical=True)
+        return pki._cert_pem(builder.sign(root_key, hashes.SHA256()))
+
+    root, inter = made("root", root_key, "root"), made("inter", key, "root")
+    ca = pki.Issued(inter + root, pki._key_pem(key))
+    whole = plan(handed_in(superlink_spec, ca))
+    assert faults(whole) == [] and whole.trust == root
+    assert [chain.subject(one) for one in chain.read(whole.certificate)] == ["CN=superlink", "CN=inter", "CN=root"]
+    bare = pki.Issued(inter, ca.key)
+    assert "is no root and none follows it" in faults(plan(handed_in(superlink_spec, bare)))[0]
+    assert faults(plan(handed_in(superlink_spec, bare, ca_bundle=root))) == []
+    (fault,) = faults(plan(handed_in(superlink_spec, bare, ca_bundle=OTHER_CA.certificate)))
+    assert "superlink_ca_bundle" in fault and "CN=root" in fault
+
+
+@pytest.mark.parametrize(
+    ("certificate_", "key", "words"),
+    [
+        (CA.certificate, "", "superlink_ca_key is empty"),
+        ("", CA.key, "superlink_ca_certificate is empty"),
+        (CA.certificate, OTHER_CA.key, "superlink_ca_key belongs to another certificate"),
+        (CA.certificate + CA.key, CA.key, "superlink_ca_certificate holds a private key"),
+        (LEAF.certificate, LEAF.key, "goes over CN=hub, which is no CA"),
+    ],
+)
+def test_a_wrong_ca(superlink_spec, certificate_, key, words):
+    made = plan(source(superlink_spec, ca_certificate=certificate_, ca_key=key))
+    assert words in "; ".join(faults(made))
+    assert "PRIVATE" not in repr(faults(made)) and CA.key not in repr(made)
+
+
+def test_a_bundle_has_no_effect_on_the_own_ca(superlink_spec):
+    assert "no effect" in faults(plan(source(superlink_spec, ca_bundle=CA.certificate)))[0]
+
+
+# Certificates that are brought along
+
+
+def test_a_secret_as_it_is(superlink_spec):
+    wanted = {"certificates_source": "existing", "certificate_secret": "mine"}
+    mine = secret("mine", tls_crt=LEAF.certificate, tls_key=LEAF.key, ca_crt=CA.certificate, keystore_p12="\x80")
+    made = plan(source(superlink_spec, **wanted), mine)
+    assert faults(made) == [] and made.secrets == [] and made.members == []
+    assert (made.secret, made.trust, made.outside) == ("mine", CA.certificate, True)
+    # A bundle wins over the Secret's own.
+    made = plan(source(superlink_spec, ca_bundle=OTHER_CA.certificate, **wanted), mine)
+    assert "ends in CN=own ca, a root that is not among the trusted ones" in faults(made)[0]
+    assert "superlink_ca_bundle" in faults(made)[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (None, "there is no Secret 'mine' in namespace flower"),
+        ({}, "has no tls.crt and no tls.key"),
+        ({"tls_crt": LEAF.certificate}, "has no tls.key"),
+        ({"tls_crt": LEAF.certificate, "tls_key": LEAF.key}, "has no ca.crt"),
+        ({"tls_crt": LEAF.certificate, "tls_key": LEAF.key, "ca_crt": "x"}, "ca.crt of Secret flower/mine is empty"),
+        (
+            {"tls_crt": LEAF.certificate, "tls_key": CA.key, "ca_crt": CA.certificate},
+            "tls.key of Secret flower/mine belongs to another certificate than CN=hub",
+        ),
+    ],
+)
+def test_a_secret_that_lacks_something(superlink_spec, data, words):
+    there = [] if data is None else [secret("mine", **data)]
+    made = plan(source(superlink_spec, certificates_source="existing", certificate_secret="mine"), *there)
+    assert words in "; ".join(faults(made))
+
+
+def values(superlink_spec, issued=LEAF, **changes):
+    given = {"certificate": issued.certificate, "certificate_key": issued.key, "ca_bundle": CA.certificate, **changes}
+    return source(superlink_spec, certificates_source="existing", **given)
+
+
+def test_values_become_a_secret(superlink_spec):
+    made = plan(values(superlink_spec))
+    assert faults(made) == [] and made.secret == "superlink-gateway-tls"
+    assert set(made.secrets[0]["data"]) == {"tls.crt", "tls.key", "ca.crt"}
+    there = (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0])
+    assert plan(values(superlink_spec), there).secrets == []
+    later = pki.issue(CA, "hub", ["hub.example"], DAY)
+    assert plan(values(superlink_spec, later), there).reasons == ["superlink-gateway-tls: it was another one"]
+
+
+@pytest.mark.parametrize(
+    ("issued", "changes", "words"),
+    [
+        (LEAF, {"certificate_key": CA.key}, "superlink_certificate_key belongs to another certificate"),
+        (LEAF, {"certificate_key": "x"}, "superlink_certificate_key is no private key"),
+        (LEAF, {"certificate_key": "ü"}, "superlink_certificate_key is no private key"),
+        (LEAF, {"certificate": LEAF.certificate + LEAF.key}, "superlink_certificate holds a private key"),
+        (LEAF, {"certificate": "x"}, "superlink_certificate is no PEM certificate"),
+        (LEAF, {"ca_bundle": ""}, "superlink_ca_bundle is empty"),
+        (LEAF, {"ca_bundle": OTHER_CA.certificate}, "Trusted are CN=other ca (superlink_ca_bundle)"),
+        (
+            pki.issue(CA, "hub", ["other.example", "203.0.113.5"], DAY),
+            {},
+            "does not cover hub.example, against which it is verified by site-a, site-b; it covers other.example, 203.0.113.5",
+        ),
+        (pki.issue(CA, "hub.example", ["203.0.113.5"], DAY), {}, "does not cover hub.example"),
+    ],
+)
+def test_wrong_values(superlink_spec, issued, changes, words):
+    made = plan(values(superlink_spec, issued, **changes))
+    assert words in "; ".join(faults(made))
+    assert "PRIVATE" not in repr(faults(made)) + repr(made)
+
+
+def test_clocks(superlink_spec):
+    made = plan(values(superlink_spec))
+    late = {**CLOCKS, "the hub": NOW - datetime.timedelta(seconds=400)}
+    (fault,) = faults(made, clocks=late)
+    assert "CN=hub is not valid before" in fault and "the clock of the hub shows" in fault
+    (fault,) = faults(made, clocks={"the hub": NOW + 10 * DAY})
+    assert "CN=hub ended on" in fault
+
+
+def test_everything_wrong_is_told_at_once(superlink_spec):
+    foreign = pki.issue(OTHER_CA, "hub", ["other.example"], DAY)
+    made = plan(values(superlink_spec, foreign, certificate_key=CA.key))
+    assert len(faults(made)) == 3, faults(made)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"certificate": LEAF.certificate},
+        {"certificate_key": LEAF.key},
+        {"certificate": LEAF.certificate, "certificate_key": LEAF.key, "certificate_secret": "mine"},
+    ],
+)
+def test_existing_needs_one_of_two(superlink_spec, changes):
+    made = plan(source(superlink_spec, certificates_source="existing", **changes))
+    assert "needs either superlink_certificate_secret" in faults(made)[0]
+
+
+# cert-manager
+
+
+ISSUER = {"name": "ours"}
+READY = {"type": "Ready", "status": "True", "observedGeneration": 2}
+
+
+def issuer(ready=True, kind="Issuer", **spec):
+    conditions = [] if ready is None else [{"type": "Ready", "status": str(bool(ready)), "reason": "ErrGetKeyPair"}]
+    found = {"metadata": {"name": "ours"}, "spec": spec or {"selfSigned": {}}, "status": {"conditions": conditions}}
+    return Ref(certificate.API, kind, "flower" if kind == "Issuer" else "", "ours"), found
+
+
+def asked(*conditions, generation=2):
+    ref = Ref(certificate.API, "Certificate", "flower", certificate.NAME)
+    meta = {"name": certificate.NAME, "generation": generation}
+    return ref, {"metadata": meta, "status": {"conditions": list(conditions)}}
+
+
+def issued(leaf=LEAF, ca=CA.certificate):
+    return secret(certificate.SECRET, tls_crt=leaf.certificate, tls_key=leaf.key, ca_crt=ca)
+
+
+def cert_manager(superlink_spec, **changes):
+    return source(superlink_spec, **{"certificates_source": "cert_manager", "issuer": ISSUER, **changes})
+
+
+def test_a_certificate_is_asked_for_and_waited_for(superlink_spec):
+    made = plan(cert_manager(superlink_spec), issuer())
+    assert made.faults == [] and made.lacks == "Certificate flower/superlink-gateway is not there yet"
+    spec = made.members[0]["spec"]
+    assert spec["issuerRef"] == {"name": "ours", "kind": "Issuer", "group": "cert-manager.io"}
+    assert (spec["duration"], spec["renewBefore"]) == ("2160h", "1080h")
+    assert spec["privateKey"] == {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"}
+    assert made.secrets == [] and made.outside
+    made = plan(cert_manager(superlink_spec), issuer(), asked())
+    assert "cert-manager has not looked at it yet" in made.lacks
+    made = plan(cert_manager(superlink_spec), issuer(), asked(READY), issued())
+    assert made.lacks == "" and faults(made) == []
+    assert (made.secret, made.trust) == (certificate.SECRET, CA.certificate)
+
+
+def test_names_lifetime_and_patches_reach_the_certificate(superlink_spec):
+    patch = {"target": {"kind": "Certificate", "name": certificate.NAME}, "patch": {"spec": {"duration": "60s"}}}
+    changes = {"gateway_names": ["hub.example", "203.0.113.5"], "renew_before": "90m", "patches": [patch]}
+    spec = plan(cert_manager(superlink_spec, **changes), issuer()).members[0]["spec"]
+    assert (spec["dnsNames"], spec["ipAddresses"]) == (["hub.example"], ["203.0.113.5"])
+    assert (spec["duration"], spec["renewBefore"]) == ("60s", "90m")
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ([], "Issuer 'ours' does not exist in namespace flower; there are: none"),
+        ([(issuer()[0]._replace(name="theirs"), {"metadata": {"name": "theirs"}})], "there are: theirs"),
+        ([issuer(ready=None)], "has no condition Ready: does cert-manager's controller run?"),
+        ([issuer(ready=False)], "is not ready (ErrGetKeyPair)"),
+        ([issuer(acme={})], "is of a public CA (ACME); give the root"),
+        ([issuer(), asked(READY), issued(ca="")], "it tells no CA"),
+    ],
+)
+def test_what_only_people_can_mend(superlink_spec, there, words):
+    assert words in plan(cert_manager(superlink_spec), *there).faults[0]
+
+
+def test_cert_manager_is_not_installed(superlink_spec):
+    made = plan(cert_manager(superlink_spec), unserved=("Certificate", "Issuer"))
+    assert "does not serve Certificate (cert-manager.io/v1)" in made.faults[0]
+
+
+def test_a_cluster_issuer(superlink_spec):
+    wide = cert_manager(superlink_spec, issuer={"name": "ours", "kind": "ClusterIssuer"})
+    assert plan(wide, issuer(kind="ClusterIssuer", ca={"secretName": "root"})).faults == []
+    assert "ClusterIssuer 'ours' does not exist; there are" in plan(wide).faults[0]
+
+
+def test_an_external_issuer_is_taken_as_it_is(superlink_spec):
+    external = {"name": "pca", "kind": "AWSPCAClusterIssuer", "group": "awspca.cert-manager.io"}
+    made = plan(cert_manager(superlink_spec, issuer=external))
+    assert made.faults == [] and made.members[0]["spec"]["issuerRef"] == external
+
+
+def test_a_public_ca_gets_public_names_only(superlink_spec):
+    changes = {"ca_bundle": CA.certificate, "server_name": "hub.example"}
+    internal = Wanted("demo", "flower", "flower-ca", ["hub.example", "superlink"], DAY, DAY)
+    assert "no internal names" in plan(cert_manager(superlink_spec, **changes), issuer(acme={}), wanted=internal).faults[0]
+    assert plan(cert_manager(superlink_spec, **changes), issuer(acme={})).faults == []
+
+
+def condition(kind, status, reason, message="", generation=2):
+    return {"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": generation}
+
+
+def request(name, made, reason, of=certificate.NAME):
+    annotations = {"cert-manager.io/certificate-name": of}
+    meta = {"name": name, "creationTimestamp": made, "annotations": annotations}
+    ref = Ref(certificate.API, "CertificateRequest", "flower", name)
+    return ref, {"metadata": meta, "status": {"conditions": [condition("Ready", "False", reason)]}}
+
+
+def test_what_lacks_is_told(superlink_spec):
+    waiting = asked(condition("Ready", "False", "DoesNotExist", "no\nsecret"), condition("Issuing", "True", "New"))
+    requests = [
+        request("a", "2026-01-02T00:00:00Z", "Pending"),
+        request("b", "2026-01-01T00:00:00Z", "Old"),
+        request("c", "2026-01-03T00:00:00Z", "Foreign", of="another"),
+    ]
+    made = plan(cert_manager(superlink_spec), issuer(), waiting, *requests)
+    assert made.lacks.endswith("DoesNotExist: no secret; New; CertificateRequest a: Pending") and not made.hopeless
+    failed = asked(condition("Issuing", "False", "Failed", "The certificate request has failed"))
+    assert plan(cert_manager(superlink_spec), issuer(), failed).hopeless
+    # A failure of what was asked for before is none of what is asked for now.
+    stale = asked(condition("Issuing", "False", "Failed", generation=1))
+    assert not plan(cert_manager(superlink_spec), issuer(), stale).hopeless
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ([asked({**READY, "observedGeneration": 1}), issued()], "is not ready"),
+        ([asked(READY)], "is not ready"),
+        ([asked(READY), issued(pki.issue(CA, "x", ["old.example"], DAY))], "does not cover hub.example yet"),
+    ],
+)
+def test_an_old_answer_is_not_taken(superlink_spec, there, words):
+    made = plan(cert_manager(superlink_spec), issuer(), *there)
+    assert words in made.lacks and made.certificate == ""
+
+
+def test_the_ca_of_the_next_renewal_is_trusted_before(superlink_spec):
+    ca = {"secretName": "root"}
+    coming = secret("root", tls_crt=OTHER_CA.certificate, tls_key=OTHER_CA.key)
+    made = plan(cert_manager(superlink_spec), issuer(ca=ca), asked(READY), issued(), coming)
+    assert made.trust == CA.certificate + OTHER_CA.certificate
+    assert faults(made) == []
+    same = secret("root", tls_crt=CA.certificate)
+    assert plan(cert_manager(superlink_spec), issuer(ca=ca), asked(READY), issued(), same).trust == CA.certificate
+    # Whoever gives a bundle says everything.
+    given = cert_manager(superlink_spec, ca_bundle=CA.certificate)
+    assert plan(given, issuer(ca=ca), asked(READY), issued(), coming).trust == CA.certificate
+
+
+def test_plans_change_nothing_that_was_given(superlink_spec):
+    spec = superlink_spec(certificates_source="cert_manager", issuer=ISSUER, ca_bundle="")
+    before = copy.deepcopy(spec)
+    plan(choose(spec, NOTHING), issuer())
+    assert spec == before
+
+
+def test_no_source_shows_a_key(superlink_spec):
+    shown = repr([plan(values(superlink_spec)), plan(handed_in(superlink_spec)), CertManager({}, None).__dict__])
+    assert "PRIVATE" not in shown
