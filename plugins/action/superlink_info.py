@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from typing import Any
 
@@ -13,10 +14,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import live
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, gateway
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 
 
 class ActionModule(ClusterAction):
@@ -34,7 +35,7 @@ class ActionModule(ClusterAction):
         """Read ledger, certificate, pods and Flower's own lists."""
         result: dict[str, Any] = {
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
-            "workloads": [], "trouble": "", "certificate": {}, "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
+            "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [],
         }  # fmt: skip
         try:
@@ -60,11 +61,12 @@ class ActionModule(ClusterAction):
     @staticmethod
     def _read_objects(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
         selector = "app.kubernetes.io/name in (superlink,serverapp)"
-        result["workloads"] = [
-            workloads.workload({"kind": kind, **item})
+        items = [
+            {"kind": kind, **item}
             for kind in ("StatefulSet", "Deployment")
             for item in hub.list("apps/v1", kind, namespace, labels=selector)
         ]
+        result["workloads"] = [workloads.workload(item) for item in items]
         result["trouble"] = ""
         if any(item["ready"] < item["desired"] for item in result["workloads"]):
             pods = hub.list("v1", "Pod", namespace, labels=selector)
@@ -72,10 +74,12 @@ class ActionModule(ClusterAction):
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
-        certificate = entries(hub.get("v1", "Secret", gateway.SECRET, namespace)).get("tls.crt")
-        if certificate:
+        mounted = next((name for name in map(live.mounted_secret, items) if name), "")
+        if mounted:
             pki.require()
-            result["certificate"] = pki.describe(certificate)
+            secret = hub.get("v1", "Secret", mounted, namespace)
+            found = live.served(mounted, secret, live.published_bundle(publication), datetime.datetime.now(datetime.timezone.utc))
+            result["certificate"], result["trust"] = found
 
     @staticmethod
     def _read_ledger(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:

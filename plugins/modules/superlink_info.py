@@ -93,9 +93,16 @@ trouble:
   returned: always
   type: str
 certificate:
-  description: The gateway's certificate.
+  description: >-
+    The certificate that the gateway serves: C(secret) it is in, C(subject), C(issuer), C(serial), C(not_before),
+    C(not_after), C(names), C(fingerprint), and C(fault), why sites refuse it. Empty where nothing is deployed.
   returned: always
   type: dict
+trust:
+  description: The CAs that sites were told to trust, with the same facts.
+  returned: always
+  type: list
+  elements: dict
 partitions:
   description: Partitions of the fleet.
   returned: always

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from .. import chain, pki
 from ..cluster import Cluster
 from ..manifests import federation, gateway, superlink
+from ..secrets import entries
 from .wanted import Ref, Wanted
 
 # On the gateway's pod: fingerprint of the certificate for which the kubelet was asked to hurry.
@@ -36,6 +39,36 @@ def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
 def published_bundle(publication: Mapping[str, Any] | None) -> str:
     """What sites were told to trust, PEM; empty when nothing is published."""
     return ((publication or {}).get("data") or {}).get("ca.crt", "")
+
+
+def served(
+    name: str, secret: Mapping[str, Any] | None, published: str, now: datetime.datetime
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Facts of the gateway's certificate, and of each CA that sites were told to trust.
+
+    Args:
+        name: the Secret that the gateway mounts.
+        secret: it, live.
+        published: what sites were told to trust, PEM; empty when nothing is published.
+        now: the present.
+
+    Returns:
+        The certificate's facts (C(pki.describe)) with C(secret) and C(fault), the reason why sites refuse it or an empty
+        text; and the facts of the CAs. Where no certificate can be read there is only the fault.
+    """
+    trust = [pki.describe(part) for part in pki.split(published)]
+    try:
+        certificates = chain.read(entries(secret).get("tls.crt", ""))
+    except chain.ChainError as error:
+        return {"secret": name, "fault": f"tls.crt of Secret {name} {error}"}, trust
+    fault = ""
+    try:
+        way = chain.path(certificates, chain.read(published))
+        chain.check_use(way)
+        chain.check_times(way, {"the controller": now})
+    except chain.ChainError as error:
+        fault = f"{error} (Secret {name}, against what sites were told to trust)" if published else ""
+    return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault}, trust
 
 
 def pods(hub: Cluster, wanted: Wanted) -> list[dict[str, Any]]:

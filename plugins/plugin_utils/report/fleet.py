@@ -36,6 +36,11 @@ def fleet_report(
         problems.append(f"hub {hub_name}: no SuperLink is deployed")
     if hub["trouble"]:
         problems.append(f"hub {hub_name}: {hub['trouble']}")
+    if hub["certificate"].get("fault"):
+        problems.append(
+            f"hub {hub_name}: sites refuse the gateway's certificate: {hub['certificate']['fault']}; federated.flower.site "
+            "mends it, or says what it takes"
+        )
     listed = [_site(name, sites[name], hub, problems) for name in sites]
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
@@ -54,6 +59,7 @@ def fleet_report(
             "version": hub["version"],
             "workloads": hub["workloads"],
             "certificate": hub["certificate"],
+            "trust": hub["trust"],
             "partitions": hub["partitions"],
         },
         "sites": listed,

@@ -113,6 +113,11 @@ class Build:
         return done
 
 
+# Built when a test asks for it, not by ``up``.
+CERT_MANAGER = Build("certmanager", "certmanager", (("github.com/cert-manager/cert-manager/cmd/controller",),))
+ON_DEMAND = (CERT_MANAGER,)
+
+
 def module_version(module: str, source: Path) -> str:
     """Version of ``module`` in the go.mod of ``source``, e.g. v1.34.4."""
     match = re.search(rf"^(?:require)?\s*{re.escape(module)} (v\S+)", (source / "go.mod").read_text(), re.M)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
+from .addons import certmanager
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console
@@ -24,6 +25,7 @@ from .errors import FleetError
 from .settings import RUN_LINK, Cluster, Settings
 from .shell import Lock
 
+ON_DEMAND = {"cert-manager": certmanager}
 LOCK_TIMEOUT = 1800.0  # seconds; a first start may take minutes
 
 
@@ -49,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
     execute = commands.add_parser("exec", help="run a command inside a cluster's namespaces: exec NAME -- CMD ...")
     execute.add_argument("name")
     execute.add_argument("argv", nargs=argparse.REMAINDER)
+    addon = commands.add_parser("addon", help="start or stop what only some tests need, on the hub")
+    addon.add_argument("addon", choices=sorted(ON_DEMAND))
+    addon.add_argument("verb", choices=["up", "down"])
     return top
 
 
@@ -120,6 +125,14 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
             names = lifecycle.remove_all(wanted)
             prepare.clear_partial(wanted.cache)
             phase.note = ", ".join(names) or "nothing was there"
+        return 0
+    if options.command == "addon":
+        hub = _running(wanted, state, "hub")
+        if options.verb == "up":
+            ON_DEMAND[options.addon].up(wanted, console, state, hub)
+        else:
+            ON_DEMAND[options.addon].down(wanted, state, hub)
+            console.line(f"{options.addon} is gone")
         return 0
     item = _running(wanted, state, options.name)
     if options.command == "crash":
@@ -241,9 +254,5 @@ def _exec(item: Cluster, state: Path, argv: Sequence[str]) -> int:
     words = list(argv[1:] if argv[:1] == ["--"] else argv)
     if not words:
         raise FleetError("no command given: fleet exec NAME -- CMD ...")
-    pid = lifecycle.node_pid(state, item.name)
-    assert pid is not None
     env = {**settings.process_environment(), "KUBECONFIG": str(state / item.name / "pki/admin.kubeconfig")}
-    os.execvpe(
-        "nsenter", ["nsenter", f"--target={pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--", *words], env
-    )
+    os.execvpe("nsenter", [*lifecycle.entering(state, item), *words], env)

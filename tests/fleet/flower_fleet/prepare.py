@@ -119,7 +119,7 @@ def prune(settings: Settings, console: Console, prepared: Prepared, in_use: list
     if not go:
         return
     wanted = binaries.builds(settings)
-    keep = {build.folder(settings, go) for build in wanted}
+    keep = {build.folder(settings, go) for build in (*wanted, *binaries.ON_DEMAND)}
     keep |= {recipe.path(settings) for recipe in recipes(wanted[1].key(go))}
     keep |= {prepared.binaries, prepared.seed, *map(Path, in_use)}
     for folder in ("bin", "images", "seed"):

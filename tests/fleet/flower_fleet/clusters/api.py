@@ -32,6 +32,7 @@ KINDS = {
     "CustomResourceDefinition": ("customresourcedefinitions", False),
     "Pod": ("pods", True),
     "PersistentVolumeClaim": ("persistentvolumeclaims", True),
+    "ClusterIssuer": ("clusterissuers", False),
 }
 
 
@@ -60,7 +61,7 @@ class Api:
             connection.request(
                 method,
                 path,
-                None if body is None else json.dumps(body),
+                body if body is None or isinstance(body, str) else json.dumps(body),
                 {"Content-Type": content_type, "Accept": "application/json"},
             )
             response = connection.getresponse()
@@ -99,6 +100,21 @@ class Api:
             dict(item),
             content_type="application/apply-patch+yaml",
         )
+
+    def apply_text(self, path: str, text: str) -> None:
+        """Server-side apply of one object in YAML."""
+        where = f"{path}?fieldManager={FIELD_MANAGER}&force=true"
+        self.request("PATCH", where, text, content_type="application/apply-patch+yaml")
+
+    def delete(self, path: str) -> bool:
+        """DELETE; False if there is no such object."""
+        try:
+            self.request("DELETE", path)
+        except ApiError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
 
     def patch(self, path: str, body: Mapping[str, Any]) -> None:
         """JSON merge patch."""

@@ -77,7 +77,7 @@ def _command_line(pid: int) -> list[str]:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
-        return []
+        return [""]
 
 
 def _children(pid: int) -> list[int]:
@@ -104,6 +104,23 @@ def launchers(state: Path, name: str = "") -> list[int]:
 def node_pid(state: Path, name: str) -> int | None:
     """Process 1 of the cluster's process namespace, if it lives."""
     return next((child for launcher in launchers(state, name) for child in _children(launcher)), None)
+
+
+def entering(state: Path, item: Cluster) -> list[str]:
+    """Words before a command that make it run in the cluster's namespaces, and end with them."""
+    pid = node_pid(state, item.name)
+    if pid is None:
+        raise FleetError(f"{item.name} does not run. Start it with 'fleet up'.")
+    return ["nsenter", f"--target={pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--"]
+
+
+def commands_from(folder: Path) -> list[int]:
+    """Processes whose program lies directly below a folder of the cache with this name, whatever follows it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and _command_line(int(entry.name))[0].startswith(str(folder)):
+            found.append(int(entry.name))
+    return found
 
 
 def existing(state: Path, subnet: IPv4Network) -> list[Cluster]:

@@ -17,7 +17,8 @@ HUB = {
     "trouble": "",
     "address": "hub.example:9092",
     "version": "1.41.0",
-    "certificate": {"not_after": "2027-02-19T10:00:00+00:00"},
+    "certificate": {"not_after": "2027-02-19T10:00:00+00:00", "fault": ""},
+    "trust": [{"subject": "CN=ca"}],
     "partitions": 2,
     "workloads": [{"name": "superlink", "desired": 1, "ready": 1}],
     "sites": {
@@ -37,6 +38,12 @@ SITE = {"reachable": True, "error": "", "workloads": [POOL], "trouble": ""}
 
 def hub(**changes):
     return {**copy.deepcopy(HUB), **changes}
+
+
+def test_a_certificate_that_sites_refuse_is_a_problem():
+    report = fleet.fleet_report("hub", hub(certificate={"fault": "CN=hub ended on Monday"}), {"site-a": SITE})
+    assert not report["healthy"] and "CN=hub ended on Monday" in report["problems"][0]
+    assert report["hub"]["trust"] == HUB["trust"]
 
 
 def test_a_healthy_fleet():

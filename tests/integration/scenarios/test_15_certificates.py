@@ -1,0 +1,352 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Three sources of the gateway's certificate, one behaviour; and from one source to the next without losing a site.
+
+The federation of these tests has namespaces of its own: one site, one SuperNode. cert-manager is the real one (fleet addon
+cert-manager), its certificates live for minutes and are renewed every few seconds.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+
+SPACE, CA_SPACE = "scenario-cert", "scenario-cert-ca"
+NAME = "superlink.scenario.flower.internal"  # sites dial an IP address
+DAY = datetime.timedelta(days=1)
+API = "cert-manager.io/v1"
+FLEET = Path(__file__).resolve().parents[2] / "fleet"
+
+# Long enough for a kubelet to bring a new one before the old one ends, short enough to be renewed all the time.
+SHORT = {
+    "target": {"kind": "Certificate", "name": "superlink-gateway"},
+    "patch": {"spec": {"duration": "240s", "renewBefore": "220s"}},
+}
+
+
+def hosts(**hub):
+    """The inventory: the hub with some variables, and one site."""
+    pool = {"name": "one", "replicas": 1, "node_config": {"site": "{cluster}"}}
+    return {
+        "hub": {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi", **hub},
+        "site-a": {"flower_context": "site-a", "supernode_pools": [pool]},
+    }
+
+
+class Small:
+    """The federation of these tests."""
+
+    def __init__(self, federation):
+        self.of = federation
+        self.hub = federation.hub
+
+    def play(self, playbook, *arguments, rc=0, **hub):
+        settled = self.of.settled
+        where = {"flower_namespace": SPACE, "flower_ca_namespace": CA_SPACE}
+        run = self.of.play(playbook, *arguments, hosts=hosts(**hub), rc=rc, **where)
+        self.of.settled = settled
+        return run
+
+    def lives(self):
+        """What would tell of a restart, on both ends."""
+        return self.of.lives("hub", SPACE, "superlink"), self.of.lives("site-a", SPACE)
+
+    def online(self):
+        return [node["status"] for node in FlowerCLI(self.hub, SPACE).nodes().values()].count("online")
+
+    def published(self):
+        return self.hub.get("v1", "ConfigMap", "flower-federation", SPACE)["data"]
+
+    def served(self):
+        """The certificate that the gateway really shows, verified as a site does with what is published."""
+        published = self.published()
+        host, _colon, port = published["address"].rpartition(":")
+        context = ssl.create_default_context(cadata=published["ca.crt"])
+        with (
+            socket.create_connection((host, int(port)), timeout=5) as plain,
+            context.wrap_socket(plain, server_hostname=NAME) as tls,
+        ):
+            return x509.load_der_x509_certificate(tls.getpeercert(binary_form=True))
+
+    def serial(self):
+        return format(self.served().serial_number, "x")
+
+    def report(self, **hub):
+        return self.play("status", "-e", "flower_status_format=json", **hub).report
+
+
+@pytest.fixture(scope="module")
+def small(federation):
+    made = Small(federation)
+    yield made
+    for context in federation.contexts:
+        for space in (SPACE, CA_SPACE):
+            if not federation.gone(context, space):
+                federation.cluster(context).delete("v1", "Namespace", space, propagation="Background")
+
+
+@pytest.fixture(scope="module")
+def cert_manager(federation):
+    """cert-manager on the hub: the fleet's own, or on other clusters the one that is there."""
+    words = [sys.executable, str(FLEET), "addon", "cert-manager"]
+    if os.geteuid() == 0 and own_fleet(federation):
+        environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
+        subprocess.run([*words, "up"], check=True, env=environment)
+        yield
+        subprocess.run([*words, "down"], check=True, env=environment)
+    else:
+        pytest.skip("these are not the fleet's clusters: a cert-manager with its webhook has no certificates of minutes")
+
+
+def own_fleet(federation):
+    """Whether the clusters are those of the local fleet."""
+    environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
+    answer = subprocess.run(
+        [sys.executable, str(FLEET), "kubeconfig"], env=environment, text=True, capture_output=True, check=False
+    )
+    return answer.stdout.strip() == str(federation.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def issuer(small, cert_manager):
+    """A CA Issuer in the hub's namespace, as somebody keeps it; and a second CA for later."""
+    small.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+    for name in ("root-one", "root-two"):
+        spec = {
+            "isCA": True, "commonName": name, "secretName": name, "privateKey": {"algorithm": "ECDSA", "size": 256},
+            "issuerRef": {"name": "fleet-self-signed", "kind": "ClusterIssuer"},
+        }  # fmt: skip
+        small.hub.apply({"apiVersion": API, "kind": "Certificate", "metadata": {"name": name, "namespace": SPACE}, "spec": spec})
+    set_ca(small, "root-one")
+    return {"name": "scenario"}
+
+
+def set_ca(small, secret):
+    """Have the Issuer sign with this CA, and wait until it can."""
+    meta = {"name": "scenario", "namespace": SPACE}
+    made = small.hub.apply({"apiVersion": API, "kind": "Issuer", "metadata": meta, "spec": {"ca": {"secretName": secret}}})
+
+    def ready():
+        conditions = (small.hub.get(API, "Issuer", "scenario", SPACE).get("status") or {}).get("conditions") or []
+        return any(
+            one["status"] == "True" and one.get("observedGeneration", 1) >= made["metadata"]["generation"] for one in conditions
+        )
+
+    small.of.wait("the Issuer", ready, 40)
+
+
+def told(small, certificate, facts):
+    """Are the facts of the report those of the certificate that is served?"""
+    assert facts["fingerprint"] == "SHA256:" + certificate.fingerprint(hashes.SHA256()).hex()
+    assert facts["serial"] == format(certificate.serial_number, "x")
+    assert facts["not_before"] == certificate.not_valid_before_utc.isoformat()
+    assert facts["not_after"] == certificate.not_valid_after_utc.isoformat()
+    assert facts["issuer"] == certificate.issuer.rfc4514_string()
+    assert NAME in facts["names"] and small.published()["address"].rpartition(":")[0] in facts["names"]
+
+
+def same_for_all(small, **hub):
+    """What has to hold with every source: online, facts right, a second run changes nothing."""
+    assert small.online() == 1
+    certificate = small.served()
+    report = small.report(**hub)
+    assert report["healthy"], report["problems"]
+    run = small.play("site", **hub)
+    assert set(run.changed.values()) == {0}, f"the second run changed something: {run.changed}, see {run.log}"
+    return certificate, report
+
+
+def test_cert_manager_from_empty_clusters(small, issuer):
+    variables = {"superlink_certificates_source": "cert_manager", "superlink_issuer": issuer}
+    run = small.play("site", superlink_patches=[SHORT], **variables)
+    assert "1 SuperNodes of 1 sites are online" in run.messages()
+    first = small.served()
+    assert (first.not_valid_after_utc - first.not_valid_before_utc).total_seconds() == 240
+    lives = small.lives()
+    # cert-manager renews it again and again; the kubelet and the gateway do the rest, nobody else does anything.
+    began = time.monotonic()
+    small.of.wait("a renewed certificate at the gateway", lambda: small.served() != first, 150)
+    print(f"renewed certificate served by itself after {time.monotonic() - began:.0f} s")
+    same_for_all(small, superlink_patches=[SHORT], **variables)
+    # A run of the playbook asks the kubelet to hurry.
+    newest = entries(small.hub.get("v1", "Secret", "superlink-gateway-issued", SPACE))["tls.crt"]
+    small.of.wait(
+        "the newest certificate, hurried",
+        lambda: small.served().not_valid_before_utc >= x509.load_pem_x509_certificate(newest.encode()).not_valid_before_utc,
+        20,
+    )
+    assert small.lives() == lives and small.online() == 1
+
+
+def test_cert_manager_gets_another_ca(small, issuer):
+    """Sites trust the new CA before its first certificate is served, and the old one until somebody says it is over."""
+    variables = {"superlink_certificates_source": "cert_manager", "superlink_issuer": issuer, "superlink_patches": [SHORT]}
+    lives = small.lives()
+    set_ca(small, "root-two")
+    run = small.play("site", **variables)
+    assert pki.split(small.published()["ca.crt"])[1:], "the new CA is not published"
+    small.of.wait(
+        "a certificate of the new CA",
+        lambda: "CN=root-two" in small.served().issuer.rfc4514_string(),
+        150,
+    )
+    run = small.play("site", **variables)
+    subjects = [pki.describe(part)["subject"] for part in pki.split(small.published()["ca.crt"])]
+    assert subjects == ["CN=root-two", "CN=root-one"]
+    assert "CN=root-one" in run.warnings() and "flower_forget_cas" in run.warnings()
+    small.play("site", "-e", "flower_forget_cas=true", **variables)
+    assert "root-one" not in str([pki.describe(part)["subject"] for part in pki.split(small.published()["ca.crt"])])
+    assert small.lives() == lives and small.online() == 1
+
+
+@pytest.fixture(scope="module")
+def corporate():
+    """A CA of somebody's company."""
+    return pki.make_ca("corporate", 300 * DAY)
+
+
+def store(small, issued, ca):
+    """Put a certificate into the Secret that somebody keeps."""
+    from ansible_collections.federated.flower.plugins.plugin_utils.secrets import encode
+
+    data = {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": ca.certificate}
+    meta = {"name": "mine", "namespace": SPACE}
+    data = {key: encode(value) for key, value in data.items()}
+    small.hub.apply({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "kubernetes.io/tls", "data": data})
+
+
+def test_existing_after_cert_manager(small, corporate):
+    variables = {"superlink_certificates_source": "existing", "superlink_certificate_secret": "mine"}
+    nodes = small.of.lives("site-a", SPACE)
+    address = small.published()["address"].rpartition(":")[0] if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE) else ""
+    store(small, pki.issue(corporate, "gateway", [NAME, address or "192.0.2.1"], 90 * DAY), corporate)
+    before = small.serial() if address else ""
+    run = small.play("site", **variables)
+    if address:
+        assert "the gateway keeps the certificate of Secret" in run.warnings()
+        assert small.serial() == before or "corporate" not in small.served().issuer.rfc4514_string()
+        run = small.play("site", **variables)
+        small.of.wait("the new certificate", lambda: "CN=corporate" in small.served().issuer.rfc4514_string(), 60)
+    same_for_all(small, **variables)
+    # Renewed by whoever keeps it: the next run has it served at once, without a restart.
+    lives = small.lives()
+    host = small.published()["address"].rpartition(":")[0]
+    store(small, pki.issue(corporate, "gateway", [NAME, host], 90 * DAY), corporate)
+    before = small.serial()
+    small.play("site", **variables)
+    small.of.wait("the renewed certificate", lambda: small.serial() != before, 20)
+    assert small.lives() == lives and small.online() == 1
+    assert small.of.lives("site-a", SPACE) == nodes or not nodes
+
+
+def test_builtin_after_existing(small):
+    nodes = small.of.lives("site-a", SPACE)
+    if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE):
+        assert "the gateway keeps the certificate of Secret" in small.play("site").warnings()
+    small.play("site")
+    small.of.wait("a certificate of the own CA", lambda: "scenario federation CA" in small.served().issuer.rfc4514_string(), 60)
+    certificate, report = same_for_all(small)
+    told(small, certificate, report["hub"]["certificate"])
+    assert [one["subject"] for one in report["hub"]["trust"]] == ["CN=scenario federation CA"]
+    # Renewed because it is due, here for want of a name.
+    lives = small.lives()
+    more = {"superlink_certificate_names": ["more.example"]}
+    assert small.play("site", **more).changed["hub"]
+    small.of.wait("the renewed certificate", lambda: small.served() != certificate, 20)
+    assert small.lives() == lives and small.online() == 1
+    assert small.of.lives("site-a", SPACE) == nodes or not nodes
+
+
+def expired(ca):
+    """A certificate that has ended."""
+    lately = pki._now
+    pki._now = lambda: lately() - 10 * DAY
+    try:
+        return pki.issue(ca, "gateway", [NAME], DAY)
+    finally:
+        pki._now = lately
+
+
+@pytest.fixture(scope="module")
+def wrong(federation, corporate):
+    """One run with a hub for each certificate that sites would refuse; none of them may get as far as a namespace."""
+    stranger = pki.make_ca("stranger", DAY)
+    good = pki.issue(corporate, "gateway", [NAME], 9 * DAY)
+    given = {
+        "foreign-key": (good.certificate, pki.issue(corporate, "x", ["x"], DAY).key, corporate),
+        "missing-name": (*_pair(pki.issue(corporate, "gateway", ["other.example", "192.0.2.1"], DAY)), corporate),
+        "ended": (*_pair(expired(corporate)), corporate),
+        "untrusted": (*_pair(pki.issue(stranger, "gateway", [NAME], DAY)), corporate),
+    }
+    variables = {
+        name: {
+            "superlink_certificates_source": "existing", "superlink_certificate": certificate,
+            "superlink_certificate_key": key, "superlink_ca_bundle": ca.certificate,
+        }
+        for name, (certificate, key, ca) in given.items()
+    }  # fmt: skip
+    variables["no-issuer"] = {"superlink_certificates_source": "cert_manager", "superlink_issuer": {"name": "nobody"}}
+    variables["no-secret"] = {"superlink_certificates_source": "existing", "superlink_certificate_secret": "nothing"}
+    for name, (_certificate, key, _ca) in given.items():
+        federation.secrets[key.splitlines()[1]] = f"key of {name}"
+    play = [{"hosts": "all", "gather_facts": False, "roles": ["federated.flower.superlink"], "tasks": [], "pre_tasks": [
+        {"ansible.builtin.import_role": {"name": "federated.flower.superlink", "tasks_from": "preflight"}}]}]  # fmt: skip
+    path = federation.folder / "wrong-certificates.yml"
+    path.write_text(json.dumps(play))
+    common = {"flower_namespace": "scenario-wrong", "flower_ca_namespace": "scenario-wrong-ca"}
+    base = {"flower_context": "hub", "superlink_exposure": "node_port", "flower_sites_group": "none"}
+    settled = federation.settled
+    run = federation.play(str(path), hosts={name: {**base, **one} for name, one in variables.items()}, rc=2, **common)
+    federation.settled = settled
+    assert federation.gone("hub", *common.values()), "something was made"
+    return run
+
+
+def _pair(issued):
+    return issued.certificate, issued.key
+
+
+WRONG = {
+    "foreign-key": ["superlink_certificate_key belongs to another certificate than CN=gateway"],
+    "missing-name": [f"superlink_certificate does not cover {NAME}", "it covers other.example, 192.0.2.1", "flower_server_name"],
+    "ended": ["CN=gateway ended on", "the clock of the controller shows"],
+    "untrusted": ["lacks the certificate of CN=stranger", "Trusted are CN=corporate (superlink_ca_bundle)"],
+    "no-issuer": ["superlink_i"],  # with or without cert-manager
+    "no-secret": ["there is no Secret 'nothing' in namespace scenario-wrong"],
+}
+
+
+@pytest.mark.parametrize("host", WRONG)
+def test_wrong_certificate(wrong, host):
+    words = wrong.messages(host, failed=True)
+    assert words.startswith(f"{host}: "), f"the host is not named: {words!r}"
+    missing = [word for word in WRONG[host] if word not in words]
+    assert not missing, f"{missing} not in {words!r}"
+    assert "PRIVATE KEY" not in wrong.output
+
+
+def test_no_key_was_shown(federation, small):
+    federation._collect()
+    shown = {
+        place: path.name
+        for path in federation.logs.iterdir()
+        for text in [path.read_text(encoding="utf-8", errors="replace")]
+        for secret, place in federation.secrets.items()
+        if secret in text
+    }
+    assert not shown
