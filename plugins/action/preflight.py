@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import settings
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, supernode
@@ -41,7 +41,8 @@ class ActionModule(CertificateAction):
             if params["part"] == "superlink":
                 self._check_rights(cluster, rights.hub_rights(spec, params["ca_namespace"]))
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
-                certificate = {} if boolean(spec.get("insecure")) else self._check_certificate(cluster, params)
+                if not boolean(spec.get("insecure")):
+                    certificate = self._check_certificate(cluster, params, warnings)
             else:
                 pools = [supernode.effective_pool(spec, pool) for pool in spec["pools"]]
                 daemons = any(supernode.pool_mode(pool) == "DaemonSet" for pool in pools)
@@ -60,7 +61,7 @@ class ActionModule(CertificateAction):
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }
 
-    def _check_certificate(self, hub: Cluster, params: dict[str, Any]) -> dict[str, str]:
+    def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> dict[str, str]:
         """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet."""
         pki.require()
         address = self.address(hub, params["spec"], likely=True)
@@ -68,6 +69,7 @@ class ActionModule(CertificateAction):
         source = self.source(params, wanted, address)
         plan = source.plan(wanted, look(hub, source, wanted))
         self.refuse_faults(hub, plan, wanted)
+        warnings += checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         return pki.describe(plan.certificate) if plan.certificate else {}
 
     @staticmethod

@@ -62,3 +62,14 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
         except ChainError as error:
             found.append(f"{plan.where}: {error}; have it renewed or issued anew, and clocks set where one is wrong")
     return found
+
+
+def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
+    """Sentences on a certificate without faults that nobody seems to renew: a third of its lifetime or 30 days are left."""
+    if not plan.certificate:
+        return []
+    leaf = chain.read(plan.certificate)[0]
+    start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+    if end - now > min((end - start) / 3, datetime.timedelta(days=30)):
+        return []
+    return [f"{plan.where} ends on {end.isoformat()}, and nobody has renewed it yet"]

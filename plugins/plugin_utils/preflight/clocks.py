@@ -5,7 +5,7 @@
 """Clocks of controller, hub and sites that disagree. Pure: seconds come from C(Cluster.skew).
 
 Source of the rules: flwr 1.41 takes a SuperNode's signed request from 5 s before to 305 s after its own time
-(supercore/auth); certificates that are issued here are dated back by 5 minutes (pki.py). What is measured is the clock of
+(superlink/routers/fleet/node_auth.py); certificates that are issued here are dated back by 5 minutes (pki.py). What is measured is the clock of
 an API server, good to a second; the nodes of its cluster should have the same.
 """
 

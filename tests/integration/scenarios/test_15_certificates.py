@@ -326,7 +326,7 @@ WRONG = {
     "missing-name": [f"superlink_certificate does not cover {NAME}", "it covers other.example, 192.0.2.1", "flower_server_name"],
     "ended": ["CN=gateway ended on", "the clock of the controller shows"],
     "untrusted": ["lacks the certificate of CN=stranger", "Trusted are CN=corporate (superlink_ca_bundle)"],
-    "no-issuer": ["superlink_i"],  # with or without cert-manager
+    "no-issuer": ["cert"],  # what it says depends on whether cert-manager is there: below
     "no-secret": ["there is no Secret 'nothing' in namespace scenario-wrong"],
 }
 
@@ -338,6 +338,15 @@ def test_wrong_certificate(wrong, host):
     missing = [word for word in WRONG[host] if word not in words]
     assert not missing, f"{missing} not in {words!r}"
     assert "PRIVATE KEY" not in wrong.output
+
+
+def test_an_issuer_that_is_not_there(wrong, federation):
+    words = wrong.messages("no-issuer", failed=True)
+    served = federation.hub.request("GET", "/apis")["groups"]
+    if any(group["name"] == "cert-manager.io" for group in served):
+        assert "superlink_issuer: Issuer 'nobody' does not exist in namespace scenario-wrong" in words
+    else:
+        assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
 
 
 def test_no_key_was_shown(federation, small):

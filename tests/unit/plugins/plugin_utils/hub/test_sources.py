@@ -207,6 +207,13 @@ def test_clocks(superlink_spec):
     assert "CN=hub ended on" in fault
 
 
+@pytest.mark.parametrize(("days", "warned"), [(50, False), (61, True), (89, True)])
+def test_a_certificate_that_nobody_renews(superlink_spec, days, warned):
+    made = plan(values(superlink_spec, pki.issue(CA, "hub", ["hub.example"], 90 * DAY)))
+    found = checks.warnings(made, NOW + days * DAY)
+    assert bool(found) == warned and (not warned or "superlink_certificate ends on" in found[0])
+
+
 def test_everything_wrong_is_told_at_once(superlink_spec):
     foreign = pki.issue(OTHER_CA, "hub", ["other.example"], DAY)
     made = plan(values(superlink_spec, foreign, certificate_key=CA.key))
