@@ -13,8 +13,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.action_base impor
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import certificate_names, split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, namespace, policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import (
+    MANAGER,
+    certificate_names,
+    split_address,
+)
 
 
 class ActionModule(ClusterAction):
@@ -42,8 +46,8 @@ class ActionModule(ClusterAction):
                 ca_lifetime=datetime.timedelta(days=params["ca_lifetime_days"]),
             )
             plan = credentials.plan(wanted, self._live(hub, wanted))
-            missing = self._ca_namespace(hub, spec, params["ca_namespace"]) if plan.secrets else []
-            outcome = apply_objects(hub, [*missing, *plan.secrets], check=self.check)
+            around = self._ca_namespace(hub, spec, params["ca_namespace"])
+            outcome = apply_objects(hub, [*around, *plan.secrets], check=self.check)
         return {
             "changed": outcome.changed,
             "diff": outcome.diff,
@@ -83,7 +87,12 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _ca_namespace(hub: Cluster, spec: dict[str, Any], name: str) -> list[dict[str, Any]]:
-        wanted = namespace.objects({**spec, "namespace": name})
-        if not wanted or hub.get("v1", "Namespace", name) is not None:
+        """The namespace of the CA keys and its policy, unless the namespace is somebody else's."""
+        ca_spec = {**spec, "namespace": name}
+        wanted = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
+        if not wanted or name == spec["namespace"]:
+            return []  # it is not ours to make, or it comes with the SuperLink's objects
+        there = hub.get("v1", "Namespace", name)
+        if there is not None and (there["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") != MANAGER:
             return []
         return wanted

@@ -46,21 +46,30 @@ def hub_rights(spec: Mapping[str, Any], ca_namespace: str) -> dict[str, list[Rig
         rights += _objects("networking.k8s.io", "ingresses")
     if spec["exposure"] == "route":
         rights += _objects("route.openshift.io", "routes")
+    rights += _policies(spec)
+    ca_rights = _objects("", "secrets", verbs=("list", "create", "patch"))
+    if boolean(spec.get("create_namespace", True)):
+        ca_rights += _policies(spec, verbs=("get", "create", "patch"))
     wide = _namespaces(spec)
     if spec["exposure"] == "node_port" and not spec.get("superlink_address"):
         wide.append(Right("list", "", "nodes", namespaced=False))
-    return {spec["namespace"]: rights, ca_namespace: _objects("", "secrets", verbs=("list", "create", "patch")), "": wide}
+    return {spec["namespace"]: rights, ca_namespace: ca_rights, "": wide}
 
 
 def site_rights(spec: Mapping[str, Any], needs_nodes: bool) -> dict[str, list[Right]]:
     """Namespace -> rights that deploying SuperNodes takes; the key C("") holds those on the whole cluster."""
     rights = _objects("", "configmaps", "secrets", "services", "serviceaccounts")
     rights += _objects("apps", "statefulsets", "daemonsets") + _objects("policy", "poddisruptionbudgets")
-    rights += _objects("", "pods", "events", verbs=("get", "list"))
+    rights += _objects("", "pods", "events", verbs=("get", "list")) + _policies(spec)
     wide = _namespaces(spec)
     if needs_nodes:
         wide.append(Right("list", "", "nodes", namespaced=False))
     return {spec["namespace"]: rights, "": wide}
+
+
+def _policies(spec: Mapping[str, Any], verbs: Sequence[str] = _OBJECT_VERBS) -> list[Right]:
+    wanted = boolean(spec.get("network_policies", True))
+    return _objects("networking.k8s.io", "networkpolicies", verbs=verbs) if wanted else []
 
 
 def _namespaces(spec: Mapping[str, Any]) -> list[Right]:
