@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Kubernetes, etcd, the volume provisioner and CoreDNS, built from the Go modules beside this package."""
+"""Kubernetes, etcd, the volume provisioner, CoreDNS and test tools, built from the Go modules beside this package."""
 
 from __future__ import annotations
 
@@ -111,6 +111,10 @@ class Build:
             (partial / "server").rename(partial / "etcd")
         partial.rename(done)
         return done
+
+
+# What single tests ask for (`fleet tool NAME`). Built when the first one does, and never on the way to a fleet.
+TOOLS = (Build("cyclonus", "cyclonus", (("github.com/mattfenwick/cyclonus/cmd/cyclonus",),)),)
 
 
 def module_version(module: str, source: Path) -> str:
