@@ -21,8 +21,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import l
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import Plan, Source
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER, split_address
 
 APPLYSET = "superlink"
 
@@ -66,8 +66,8 @@ class ActionModule(CertificateAction):
             published = live.published_bundle(seen[live.publication_ref(wanted)])
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             secrets = [*made.secrets, *shown.secrets, *own.secrets]
-            missing = self._ca_namespace(hub, wanted, spec) if secrets else []
-            outcomes.append(apply_objects(hub, [*missing, *secrets], check=self.check))
+            around = self._ca_namespace(hub, wanted, spec)
+            outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             store = ClientStore(hub, told.namespace, Ledger(hub, told.namespace, told.federation, check=self.check), check=self.check)
             if store.publish(told, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
@@ -151,7 +151,12 @@ class ActionModule(CertificateAction):
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
-        objects = namespace.objects({**spec, "namespace": wanted.ca_namespace})
-        if not objects or hub.get("v1", "Namespace", wanted.ca_namespace) is not None:
+        """The namespace of the CA keys and its policy, unless the namespace is somebody else's."""
+        ca_spec = {**spec, "namespace": wanted.ca_namespace}
+        objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
+        if not objects or wanted.ca_namespace == wanted.namespace:
+            return []  # it is not ours to make, or it comes with the SuperLink's objects
+        there = hub.get("v1", "Namespace", wanted.ca_namespace)
+        if there is not None and (there["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") != MANAGER:
             return []
         return objects

@@ -23,10 +23,11 @@ fault can name the variable. roles/*/meta/argument_specs.yml describes the types
     superlink_address   "host:port" that SuperNodes dial, or "" while nobody knows it
     server_name         name that the gateway's certificate is verified against, or "" for the default
     ca_bundle           PEM text that verifies the gateway's certificate, or "" while there is none
+    network_policies, dns, monitoring_namespaces   see policies.py
     patches             list of {target: {kind, name}, patch, type}; see patches.py
 
-Only in the superlink spec: see superlink.py, serverapp.py, gateway.py and exposure.py.
-Only in the supernode spec: see supernode.py and sidecar.py.
+Only in the superlink spec: see superlink.py, serverapp.py, gateway.py, exposure.py and policies.py.
+Only in the supernode spec: see supernode.py, sidecar.py and policies.py.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ def objects(spec: Spec) -> list[Object]:
     if not boolean(spec.get("create_namespace", True)):
         return []
     level = spec.get("pod_security")
-    modes = ("enforce", "warn") if level else ()
+    modes = ("audit", "enforce", "warn") if level else ()
     return [
         {
             "apiVersion": "v1",

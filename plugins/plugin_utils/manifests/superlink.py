@@ -14,7 +14,7 @@ C(pod_labels), C(pod_annotations), C(runtime_dependency_installation), C(protect
 
 from __future__ import annotations
 
-from . import certificate, exposure, federation, gateway, namespace, patches, serverapp
+from . import certificate, exposure, federation, gateway, namespace, patches, policies, serverapp
 from .common import (
     HEALTH_PORT,
     SUPERLINK_PORT,
@@ -69,6 +69,7 @@ def objects(spec: Spec) -> list[Object]:
     """All objects of the hub, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
+        *policies.superlink_objects(spec),
         service_account(spec, NAME),
         *exposure.objects(spec),
         *federation.objects(spec),

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
-from . import gpu, namespace, patches, sidecar
+from . import gpu, namespace, patches, policies, sidecar
 from .common import (
     GRACE_SECONDS,
     HEALTH_PORT,
@@ -174,6 +174,7 @@ def objects(spec: Spec) -> list[Object]:
     """All objects of a site, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
+        *policies.supernode_objects(spec),
         service_account(spec, NAME),
         *trust_objects(spec),
         *sidecar.config_objects(spec),

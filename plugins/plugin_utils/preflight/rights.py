@@ -61,7 +61,11 @@ def hub_rights(spec: Mapping[str, Any], ca_namespace: str) -> dict[str, list[Rig
         rights += _objects("route.openshift.io", "routes")
     if spec["exposure"] == "node_port" and not spec.get("superlink_address"):
         wide.append(Right("list", "", "nodes", namespaced=False))
-    return {spec["namespace"]: rights, ca_namespace: _objects("", "secrets", verbs=("get", "list", "create", "patch")), "": wide}
+    rights += _policies(spec)
+    ca_rights = _objects("", "secrets", verbs=("get", "list", "create", "patch"))
+    if boolean(spec.get("create_namespace", True)):
+        ca_rights += _policies(spec, verbs=("get", "create", "patch"))
+    return {spec["namespace"]: rights, ca_namespace: ca_rights, "": wide}
 
 
 def site_rights(spec: Mapping[str, Any], needs_nodes: bool) -> dict[str, list[Right]]:
@@ -69,10 +73,16 @@ def site_rights(spec: Mapping[str, Any], needs_nodes: bool) -> dict[str, list[Ri
     rights = _objects("", "configmaps", "secrets", "services", "serviceaccounts")
     rights += _objects("apps", "statefulsets", "daemonsets") + _objects("policy", "poddisruptionbudgets")
     rights += _objects("", "pods", "events", verbs=("get", "list")) + _objects("", "pods", verbs=("patch",))
+    rights += _policies(spec)
     wide = _namespaces(spec)
     if needs_nodes:
         wide.append(Right("list", "", "nodes", namespaced=False))
     return {spec["namespace"]: rights, "": wide}
+
+
+def _policies(spec: Mapping[str, Any], verbs: Sequence[str] = _OBJECT_VERBS) -> list[Right]:
+    wanted = boolean(spec.get("network_policies", True))
+    return _objects("networking.k8s.io", "networkpolicies", verbs=verbs) if wanted else []
 
 
 def _namespaces(spec: Mapping[str, Any]) -> list[Right]:

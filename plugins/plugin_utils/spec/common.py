@@ -144,8 +144,8 @@ class Faults:
             return False
         return True
 
-    def labels(self, variable: str, value: Any, *, values: bool = True) -> None:
-        """Labels (C(values)) or annotations, none of them the collection's own."""
+    def labels(self, variable: str, value: Any, *, values: bool = True, own: bool = False) -> None:
+        """Labels (C(values)) or annotations, none of them the collection's own unless C(own) is true."""
         if not self.mapping(variable, value):
             return
         for key, entry in (value or {}).items():
@@ -156,7 +156,7 @@ class Faults:
                     entry,
                     "has a key that Kubernetes refuses: [prefix/]name, name at most 63 characters",
                 )
-            elif values and _OWN_LABELS.fullmatch(text(key)):
+            elif values and not own and _OWN_LABELS.fullmatch(text(key)):
                 self.add(f"{variable}[{key}]", entry, "replaces a label by which this collection finds its objects")
             if values and entry not in (None, "") and (len(text(entry)) > 63 or not _NAME.fullmatch(text(entry))):
                 self.add(f"{variable}[{key}]", entry, "is no label value: at most 63 letters, digits, -, _ and .")

@@ -12,6 +12,7 @@ from ..manifests import superlink as manifests
 from ..manifests.common import boolean, integer, is_ip, text
 from ..times import duration
 from .common import Faults, Spec, common_faults, patch_faults, placement_faults
+from .policies import peer_faults, policy_faults
 
 EXPOSURES = ("cluster_ip", "node_port", "load_balancer", "ingress", "route")
 CLIENT_CERTIFICATES = ("required", "optional", "none")
@@ -53,6 +54,9 @@ def spec_faults(spec: Spec) -> list[str]:
     faults = Faults(spec, "superlink_")
     common_faults(spec, faults)
     _exposure_faults(spec, faults)
+    policy_faults(spec, faults)
+    peer_faults("allowed_sources", spec.get("allowed_sources"), faults, ports=False)
+    peer_faults("serverapp_egress", spec.get("serverapp_egress"), faults)
 
     faults.quantity("storage_size", spec.get("storage_size"))
     if spec.get("storage_class"):

@@ -13,6 +13,7 @@ from ..manifests import sidecar
 from ..manifests import supernode as manifests
 from ..manifests.common import boolean, text
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
+from .policies import peer_faults, policy_faults
 
 MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 
@@ -58,6 +59,9 @@ def spec_faults(spec: Spec) -> list[str]:
     """
     faults = Faults(spec, "supernode_")
     common_faults(spec, faults)
+    policy_faults(spec, faults)
+    faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
+    peer_faults("egress", spec.get("egress"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)

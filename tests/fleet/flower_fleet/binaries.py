@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Kubernetes, etcd, the volume provisioner and CoreDNS, built from the Go modules beside this package."""
+"""Kubernetes, etcd, the volume provisioner, CoreDNS and test tools, built from the Go modules beside this package."""
 
 from __future__ import annotations
 
@@ -113,9 +113,10 @@ class Build:
         return done
 
 
-# Built when a test asks for it, not by ``up``.
+# What single tests ask for (`fleet tool NAME`, `fleet addon NAME up`). Built when the first one does, and never on the way to a fleet.
 CERT_MANAGER = Build("certmanager", "certmanager", (("github.com/cert-manager/cert-manager/cmd/controller",),))
-ON_DEMAND = (CERT_MANAGER,)
+CYCLONUS = Build("cyclonus", "cyclonus", (("github.com/mattfenwick/cyclonus/cmd/cyclonus",),))
+TOOLS = (CERT_MANAGER, CYCLONUS)
 
 
 def module_version(module: str, source: Path) -> str:

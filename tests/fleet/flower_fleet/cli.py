@@ -22,11 +22,10 @@ from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console
 from .errors import FleetError
-from .settings import RUN_LINK, Cluster, Settings
+from .settings import LOCK, LOCK_TIMEOUT, RUN_LINK, Cluster, Settings
 from .shell import Lock
 
 ON_DEMAND = {"cert-manager": certmanager}
-LOCK_TIMEOUT = 1800.0  # seconds; a first start may take minutes
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,6 +50,8 @@ def parser() -> argparse.ArgumentParser:
     execute = commands.add_parser("exec", help="run a command inside a cluster's namespaces: exec NAME -- CMD ...")
     execute.add_argument("name")
     execute.add_argument("argv", nargs=argparse.REMAINDER)
+    tool = commands.add_parser("tool", help="build a test tool if need be; the last line is the folder with its programs")
+    tool.add_argument("name")
     addon = commands.add_parser("addon", help="start or stop what only some tests need, on the hub")
     addon.add_argument("addon", choices=sorted(ON_DEMAND))
     addon.add_argument("verb", choices=["up", "down"])
@@ -65,6 +66,9 @@ def main(arguments: Sequence[str]) -> int:
         wanted = settings.from_environment(
             os.environ, sites=getattr(options, "sites", None), kubectl=getattr(options, "kubectl", False)
         )
+        if options.command == "tool":
+            print(prepare.tool(wanted, options.name))
+            return 0
         if wanted.external_kubeconfig:
             return _external(options, wanted, wanted.external_kubeconfig)
         return _local(options, wanted)
@@ -112,9 +116,7 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
     if options.command == "exec":
         return _exec(_running(wanted, state, options.name), state, options.argv)
     console = Console()
-    Lock("federated.flower-fleet").acquire(
-        timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command")
-    )
+    Lock(LOCK).acquire(timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
     state = lifecycle.state_directory(wanted)
     if options.command == "up":
         return _up(wanted, console, wanted.names)

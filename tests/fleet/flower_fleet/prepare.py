@@ -13,9 +13,11 @@ from typing import Any
 
 from . import binaries, golang, host
 from .console import Console
+from .errors import FleetError
 from .images import seed
 from .images.recipes import Recipe, recipes
-from .settings import Settings
+from .settings import LOCK, LOCK_TIMEOUT, Settings
+from .shell import Lock
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,25 @@ def prepare(settings: Settings, console: Console) -> Prepared:
     with console.phase("image store") as phase:
         store = seed.ensure(settings, archives, phase)
     return Prepared(made[0], store)
+
+
+def tool(settings: Settings, name: str) -> Path:
+    """Folder with the programs of a test tool; built if the cache has none."""
+    build = next((one for one in binaries.TOOLS if one.name == name), None)
+    if build is None:
+        raise FleetError(f"there is no tool {name!r}; there are: {', '.join(one.name for one in binaries.TOOLS)}.")
+    go = golang.find(settings)
+    if go and build.folder(settings, go).is_dir():
+        return build.folder(settings, go)
+    host.require_root()
+    console = Console()
+    # The lock of the other commands: they remove what is half made.
+    Lock(LOCK).acquire(timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
+    go = go or golang.ensure(settings, console)
+    build_cache, modules = binaries.caches(go)[:2]
+    host.check_disk([(build_cache, 1.0, "for Go's build cache"), (modules, 0.3, "for Go modules")])
+    with console.phase(f"Go build of {name}") as phase:
+        return build.make(settings, go, phase)
 
 
 def _both(first: Callable[[], list[Path]], second: Callable[[], None]) -> tuple[list[Path], None]:
@@ -119,7 +140,7 @@ def prune(settings: Settings, console: Console, prepared: Prepared, in_use: list
     if not go:
         return
     wanted = binaries.builds(settings)
-    keep = {build.folder(settings, go) for build in (*wanted, *binaries.ON_DEMAND)}
+    keep = {build.folder(settings, go) for build in (*wanted, *binaries.TOOLS)}
     keep |= {recipe.path(settings) for recipe in recipes(wanted[1].key(go))}
     keep |= {prepared.binaries, prepared.seed, *map(Path, in_use)}
     for folder in ("bin", "images", "seed"):

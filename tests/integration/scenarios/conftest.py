@@ -35,7 +35,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 NAMESPACE = "scenario"
 CA_NAMESPACE = "scenario-ca"
 # Whatever scenarios may make: removed before the first and after the last one.
-NAMESPACES = [NAMESPACE, CA_NAMESPACE, "scenario-c", "scenario-d", "scenario-race", "scenario-wrong", "scenario-wrong-ca"]
+NAMESPACES = [
+    NAMESPACE,
+    CA_NAMESPACE,
+    "scenario-c",
+    "scenario-d",
+    "scenario-race",
+    "scenario-uid",
+    "scenario-uid-ca",
+    "scenario-wrong",
+    "scenario-wrong-ca",
+]
 LIMIT = 420  # seconds that no playbook should ever take
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}
@@ -129,6 +139,7 @@ class Federation:
             "flower_federation": "scenario",
             "flower_namespace": NAMESPACE,
             "flower_ca_namespace": CA_NAMESPACE,
+            "flower_monitoring_namespaces": ["monitoring"],
         }
         self._clusters: dict[str, Cluster] = {}
 

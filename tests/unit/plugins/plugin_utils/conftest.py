@@ -79,6 +79,14 @@ def golden() -> Callable[[str, list[dict[str, Any]]], None]:
     return compare
 
 
+@pytest.fixture
+def goldens() -> dict[str, list[dict[str, Any]]]:
+    """Every variant that a golden file holds: name -> objects."""
+    found = {path.stem: list(yaml.safe_load_all(path.read_text(encoding="utf-8"))) for path in GOLDEN.glob("*.golden")}
+    assert len(found) > 10
+    return found
+
+
 class _Dumper(yaml.SafeDumper):
     """Text of several lines as a block, no aliases, lists indented."""
 

@@ -68,6 +68,9 @@ CASES = {
         "serverapp_gpu": {"count": 1, "runtime_class": "nvidia"},
         "serverapp_shm_size": "1Gi",
         "protect_runs": False,
+        "monitoring_namespaces": ["monitoring"],
+        "allowed_sources": [{"cidr": "192.0.2.0/24"}],
+        "serverapp_egress": [{"namespace": "models", "pod_selector": {"app": "registry"}, "ports": ["5000"]}],
         "patches": [
             {
                 "target": {"kind": "StatefulSet", "name": "superlink"},

@@ -45,6 +45,19 @@ def test_cert_manager_takes_rights_of_its_own():
     assert not any("issuers" in right.resource for there in external.values() for right in there)
 
 
+def test_policies_take_rights_where_they_are_made():
+    spec = {"namespace": "flower", "exposure": "cluster_ip", "superlink_address": ""}
+    delete, patch = (Right(verb, "networking.k8s.io", "networkpolicies") for verb in ("delete", "patch"))
+    hub = rights.hub_rights(spec, "flower-ca")
+    assert delete in hub["flower"] and patch in hub["flower-ca"] and delete not in hub["flower-ca"]
+    assert patch in rights.site_rights(spec, needs_nodes=False)["flower"]
+    owned = rights.hub_rights({**spec, "create_namespace": False}, "flower-ca")
+    assert patch in owned["flower"] and patch not in owned["flower-ca"]
+    off = {**spec, "network_policies": False}
+    for needed in (rights.hub_rights(off, "flower-ca"), rights.site_rights(off, needs_nodes=False)):
+        assert patch not in [right for found in needed.values() for right in found]
+
+
 def node(name, **allocatable):
     return {"metadata": {"name": name}, "status": {"allocatable": {"cpu": "2", **allocatable}}}
 

@@ -78,6 +78,25 @@ SUPERLINK = [
     ({"client_certificates": "maybe"}, "superlink_client_certificates: 'maybe' is none of required, optional, none"),
     ({"insecure": True}, "superlink_client_certificates: 'required' has no meaning without TLS"),
     ({"gateway_denied_sources": ["x"]}, "superlink_gateway_denied_sources[0]: 'x' is no network"),
+    ({"dns": ["kube-system"]}, "superlink_dns[0]: 'kube-system' is no mapping of cidr"),
+    ({"dns": {"namespace": "x"}}, "superlink_dns: {'namespace': 'x'} is no list"),
+    ({"allowed_sources": [{"cidr": "10.0.0.1/8"}]}, "superlink_allowed_sources[0].cidr: '10.0.0.1/8' is no network"),
+    ({"allowed_sources": [{"cidr": "10.0.0.0/8", "ports": ["1"]}]}, "superlink_allowed_sources[0].ports: ['1'] is none of"),
+    ({"serverapp_egress": [{"ports": ["443"]}]}, "superlink_serverapp_egress[0]: {'ports': ['443']} names nobody"),
+    ({"serverapp_egress": [{"namespace": "Data"}]}, "superlink_serverapp_egress[0].namespace: 'Data' is no DNS-1123 label"),
+    ({"serverapp_egress": [{"cidr": "::/0", "ports": ["443/tcp"]}]}, "superlink_serverapp_egress[0].ports[0]: '443/tcp'"),
+    ({"serverapp_egress": [{"cidr": "::/0", "ports": ["70000"]}]}, "'70000' is no port or range of ports between 1 and"),
+    ({"serverapp_egress": [{"cidr": "::/0", "namespace": "x"}]}, "has a cidr and selectors; make two entries of it"),
+    ({"serverapp_egress": [{"namespace": "x", "except": ["::/0"]}]}, "[0].except: ['::/0'] has no effect without cidr"),
+    ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["x"]}]}, "[0].except[0]: 'x' is no network"),
+    ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["11.0.0.0/9"]}]}, "'11.0.0.0/9' is no part of 10.0.0.0/8"),
+    ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["10.0.0.0/8"]}]}, "'10.0.0.0/8' is no part of 10.0.0.0/8"),
+    ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["::1"]}]}, "'::1' is no part of 10.0.0.0/8"),
+    ({"serverapp_egress": [{"pod_selector": {"a": "b c"}}]}, "superlink_serverapp_egress[0].pod_selector[a]: 'b c' is no label"),
+    ({"serverapp_egress": [{"host": "s3.example.com"}]}, "superlink_serverapp_egress[0].host: 's3.example.com' is none of"),
+    ({"monitoring_namespaces": "monitoring"}, "superlink_monitoring_namespaces: 'monitoring' is no list"),
+    ({"monitoring_namespaces": ["my ns"]}, "superlink_monitoring_namespaces[0]: 'my ns' is no DNS-1123 label"),
+    ({"monitoring_namespaces": [{}]}, "superlink_monitoring_namespaces[0]: {} is empty"),
     ({"isolation": "subprocess", "serverapp_gpu": {"count": 1}}, "has no pod to go to"),
     ({"serverapp_gpu": {"resource": "gpu"}}, "is no extended resource"),
     (
@@ -130,6 +149,8 @@ SUPERNODE = [
     ({"sidecar": False}, "site-a: supernode_mtls: True needs the sidecar"),
     ({"insecure": True}, "site-a: supernode_mtls: True has no meaning without TLS"),
     ({"cluster": "site-a" + "x" * 60}, "has 66 characters"),
+    ({"superlink_cidrs": ["hub.example.com"]}, "supernode_superlink_cidrs[0]: 'hub.example.com' is no network"),
+    ({"egress": [{"cidr": "store"}]}, "supernode_egress[0].cidr: 'store' is no network"),
     ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
     (
         {"patches": [{"target": {"kind": "StatefulSet", "name": "supernode-x"}, "patch": {}}]},
@@ -143,6 +164,17 @@ def test_defaults_have_no_faults(superlink_spec, supernode_spec):
     assert render.superlink_faults(superlink_spec(superlink_address="", ca_bundle="")) == []
     assert render.supernode_faults(supernode_spec()) == []
     assert render.supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
+
+
+def test_peers_without_faults(superlink_spec, supernode_spec):
+    peers = [
+        {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"], "namespace": None, "pod_selector": None, "ports": ["1-2/UDP"]},
+        {"namespace": {"kubernetes.io/metadata.name": "data"}, "pod_selector": {"app.kubernetes.io/name": "minio"}},
+        {"namespace": "data", "ports": [443]},
+    ]
+    changes = {"dns": peers, "monitoring_namespaces": ["monitoring", {"network.openshift.io/policy-group": "monitoring"}]}
+    assert render.superlink_faults(superlink_spec(**changes, serverapp_egress=peers, allowed_sources=[{"cidr": "::1"}])) == []
+    assert render.supernode_faults(supernode_spec(**changes, egress=peers, superlink_cidrs=["192.0.2.0/24", "::1"])) == []
 
 
 @pytest.mark.parametrize(("changes", "sentence"), SUPERLINK)

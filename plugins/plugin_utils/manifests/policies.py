@@ -1,0 +1,212 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may talk to whom: NetworkPolicies of the hub, of a site, and of the namespace with the CA keys.
+
+Kubernetes stores NetworkPolicies and enforces none; the cluster's network plugin does, if it can. The rules
+(kubernetes.io/docs/concepts/services-networking/network-policies, API networking.k8s.io/v1):
+
+- Policies add up. A pod that one of them selects for a direction is closed in that direction, but for what is allowed.
+- Traffic from the pod's own node is always allowed (description of NetworkPolicySpec.ingress). So kubelet's probes need
+  no rule, and no rule here opens the health ports.
+- Ports are those of pods: a Service's port or a node port is translated before the policy of the receiving pod looks.
+  Whether the sending pod's policy sees an address before or after it is translated is left to the network plugin.
+
+In a namespace that the collection makes, every pod is closed, strangers included. In somebody else's namespace
+(C(create_namespace) is false) only the collection's own pods are: their own policies close them.
+
+Keys of both specs used here:
+
+    network_policies        bool
+    dns                     list of peers that every pod may ask for names
+    monitoring_namespaces   namespaces that may read the metrics, each a name or a mapping of labels
+
+of the superlink spec: C(allowed_sources), the peers that may reach the door for sites (anybody if empty), and
+C(serverapp_egress), peers that the ServerApp may call; of the supernode spec: C(superlink_cidrs), networks in which the
+SuperLink's address is, and C(egress), peers that the SuperNodes' pods may call.
+
+A peer is either {cidr, except} or {namespace, pod_selector} (one of the two is enough; a namespace is a name or a
+mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; without them all ports are meant.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import serverapp, sidecar
+from .common import (
+    FLEET_PORT,
+    OPS_PORT,
+    RUNTIME_PORT,
+    Object,
+    Spec,
+    boolean,
+    compact,
+    is_ip,
+    metadata,
+    selector,
+    split_address,
+    text,
+)
+
+SUPERLINK = "superlink"
+SUPERNODE = "supernode"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"  # the API server puts it on every namespace
+PROTOCOLS = ("TCP", "UDP", "SCTP")
+
+_PORT = re.compile(r"(?P<port>\d{1,5})(?:-(?P<end>\d{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
+
+Peer = Mapping[str, Any]
+
+
+def superlink_objects(spec: Spec) -> list[Object]:
+    """The policies of the hub's namespace."""
+    if not _wanted(spec):
+        return []
+    process = spec["isolation"] == "process"
+    ingress = [_rule("from", spec.get("allowed_sources"), [_port(FLEET_PORT)])]
+    if process:
+        ingress.append(_rule("from", [{"pod_selector": selector(spec, serverapp.NAME)}], [_port(RUNTIME_PORT)]))
+    # With subprocess isolation ServerApps run in the SuperLink's pod.
+    app_egress = _egress(spec.get("serverapp_egress"))
+    policies = [
+        *default_deny(spec, SUPERLINK),
+        _policy(
+            spec,
+            SUPERLINK,
+            ingress=[*ingress, *_monitoring(spec)],
+            egress=[*_egress(spec.get("dns")), *([] if process else app_egress)],
+        ),
+    ]
+    if process:
+        runtime = _rule("to", [{"pod_selector": selector(spec, SUPERLINK)}], [_port(RUNTIME_PORT)])
+        policies.append(
+            _policy(spec, serverapp.NAME, ingress=[], egress=[*_egress(spec.get("dns")), runtime, *app_egress])
+        )
+    return policies
+
+
+def supernode_objects(spec: Spec) -> list[Object]:
+    """The policies of a site's namespace. SuperNodes call the hub; nobody calls them."""
+    if not _wanted(spec):
+        return []
+    return [
+        *default_deny(spec, SUPERNODE),
+        _policy(
+            spec,
+            SUPERNODE,
+            ingress=_monitoring(spec) if sidecar.enabled(spec) else [],
+            egress=[*_egress(spec.get("dns")), _superlink(spec), *_egress(spec.get("egress"))],
+        ),
+    ]
+
+
+def default_deny(spec: Spec, name: str) -> list[Object]:
+    """The policy that closes all pods of the spec's namespace; none where the namespace is somebody else's.
+
+    :arg name: whose policy it is (hub and site may share a namespace): the first part of its name.
+    """
+    if not _wanted(spec) or not boolean(spec.get("create_namespace", True)):
+        return []
+    return [
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": metadata(spec, f"{name}-default-deny", name),
+            "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
+        }
+    ]
+
+
+def parse_port(value: Any) -> Object:
+    """The NetworkPolicyPort of "PORT[-END][/PROTOCOL]".
+
+    :raises ValueError: the text is nothing of that kind.
+    """
+    match = _PORT.fullmatch(text(value))
+    if not match:
+        raise ValueError('is no "PORT", "PORT-END" or "PORT/PROTOCOL"')
+    first = int(match["port"])
+    last = int(match["end"] or first)
+    protocol = match["protocol"] or "TCP"
+    if not 1 <= first <= last <= 65535:
+        raise ValueError("is no port or range of ports between 1 and 65535")
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"has a protocol that is none of {', '.join(PROTOCOLS)}")
+    return _port(first, protocol, last)
+
+
+def _wanted(spec: Spec) -> bool:
+    return boolean(spec.get("network_policies", True))
+
+
+def _policy(spec: Spec, name: str, *, ingress: list[Object], egress: list[Object]) -> Object:
+    """The policy of one kind of pods: closed in both directions, but for the rules."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(spec, name, name),
+        "spec": compact(
+            {
+                "podSelector": {"matchLabels": selector(spec, name)},
+                "policyTypes": ["Ingress", "Egress"],
+                "ingress": ingress,
+                "egress": egress,
+            }
+        ),
+    }
+
+
+def _port(port: int, protocol: str = "TCP", end: int | None = None) -> Object:
+    return compact({"port": port, "endPort": end if end != port else None, "protocol": protocol})
+
+
+def _rule(direction: str, peers: Iterable[Peer] | None, ports: list[Object]) -> Object:
+    """A rule: C(from) or C(to) these peers (anybody if there are none), on these ports (all if there are none)."""
+    return compact({direction: [_peer(peer) for peer in peers or []], "ports": ports})
+
+
+def _peer(peer: Peer) -> Object:
+    if peer.get("cidr"):
+        except_ = [_network(entry) for entry in peer.get("except") or []]
+        return {"ipBlock": compact({"cidr": _network(peer["cidr"]), "except": except_})}
+    found: Object = {}
+    if peer.get("namespace"):
+        found["namespaceSelector"] = _namespaces(peer["namespace"])
+    if peer.get("pod_selector"):
+        found["podSelector"] = {"matchLabels": _labels(peer["pod_selector"])}
+    return found
+
+
+def _network(value: Any) -> str:
+    """A network as the API takes it: an address alone gets its prefix length."""
+    return str(ipaddress.ip_network(text(value)))
+
+
+def _namespaces(value: Any) -> Object:
+    return {"matchLabels": _labels(value) if isinstance(value, Mapping) else {NAMESPACE_NAME: text(value)}}
+
+
+def _labels(value: Mapping[str, Any]) -> dict[str, str]:
+    return {key: text(entry) for key, entry in sorted(value.items())}
+
+
+def _egress(peers: Iterable[Peer] | None) -> list[Object]:
+    """One rule per peer, as each has ports of its own."""
+    return [_rule("to", [peer], [parse_port(port) for port in peer.get("ports") or []]) for peer in peers or []]
+
+
+def _monitoring(spec: Spec) -> list[Object]:
+    """The rule for HAProxy's port with metrics. Kubelet, which probes it, is on the pod's node."""
+    namespaces = [{"namespace": entry} for entry in spec.get("monitoring_namespaces") or []]
+    return [_rule("from", namespaces, [_port(OPS_PORT)])] if namespaces else []
+
+
+def _superlink(spec: Spec) -> Object:
+    """The rule for the way to the SuperLink. What stands behind a DNS name is not known here: any address then."""
+    host, port = split_address(text(spec["superlink_address"]))
+    networks = spec.get("superlink_cidrs") or ([host] if is_ip(host) else [])
+    return _rule("to", [{"cidr": network} for network in networks], [_port(port)])

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NetworkPolicies: what each rule says. Who may talk to whom in the end is asked of an analyser, on the fleet."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+DNS = {
+    "to": [
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+            "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+        }
+    ],
+    "ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
+}
+STORE = {"cidr": "192.0.2.0/24", "except": ["192.0.2.1"], "ports": ["443", "9000-9010/UDP"]}
+STORE_RULE = {
+    "to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.1/32"]}}],
+    "ports": [{"port": 443, "protocol": "TCP"}, {"port": 9000, "endPort": 9010, "protocol": "UDP"}],
+}
+
+
+def found(objects):
+    """Name -> spec of the NetworkPolicies."""
+    return {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "NetworkPolicy"}
+
+
+def selected(name):
+    labels = {"component": name, "instance": "flower", "name": name}
+    return {"matchLabels": {f"app.kubernetes.io/{key}": value for key, value in labels.items()}}
+
+
+def tcp(port):
+    return [{"port": port, "protocol": "TCP"}]
+
+
+def test_hub(superlink_spec):
+    hub = found(render.superlink_objects(superlink_spec()))
+    assert list(hub) == ["superlink-default-deny", "superlink", "serverapp"]
+    assert hub["superlink-default-deny"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    assert hub["superlink"] == {
+        "podSelector": selected("superlink"),
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": tcp(9092)}, {"from": [{"podSelector": selected("serverapp")}], "ports": tcp(9091)}],
+        "egress": [DNS],
+    }
+    assert hub["serverapp"] == {
+        "podSelector": selected("serverapp"),
+        "policyTypes": ["Ingress", "Egress"],
+        "egress": [DNS, {"to": [{"podSelector": selected("superlink")}], "ports": tcp(9091)}],
+    }
+
+
+def test_hub_with_sources_monitoring_and_a_registry(superlink_spec):
+    spec = superlink_spec(
+        allowed_sources=[{"cidr": "198.51.100.7"}, {"namespace": "ingress", "pod_selector": {"app": "router"}}],
+        monitoring_namespaces=["monitoring", {"team": "observers"}],
+        serverapp_egress=[STORE],
+    )
+    hub = found(render.superlink_objects(spec))
+    named = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
+    assert hub["superlink"]["ingress"][0]["from"] == [
+        {"ipBlock": {"cidr": "198.51.100.7/32"}},
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}},
+            "podSelector": {"matchLabels": {"app": "router"}},
+        },
+    ]
+    assert hub["superlink"]["ingress"][2] == {
+        "from": [{"namespaceSelector": named}, {"namespaceSelector": {"matchLabels": {"team": "observers"}}}],
+        "ports": tcp(8404),
+    }
+    assert hub["serverapp"]["egress"][-1] == STORE_RULE
+    assert hub["superlink"]["egress"] == [DNS]
+
+
+def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
+    hub = found(render.superlink_objects(superlink_spec(isolation="subprocess", serverapp_egress=[STORE])))
+    assert list(hub) == ["superlink-default-deny", "superlink"]
+    assert hub["superlink"]["ingress"] == [{"ports": tcp(9092)}]
+    assert hub["superlink"]["egress"] == [DNS, STORE_RULE]
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({}, {"ports": tcp(9092)}),
+        (
+            {"superlink_address": "192.0.2.10:30992"},
+            {"to": [{"ipBlock": {"cidr": "192.0.2.10/32"}}], "ports": tcp(30992)},
+        ),
+        (
+            {"superlink_address": "[2001:db8::1]:443"},
+            {"to": [{"ipBlock": {"cidr": "2001:db8::1/128"}}], "ports": tcp(443)},
+        ),
+        (
+            {"superlink_cidrs": ["192.0.2.0/28", "198.51.100.7"]},
+            {
+                "to": [{"ipBlock": {"cidr": "192.0.2.0/28"}}, {"ipBlock": {"cidr": "198.51.100.7/32"}}],
+                "ports": tcp(9092),
+            },
+        ),
+    ],
+    ids=["name", "ipv4", "ipv6", "networks"],
+)
+def test_the_way_to_the_superlink(changes, rule, supernode_spec):
+    site = found(render.supernode_objects(supernode_spec(**changes)))
+    assert list(site) == ["supernode-default-deny", "supernode"]
+    assert site["supernode"] == {
+        "podSelector": selected("supernode"),
+        "policyTypes": ["Ingress", "Egress"],
+        "egress": [DNS, rule],
+    }
+
+
+def test_nobody_calls_a_supernode_but_monitoring_its_sidecar(supernode_spec):
+    changes = {"monitoring_namespaces": ["monitoring"], "egress": [STORE]}
+    site = found(render.supernode_objects(supernode_spec(**changes)))["supernode"]
+    assert [rule["ports"] for rule in site["ingress"]] == [tcp(8404)]
+    assert site["egress"][-1] == STORE_RULE
+    for without in ({"sidecar": False}, {"insecure": True}):
+        assert "ingress" not in found(render.supernode_objects(supernode_spec(**changes, **without)))["supernode"]
+
+
+def test_dns_elsewhere(supernode_spec):
+    places = [
+        {"namespace": "openshift-dns", "ports": ["5353/UDP", "5353/TCP"]},
+        {"cidr": "169.254.20.10", "ports": ["53/UDP"]},
+    ]
+    egress = found(render.supernode_objects(supernode_spec(dns=places)))["supernode"]["egress"]
+    assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[5353, 5353], [53], [9092]]
+    assert egress[1]["to"] == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
+
+
+def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, supernode_spec):
+    hub = found(render.superlink_objects(superlink_spec(create_namespace=False)))
+    site = found(render.supernode_objects(supernode_spec(create_namespace=False)))
+    assert set(hub) == {"superlink", "serverapp"} and set(site) == {"supernode"}
+    assert all(spec["podSelector"]["matchLabels"] for spec in [*hub.values(), *site.values()])
+    assert policies.default_deny(superlink_spec(create_namespace=False), "superlink") == []
+
+
+def test_switched_off(superlink_spec, supernode_spec):
+    for off in (False, "False"):
+        assert found(render.superlink_objects(superlink_spec(network_policies=off))) == {}
+        assert found(render.supernode_objects(supernode_spec(network_policies=off))) == {}
+        assert policies.default_deny(superlink_spec(network_policies=off), "superlink") == []
+
+
+def test_hub_and_site_may_share_a_namespace(superlink_spec, supernode_spec):
+    assert not set(found(render.superlink_objects(superlink_spec()))) & set(
+        found(render.supernode_objects(supernode_spec()))
+    )
+
+
+def test_every_pod_has_a_policy_of_its_own_before_it_is_made(goldens):
+    for name, objects in goldens.items():
+        closed = []
+        for obj in objects:
+            if obj["kind"] == "NetworkPolicy" and obj["spec"]["podSelector"]:
+                assert obj["spec"]["policyTypes"] == ["Ingress", "Egress"]
+                closed.append(obj["spec"]["podSelector"]["matchLabels"])
+            if "template" in obj.get("spec", {}):
+                labels = obj["spec"]["template"]["metadata"]["labels"]
+                assert [chosen for chosen in closed if chosen.items() <= labels.items()], f"{name}: {obj['kind']}"
+
+
+@pytest.mark.parametrize(
+    ("text", "port"),
+    [
+        ("443", {"port": 443, "protocol": "TCP"}),
+        (443, {"port": 443, "protocol": "TCP"}),
+        ("53/UDP", {"port": 53, "protocol": "UDP"}),
+        ("1-65535/SCTP", {"port": 1, "endPort": 65535, "protocol": "SCTP"}),
+        ("80-80", {"port": 80, "protocol": "TCP"}),
+    ],
+)
+def test_ports(text, port):
+    assert policies.parse_port(text) == port
+
+
+@pytest.mark.parametrize("text", ["", "0", "65536", "2-1", "53/udp", "53/ICMP", "https", "1-", "-1", " 1", None])
+def test_no_ports(text):
+    with pytest.raises(ValueError):
+        policies.parse_port(text)
