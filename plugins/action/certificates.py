@@ -61,7 +61,7 @@ class ActionModule(ClusterAction):
         live = [hub.get("v1", "Service", exposure.SERVICE, spec["namespace"])]
         if spec["exposure"] == "route":
             live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec["namespace"]))
-        if spec["exposure"] == "node_port":
+        if exposure.needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         found = exposure.address(spec, [item for item in live if item])
         if found:

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cluster import Cluster, ClusterError
+from ..manifests.superlink import POD
 from . import pod_program
 
-POD = "superlink-0"
 CONTAINER = "superlink"
 CONNECTION = "hub"  # name of the connection in the pod's config.toml
 # The program comes on standard input: in the command line it would be part of a URL, which proxies limit to 8 KiB

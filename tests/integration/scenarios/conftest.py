@@ -34,6 +34,7 @@ NAMESPACE = "scenario"
 CA_NAMESPACE = "scenario-ca"
 # Whatever scenarios may make: removed before the first and after the last one.
 NAMESPACES = [NAMESPACE, CA_NAMESPACE, "scenario-c", "scenario-d", "scenario-race", "scenario-wrong", "scenario-wrong-ca"]
+NAMESPACES += ["scenario-rights", "scenario-rights-ca"]
 LIMIT = 420  # seconds that no playbook should ever take
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}

@@ -4,34 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import devices, rights
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.rights import Right
-
-RULE = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "*/exec"]}
-
-
-def test_rights_are_found_in_rules():
-    assert rights.missing([Right("get", "", "pods"), Right("list", "", "pods/exec")], [RULE]) == []
-    assert rights.missing([Right("patch", "", "pods"), Right("get", "apps", "pods")], [RULE]) == [
-        Right("patch", "", "pods"),
-        Right("get", "apps", "pods"),
-    ]
-    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-    assert rights.missing([Right("patch", "apps", "statefulsets")], [everything]) == []
-
-
-def test_a_rule_for_some_names_is_no_right():
-    assert rights.missing([Right("get", "", "pods")], [{**RULE, "resourceNames": ["one"]}]) == [Right("get", "", "pods")]
-
-
-def test_what_a_deployment_takes_depends_on_the_specification():
-    spec = {"namespace": "flower", "create_namespace": True, "exposure": "node_port", "superlink_address": ""}
-    assert Right("list", "", "nodes", namespaced=False) in rights.hub_rights(spec, "flower-ca")[""]
-    owned = rights.hub_rights({**spec, "create_namespace": False, "superlink_address": "hub:1"}, "flower-ca")
-    assert owned[""] == []
-    assert set(owned) == {"flower", "flower-ca", ""}
-    assert Right("create", "", "pods/exec") in owned["flower"]
-    assert rights.site_rights({**spec, "create_namespace": False}, needs_nodes=False)[""] == []
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import devices
 
 
 def node(name, **allocatable):
