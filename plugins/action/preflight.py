@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import devices
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 
 
@@ -24,6 +25,7 @@ class ActionModule(ClusterAction):
         "part": {"type": "str", "choices": [SUPERLINK, SUPERNODE], "required": True},
         "spec": {"type": "dict", "required": True},
         "ca_namespace": {"type": "str", "default": "flower-ca"},
+        "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -34,10 +36,12 @@ class ActionModule(ClusterAction):
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            absent = self._absent(cluster, spec, grants.namespaces(params["part"], spec, params["ca_namespace"]))
-            needed = grants.controller_rights(params["part"], spec, params["ca_namespace"], absent=absent)
-            ask.require(cluster, needed)
-            if params["part"] == SUPERNODE:
+            part, ca_namespace = params["part"], params["ca_namespace"]
+            absent = self._absent(cluster, spec, grants.namespaces(part, spec, ca_namespace))
+            ask.require(
+                cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=absent)
+            )
+            if part == SUPERNODE:
                 warnings += self._devices(cluster, spec)
         return {
             "changed": False,

@@ -35,6 +35,17 @@ options:
       - Namespace of the CA keys, for O(part=superlink).
     type: str
     default: flower-ca
+  works:
+    description:
+      - What the identity is going to do. Rights that only other works need are not asked for.
+    type: list
+    elements: str
+    choices:
+      - deploy
+      - rotate
+      - teardown
+    default:
+      - deploy
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

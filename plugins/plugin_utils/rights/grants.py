@@ -47,22 +47,22 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
 
 
 def controller_rights(
-    part: str, spec: Spec, ca_namespace: str = "", *, work: str = DEPLOY, absent: Collection[str] = ()
+    part: str, spec: Spec, ca_namespace: str = "", *, works: Collection[str] = (DEPLOY,), absent: Collection[str] = ()
 ) -> dict[str, list[Right]]:
-    """Namespace (empty: the whole cluster) -> the single rights that the controller needs for one work.
+    """Namespace (empty: the whole cluster) -> the single rights that the controller needs for some works.
 
     Args:
         part: what is deployed there, C(superlink) or C(supernode).
         spec: the part's specification.
         ca_namespace: namespace of the CA keys, for the superlink.
-        work: C(deploy) or C(teardown).
+        works: what it is to do, of C(WORKS).
         absent: namespaces that are not there and that the controller makes. No Role says so: whoever gives rights in a
             namespace makes it first.
     """
     found: dict[str, dict[Right, None]] = {}
     for namespace, needs in grants(CONTROLLER, part, spec, ca_namespace).items():
         for need in needs:
-            if need.work == work:
+            if need.work in works:
                 found.setdefault(namespace, {}).update(dict.fromkeys(rights(need, namespace)))
     for name in absent:
         found.setdefault("", {})[Right("create", "", "namespaces", "", name)] = None

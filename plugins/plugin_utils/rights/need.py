@@ -23,7 +23,9 @@ CLUSTER = "cluster"  # the whole cluster
 
 # What fails without it.
 DEPLOY = "deploy"
+ROTATE = "rotate"
 TEARDOWN = "teardown"
+WORKS = (DEPLOY, ROTATE, TEARDOWN)
 
 OBJECT_VERBS = "get list create patch delete"  # of an object that is applied (server-side), compared and pruned
 
@@ -38,7 +40,7 @@ class Need:
         verbs: words.
         purpose: what it is for, for the cluster's administrators.
         names: words, the only objects that are meant; C({namespace}) is that of the place. Empty for all.
-        work: what fails without it, C(DEPLOY) or C(TEARDOWN).
+        work: what fails without it, one of C(WORKS).
         when: whether a spec needs it.
     """
 

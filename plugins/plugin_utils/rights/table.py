@@ -21,10 +21,12 @@ Some rules behind it:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..manifests import exposure, supernode
 from ..manifests.common import boolean
 from ..manifests.superlink import POD
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -57,6 +59,17 @@ def _cert_manager(spec: Spec) -> bool:
     return spec.get("certificates_source") == "cert_manager"
 
 
+def _issuer(kind: str) -> Callable[[Spec], bool]:
+    """Whether cert-manager's issuer of this kind signs (C(issuer) of the spec; an Issuer by default)."""
+
+    def is_used(spec: Spec) -> bool:
+        given = spec.get("issuer") or {}
+        own = (given.get("group") or "cert-manager.io") == "cert-manager.io"
+        return _cert_manager(spec) and own and (given.get("kind") or "Issuer") == kind
+
+    return is_used
+
+
 def _keys_made_by_the_site(spec: Spec) -> bool:
     return spec.get("key_source") == "site"
 
@@ -73,6 +86,9 @@ _CONTROLLER_OF_ALL = (
         names="{namespace}",
         when=_makes_namespace,
     ),
+    Need(FEDERATION, "pods", "patch", "make the kubelet bring new files into pods at once", work=ROTATE),
+    Need(FEDERATION, "pods", "delete", "restart pods one after the other that read their files once", work=ROTATE),
+    Need(FEDERATION, "pods/exec", "get create", "ask pods which certificates and secrets they run with", work=ROTATE),
     Need(FEDERATION, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
     Need(FEDERATION, "configmaps", "get list delete", "remove records", work=TEARDOWN),
     Need(FEDERATION, "secrets", "get list delete", "remove keys and certificates", work=TEARDOWN),
@@ -108,9 +124,22 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             FEDERATION,
             "certificates.cert-manager.io",
             OBJECT_VERBS,
-            "certificates that cert-manager issues",
+            "the gateway's certificate, which cert-manager issues",
             when=_cert_manager,
         ),
+        Need(FEDERATION, "certificaterequests.cert-manager.io", "list", "say why it is not issued", when=_cert_manager),
+        Need(FEDERATION, "issuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("Issuer")),
+        Need(CLUSTER, "clusterissuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("ClusterIssuer")),
+        Need(
+            FEDERATION,
+            "certificates/status.cert-manager.io",
+            "update",
+            "have a certificate issued anew",
+            work=ROTATE,
+            when=_cert_manager,
+        ),
+        Need(FEDERATION, "secrets", "update delete", "replace certificates and shared secrets, with nobody else at it", work=ROTATE),
+        Need(CA, "secrets", "update", "replace a certificate authority, with nobody else at it", work=ROTATE),
         Need(CA, "secrets", "get list create patch", "keys of the federation's certificate authorities"),
         Need(
             CA,
@@ -146,20 +175,18 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "get list create patch update delete",
             "keys of the SuperNodes, made, taken over and deleted one by one",
         ),
-        Need(FEDERATION, "pods", "patch", "make the kubelet bring new files into pods at once"),
-        Need(FEDERATION, "jobs.batch", OBJECT_VERBS, "make keys inside the site", when=_keys_made_by_the_site),
-        Need(FEDERATION, "pods/log", "get", "read public keys that the site made", when=_keys_made_by_the_site),
+        Need(FEDERATION, "jobs.batch", "get create patch delete", "make keys inside the site", when=_keys_made_by_the_site),
         Need(
             FEDERATION,
             "roles.rbac.authorization.k8s.io",
-            OBJECT_VERBS,
+            "create delete",
             "what the Job that makes keys may do",
             when=_keys_made_by_the_site,
         ),
         Need(
             FEDERATION,
             "rolebindings.rbac.authorization.k8s.io",
-            OBJECT_VERBS,
+            "create delete",
             "what the Job that makes keys may do",
             when=_keys_made_by_the_site,
         ),

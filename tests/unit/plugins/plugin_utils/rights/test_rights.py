@@ -11,9 +11,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered, subjects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
-    DEPLOY,
     FEDERATION,
-    TEARDOWN,
+    WORKS,
     Need,
     Right,
     rights,
@@ -34,7 +33,12 @@ SETTINGS = {
 HUB = {
     "default": {},
     "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
-    "route": {"exposure": "route", "host": "flower.apps.example.com", "certificates_source": "cert_manager"},
+    "route": {
+        "exposure": "route",
+        "host": "flower.apps.example.com",
+        "certificates_source": "cert_manager",
+        "issuer": {"kind": "ClusterIssuer", "name": "corporate"},
+    },
 }
 SITE = {
     "default": {},
@@ -80,17 +84,13 @@ def part_and_spec(request, superlink_spec, supernode_spec):
 def test_what_the_preflight_asks_for_is_what_the_roles_give(part_and_spec):
     part, spec = part_and_spec
     given = roles(rights_objects(part, spec, SETTINGS), "controller")
-    for work in (DEPLOY, TEARDOWN):
-        for namespace, wanted in controller_rights(part, spec, "flower-ca", work=work).items():
-            assert missing(wanted, given.get(namespace, [])) == []
+    for namespace, wanted in controller_rights(part, spec, "flower-ca", works=WORKS).items():
+        assert missing(wanted, given.get(namespace, [])) == []
 
 
-def test_the_roles_give_nothing_that_neither_deployment_nor_teardown_needs(part_and_spec):
+def test_the_roles_give_nothing_that_no_work_needs(part_and_spec):
     part, spec = part_and_spec
-    wanted = set()
-    for work in (DEPLOY, TEARDOWN):
-        for found in controller_rights(part, spec, "flower-ca", work=work).values():
-            wanted |= set(found)
+    wanted = {one for found in controller_rights(part, spec, "flower-ca", works=WORKS).values() for one in found}
     for namespace, rules in roles(rights_objects(part, spec, SETTINGS), "controller").items():
         for rule in rules:
             assert len(rule["apiGroups"]) == 1
@@ -156,6 +156,13 @@ def test_a_namespace_that_is_not_there_has_to_be_made(superlink_spec):
     found = controller_rights("superlink", spec, "flower-ca", absent=["flower-ca"])
     assert found[""] == [Right("create", "", "namespaces", "", "flower-ca")]
     assert str(found[""][0]) == "create namespaces on the whole cluster (flower-ca)"
+
+
+def test_a_deployment_is_not_refused_for_what_other_works_need(superlink_spec):
+    told = {str(one) for found in controller_rights("superlink", superlink_spec(), "flower-ca").values() for one in found}
+    assert "get pods/exec in namespace flower (superlink-0)" in told
+    for other in ("get pods/exec in namespace flower", "delete pods in namespace flower", "delete secrets in namespace flower-ca"):
+        assert other not in told
 
 
 def test_scientists_get_the_ways_that_were_chosen(superlink_spec):
