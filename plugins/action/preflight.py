@@ -10,23 +10,27 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, namespace, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices, rights
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 
 
 class ActionModule(CertificateAction):
     """See the module's documentation."""
 
     ARGS = {
-        "part": {"type": "str", "choices": ["superlink", "supernode"], "required": True},
+        "part": {"type": "str", "choices": [SUPERLINK, SUPERNODE], "required": True},
         "spec": {"type": "dict", "required": True},
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
+        "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -38,18 +42,17 @@ class ActionModule(CertificateAction):
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            if params["part"] == "superlink":
-                self._check_rights(cluster, rights.hub_rights(spec, params["ca_namespace"]))
+            part, ca_namespace = params["part"], params["ca_namespace"]
+            absent = self._absent(cluster, spec, grants.namespaces(part, spec, ca_namespace))
+            ask.require(
+                cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=absent)
+            )
+            if part == SUPERLINK:
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
                     certificate = self._check_certificate(cluster, params, warnings)
             else:
-                pools = [supernode.effective_pool(spec, pool) for pool in spec["pools"]]
-                daemons = any(supernode.pool_mode(pool) == "DaemonSet" for pool in pools)
-                devices_wanted = any(gpu.count(pool.get("gpu")) for pool in pools)
-                self._check_rights(cluster, rights.site_rights(spec, daemons or devices_wanted))
-                if devices_wanted:
-                    warnings += devices.warnings(spec, cluster.list("v1", "Node"))
+                warnings += self._devices(cluster, spec)
                 warnings += self._check_clock(cluster, spec, params["hub"])
             skew = cluster.skew
         return {
@@ -83,40 +86,25 @@ class ActionModule(CertificateAction):
         return [warning] if warning else []
 
     @staticmethod
-    def _check_rights(cluster: Cluster, needed: dict[str, list[rights.Right]]) -> None:
-        lacking = []
-        anywhere = next(namespace for namespace in needed if namespace)
-        for namespace, wanted in needed.items():
-            review = cluster.request(
-                "POST",
-                "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-                body={
-                    "apiVersion": "authorization.k8s.io/v1",
-                    "kind": "SelfSubjectRulesReview",
-                    "spec": {"namespace": namespace or anywhere},
-                },
-            )
-            absent = rights.missing(wanted, review["status"].get("resourceRules") or [])
-            # The answer may be incomplete, and it does not tell rights in the namespace from those on the whole cluster:
-            # what it lacks and everything on the whole cluster is asked for one by one.
-            doubtful = absent if namespace else wanted
-            if doubtful:
-                checks = [
-                    {
-                        "verb": right.verb,
-                        "group": right.group,
-                        "resource": right.resource.partition("/")[0],
-                        "subresource": right.resource.partition("/")[2],
-                        "namespace": namespace,
-                        "name": "",
-                    }
-                    for right in doubtful
-                ]
-                answers = cluster.access_review(checks)
-                place = f"in namespace {namespace}" if namespace else "on the whole cluster"
-                lacking += [f"{right} {place}" for right, allowed in zip(doubtful, answers) if not allowed]
-        if lacking:
-            raise ClusterError(
-                f"the identity used for {cluster.name} may not: {'; '.join(lacking)}. "
-                "Ask the cluster's administrators for these rights, or use another identity (flower_kubeconfig, flower_context)."
-            )
+    def _absent(cluster: Cluster, spec: dict[str, Any], names: list[str]) -> list[str]:
+        """Namespaces that are to be made. One that may not be looked at counts as absent."""
+        found = []
+        for name in names if namespace.objects(spec) else ():
+            try:
+                there = cluster.get("v1", "Namespace", name)
+            except Forbidden:
+                there = None
+            if there is None:
+                found.append(name)
+        return found
+
+    @staticmethod
+    def _devices(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
+        """What pools ask for and no node has. Only a DaemonSet pool needs the right to look at nodes."""
+        pools = [supernode.effective_pool(spec, pool) for pool in spec["pools"]]
+        if not any(gpu.count(pool.get("gpu")) for pool in pools):
+            return []
+        try:
+            return devices.warnings(spec, cluster.list("v1", "Node"))
+        except Forbidden:
+            return ["whether a node has the GPUs that pools ask for is unknown: nodes may not be listed here"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER
@@ -72,21 +73,34 @@ class ActionModule(ClusterAction):
         """What is to go besides the set, and a word on what has to stay."""
         kept = []
         found: list[dict[str, Any]] = []
-        for name in [params["namespace"], *params["more_namespaces"]]:
+        own = ["Secret", "ConfigMap"] + (["PersistentVolumeClaim"] if params["volumes"] else [])
+        for name, kinds in {**dict.fromkeys(params["more_namespaces"], ["Secret"]), params["namespace"]: own}.items():
             namespace = cluster.get("v1", "Namespace", name)
             if namespace is None:
                 continue
-            ours = namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == MANAGER
-            claims = cluster.list("v1", "PersistentVolumeClaim", name)
-            if ours and (params["volumes"] or not claims):
+            reason = _reason_to_stay(cluster, namespace, volumes=params["volumes"])
+            if not reason:
                 found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
                 continue
-            kinds = ["Secret", "ConfigMap"] + (["PersistentVolumeClaim"] if params["volumes"] else [])
+            kept.append(f"namespace {name} stays ({reason})")
             for kind in kinds:
                 for item in cluster.list("v1", kind, name, labels=_MANAGED):
+                    if applyset.ID_LABEL in item["metadata"]["labels"]:
+                        continue  # the record of another set, which knows by it what it has made
                     found.append(
                         {"apiVersion": "v1", "kind": kind, "metadata": {"name": item["metadata"]["name"], "namespace": name}}
                     )
-            reason = f"{len(claims)} volume claims" if claims else "it was made by somebody else"
-            kept.append(f"namespace {name} stays ({reason})")
         return "".join(f"; {word}" for word in kept), found
+
+
+def _reason_to_stay(cluster: Cluster, namespace: dict[str, Any], *, volumes: bool) -> str:
+    """Why a namespace is not deleted; empty if it is."""
+    name = namespace["metadata"]["name"]
+    if namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") != MANAGER:
+        return "it was made by somebody else"
+    claims = [] if volumes else cluster.list("v1", "PersistentVolumeClaim", name)
+    if claims:
+        return f"{len(claims)} volume claims"
+    # Who deploys with rights in namespaces only keeps them, and so can deploy again.
+    (allowed,) = cluster.access_review([{"verb": "delete", "resource": "namespaces", "namespace": name, "name": name}])
+    return "" if allowed else "the rights to delete it are missing"

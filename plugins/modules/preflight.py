@@ -41,6 +41,17 @@ options:
       - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
     type: dict
     default: {}
+  works:
+    description:
+      - What the identity is going to do. Rights that only other works need are not asked for.
+    type: list
+    elements: str
+    choices:
+      - deploy
+      - rotate
+      - teardown
+    default:
+      - deploy
 extends_documentation_fragment:
   - federated.flower.certificates
   - kubernetes.core.k8s_auth_options

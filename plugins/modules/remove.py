@@ -14,8 +14,9 @@ author:
 description:
   - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
   - >-
-    Volume claims are deleted only when told. A namespace is deleted only when it was made by this collection, and
-    holds no volume claim or volumes are to be deleted.
+    Volume claims are deleted only when told. A namespace is deleted only when it was made by this collection, when it
+    holds no volume claim or volumes are to be deleted, and when the right to delete it is there. In one that stays,
+    secrets and records are deleted one by one.
 options:
   namespace:
     description:
@@ -39,7 +40,7 @@ options:
     default: false
   more_namespaces:
     description:
-      - More namespaces to treat like O(namespace).
+      - More namespaces to treat like O(namespace), with nothing in them but secrets.
     type: list
     elements: str
     default: []

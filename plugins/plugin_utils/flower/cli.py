@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cluster import Cluster, ClusterError
+from ..manifests.superlink import POD
 from . import in_pod, pod_program
 
-POD = "superlink-0"
 CONTAINER = "superlink"
 CONNECTION = "hub"  # name of the connection in the pod's config.toml
 

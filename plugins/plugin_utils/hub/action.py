@@ -32,7 +32,7 @@ class CertificateAction(ClusterAction):
         live = [hub.get("v1", "Service", exposure.SERVICE, spec["namespace"])]
         if spec["exposure"] == "route":
             live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec["namespace"]))
-        if spec["exposure"] == "node_port":
+        if exposure.needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]
         return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)

@@ -169,6 +169,11 @@ def likely_address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
     return address(spec, found) or _join(host, FLEET_PORT)
 
 
+def needs_nodes(spec: Spec) -> bool:
+    """Whether C(address) has to look at the cluster's nodes."""
+    return spec["exposure"] == "node_port" and not spec.get("superlink_address") and not spec.get("host")
+
+
 def _node_address(live: Iterable[Mapping[str, Any]]) -> str:
     nodes = sorted((o for o in live if o.get("kind") == "Node"), key=lambda o: o["metadata"]["name"])
     for wanted in ("ExternalIP", "InternalIP"):

@@ -43,6 +43,7 @@ from .common import (
 )
 
 NAME = "superlink"
+POD = f"{NAME}-0"
 CLI_CONFIG = "superlink-cli"
 CONNECTION = "hub"  # `flwr ... hub` inside the pod
 

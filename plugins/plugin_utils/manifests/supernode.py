@@ -118,6 +118,11 @@ def pool_mode(pool: Mapping[str, Any]) -> str:
     return text(pool.get("mode") or STATEFUL_SET)
 
 
+def needs_nodes(spec: Spec) -> bool:
+    """Whether the cluster's nodes have to be known: a DaemonSet pool has a key for each."""
+    return any(pool_mode(pool) == DAEMON_SET for pool in spec.get("pools") or [])
+
+
 def pool_replicas(pool: Mapping[str, Any]) -> int | None:
     """Replicas of a StatefulSet pool, 1 if it does not say; None for a DaemonSet."""
     if pool_mode(pool) == DAEMON_SET:

@@ -41,6 +41,8 @@ NAMESPACES = [
     "scenario-c",
     "scenario-d",
     "scenario-race",
+    "scenario-rights",
+    "scenario-rights-ca",
     "scenario-uid",
     "scenario-uid-ca",
     "scenario-wrong",

@@ -16,6 +16,8 @@ from typing import Any, Callable
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
+
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = ROOT / "tests" / "unit" / "golden"
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
@@ -67,9 +69,7 @@ def golden() -> Callable[[str, list[dict[str, Any]]], None]:
 
     def compare(name: str, objects: list[dict[str, Any]]) -> None:
         path = GOLDEN / f"{name}.golden"
-        text = "# SPDX-License-Identifier: Apache-2.0\n" + yaml.dump_all(
-            objects, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=110
-        )
+        text = "# SPDX-License-Identifier: Apache-2.0\n" + manifest(objects)
         if os.environ.get("UPDATE_GOLDEN"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -85,20 +85,3 @@ def goldens() -> dict[str, list[dict[str, Any]]]:
     found = {path.stem: list(yaml.safe_load_all(path.read_text(encoding="utf-8"))) for path in GOLDEN.glob("*.golden")}
     assert len(found) > 10
     return found
-
-
-class _Dumper(yaml.SafeDumper):
-    """Text of several lines as a block, no aliases, lists indented."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        return super().increase_indent(flow, False)
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-
-_Dumper.add_representer(str, _text)

@@ -1,0 +1,37 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters of playbooks/rbac.yml. The work is done by plugin_utils/rights and plugin_utils/manifests/text.py."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError, plain
+
+
+def _of(part: str) -> Callable[..., Any]:
+    def rights(spec: Any, settings: Any) -> Any:
+        try:
+            return rights_objects(part, spec, settings)
+        except SpecError as error:
+            raise AnsibleFilterError(str(error)) from error
+
+    return rights
+
+
+class FilterModule:
+    """Filters of playbooks/rbac.yml."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {
+            "manifest": lambda objects: manifest(plain(list(objects))),
+            "superlink_rights": _of(SUPERLINK),
+            "supernode_rights": _of(SUPERNODE),
+        }

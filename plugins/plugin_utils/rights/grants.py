@@ -1,0 +1,69 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From the table to what one holder gets in one cluster. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from . import rendered
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
+from .table import CONTROLLER, SUPERLINK, TABLE, WAYS
+
+# Namespace (empty: the whole cluster) -> what is needed there.
+Grants = dict[str, list[Need]]
+
+
+def places(part: str, spec: Spec, ca_namespace: str) -> dict[str, str]:
+    """Place -> its namespace."""
+    found = {FEDERATION: spec["namespace"], CLUSTER: ""}
+    return {**found, CA: ca_namespace} if part == SUPERLINK else found
+
+
+def namespaces(part: str, spec: Spec, ca_namespace: str) -> list[str]:
+    """The namespaces of a part in its cluster."""
+    return list(dict.fromkeys(name for name in places(part, spec, ca_namespace).values() if name))
+
+
+def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: Collection[str] = WAYS) -> Grants:
+    """What a holder needs in a cluster.
+
+    Args:
+        holder: C(controller), C(scientist) or C(auditor).
+        part: what is deployed there, C(superlink) or C(supernode).
+        spec: the part's specification.
+        ca_namespace: namespace of the CA keys, for the superlink.
+        ways: how scientists reach the SuperLink, of C(exec) and C(portforward).
+    """
+    where = places(part, spec, ca_namespace)
+    barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder != CONTROLLER else set()
+    found: Grants = {}
+    for need in [*TABLE[holder, part], *rendered.needs(holder, part, spec)]:
+        if need.when(spec) and need.resource not in barred:
+            found.setdefault(where[need.place], []).append(need)
+    return found
+
+
+def controller_rights(
+    part: str, spec: Spec, ca_namespace: str = "", *, works: Collection[str] = (DEPLOY,), absent: Collection[str] = ()
+) -> dict[str, list[Right]]:
+    """Namespace (empty: the whole cluster) -> the single rights that the controller needs for some works.
+
+    Args:
+        part: what is deployed there, C(superlink) or C(supernode).
+        spec: the part's specification.
+        ca_namespace: namespace of the CA keys, for the superlink.
+        works: what it is to do, of C(WORKS).
+        absent: namespaces that are not there and that the controller makes. No Role says so: whoever gives rights in a
+            namespace makes it first.
+    """
+    found: dict[str, dict[Right, None]] = {}
+    for namespace, needs in grants(CONTROLLER, part, spec, ca_namespace).items():
+        for need in needs:
+            if need.work in works:
+                found.setdefault(namespace, {}).update(dict.fromkeys(rights(need, namespace)))
+    for name in absent:
+        found.setdefault("", {})[Right("create", "", "namespaces", "", name)] = None
+    return {namespace: list(single) for namespace, single in found.items()}

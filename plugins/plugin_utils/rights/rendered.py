@@ -1,0 +1,50 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Rights on the objects that the roles render, taken from the renderers. Pure."""
+
+from __future__ import annotations
+
+from ..kinds import group_of, plural_of
+from ..manifests import superlink, supernode
+from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
+from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
+
+# Settings that make kinds of objects come and go. Rights do not follow them: who switches one off needs the right to
+# prune what was there before. Where a cluster's own API or the whole cluster is concerned (exposure), they do.
+_SHAPES = {
+    SUPERLINK: {"isolation": "process", "protect_runs": True, "superlink_address": "superlink.invalid:9092"},
+    "supernode": {
+        "pools": [{"name": "one", "replicas": 2}, {"name": "two", "mode": supernode.DAEMON_SET}],
+        "disruption_budget": 1,
+        "superlink_address": "superlink.invalid:9092",
+        "allocation": {},
+    },
+}
+# Their rights are in the table: a Namespace's depend on who makes it, nobody but the controller reads Secrets.
+_TABLED = {("", "Namespace"), ("", "Secret")}
+
+
+def kinds(part: str, spec: Spec) -> list[tuple[str, str]]:
+    """(API group, kind) of the objects that a part is made of, whatever its switches are, without Namespaces."""
+    render = superlink.objects if part == SUPERLINK else supernode.objects
+    # Patches change no kinds; an address and a CA are only known when all is deployed.
+    shape = {**spec, **_SHAPES[part], "insecure": False, "ca_bundle": "-", "patches": []}
+    found = {(group_of(item["apiVersion"]), item["kind"]) for item in render(shape)}
+    return sorted(found - _TABLED)
+
+
+def needs(holder: str, part: str, spec: Spec) -> list[Need]:
+    """What a holder needs for the objects of a part."""
+    if holder not in (CONTROLLER, AUDITOR):
+        return []
+    found = []
+    for group, kind in kinds(part, spec):
+        resource = plural_of(kind) + (f".{group}" if group else "")
+        if holder == AUDITOR:
+            found.append(Need(FEDERATION, resource, READ, "what is deployed"))
+            continue
+        found.append(Need(FEDERATION, resource, OBJECT_VERBS, "objects of the deployment"))
+        found.append(Need(FEDERATION, resource, "get list delete", "remove the deployment", work=TEARDOWN))
+    return found

@@ -1,0 +1,232 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The table: who needs which rights in a cluster, and what for. Roles and the preflight check both come from it.
+
+A new right is a new line here. Rights on objects that the roles render are not listed: C(rendered.py) takes them from the
+renderers, so a new kind of object brings its own.
+
+Some rules behind it:
+
+- Server-side apply of an object that is not there asks for C(patch) and then for C(create); it is the only way by which
+  C(create) can be limited to a name (apiserver, endpoints/handlers/patch.go).
+- C(get), C(patch) and C(delete) of a Namespace may be given by a Role in it: the request's namespace is its own name
+  (apiserver, endpoints/request/requestinfo.go). So nothing on the whole cluster is needed for a namespace that is there.
+- An exec over a websocket is a C(get); newer API servers (1.35) ask for C(create) as well, and so does every client that
+  sends a POST.
+- Nobody can give away rights that they do not have (Kubernetes documentation, «Privilege escalation prevention»). So where
+  the controller makes a Role, all rules of it have to be among its own; C(bind) and C(escalate) are never given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..manifests import exposure, supernode
+from ..manifests.common import boolean
+from ..manifests.superlink import POD
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
+
+# What is deployed in a cluster.
+SUPERLINK = "superlink"
+SUPERNODE = "supernode"
+
+# Who gets rights.
+CONTROLLER = "controller"  # the control node: runs the playbooks
+SCIENTIST = "scientist"  # submits and watches runs
+AUDITOR = "auditor"  # reads all but secrets
+
+READ = "get list watch"
+
+# How a data scientist reaches Flower's command line or API: subresources of the SuperLink's pod.
+WAYS = ("exec", "portforward")
+
+
+def _makes_namespace(spec: Spec) -> bool:
+    return boolean(spec.get("create_namespace", True))
+
+
+def _host_of_route(spec: Spec) -> bool:
+    return spec["exposure"] == "route" and bool(spec.get("host"))
+
+
+def _policy_for_the_ca(spec: Spec) -> bool:
+    return boolean(spec.get("network_policies")) and _makes_namespace(spec)
+
+
+def _cert_manager(spec: Spec) -> bool:
+    return spec.get("certificates_source") == "cert_manager"
+
+
+def _issuer(kind: str) -> Callable[[Spec], bool]:
+    """Whether cert-manager's issuer of this kind signs (C(issuer) of the spec; an Issuer by default)."""
+
+    def is_used(spec: Spec) -> bool:
+        given = spec.get("issuer") or {}
+        own = (given.get("group") or "cert-manager.io") == "cert-manager.io"
+        return _cert_manager(spec) and own and (given.get("kind") or "Issuer") == kind
+
+    return is_used
+
+
+def _keys_made_by_the_site(spec: Spec) -> bool:
+    return spec.get("key_source") == "site"
+
+
+_CONTROLLER_OF_ALL = (
+    Need(FEDERATION, "configmaps", "get create patch delete", "the record of what was made, by which it is pruned"),
+    Need(FEDERATION, "pods", "list", "say why pods are not ready"),
+    Need(FEDERATION, "events", "list", "say what the cluster says of objects that are not ready"),
+    Need(
+        FEDERATION,
+        "namespaces",
+        "get patch",
+        "labels of the namespace, Pod Security among them",
+        names="{namespace}",
+        when=_makes_namespace,
+    ),
+    Need(FEDERATION, "pods", "patch", "make the kubelet bring new files into pods at once"),
+    Need(FEDERATION, "pods", "delete", "restart pods one after the other that read their files once", work=ROTATE),
+    Need(FEDERATION, "pods/exec", "get create", "ask pods which certificates and secrets they run with", work=ROTATE),
+    Need(FEDERATION, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
+    Need(FEDERATION, "configmaps", "get list delete", "remove records", work=TEARDOWN),
+    Need(FEDERATION, "secrets", "get list delete", "remove keys and certificates", work=TEARDOWN),
+)
+
+TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
+    (CONTROLLER, SUPERLINK): (
+        *_CONTROLLER_OF_ALL,
+        Need(
+            FEDERATION,
+            "configmaps",
+            "get list create patch update",
+            "the ledger of sites, partitions and public keys; who is denied; the audit trail",
+        ),
+        Need(FEDERATION, "secrets", "get list create patch", "certificates and shared secrets of the hub"),
+        Need(FEDERATION, "pods", "get", "wait for the SuperLink", names=POD),
+        Need(
+            FEDERATION,
+            "pods/exec",
+            "get create",
+            "Flower's command line: register SuperNodes, ask for their state, submit runs",
+            names=POD,
+        ),
+        Need(
+            FEDERATION,
+            "routes/custom-host.route.openshift.io",
+            "create update",
+            "the host name of the Route",
+            when=_host_of_route,
+        ),
+        Need(
+            FEDERATION,
+            "certificates.cert-manager.io",
+            OBJECT_VERBS,
+            "the gateway's certificate, which cert-manager issues",
+            when=_cert_manager,
+        ),
+        Need(FEDERATION, "certificaterequests.cert-manager.io", "list", "say why it is not issued", when=_cert_manager),
+        Need(FEDERATION, "issuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("Issuer")),
+        Need(CLUSTER, "clusterissuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("ClusterIssuer")),
+        Need(
+            FEDERATION,
+            "certificates/status.cert-manager.io",
+            "update",
+            "have a certificate issued anew",
+            work=ROTATE,
+            when=_cert_manager,
+        ),
+        Need(FEDERATION, "secrets", "update delete", "replace certificates and shared secrets, with nobody else at it", work=ROTATE),
+        Need(CA, "secrets", "update", "replace a certificate authority, with nobody else at it", work=ROTATE),
+        Need(CA, "secrets", "get list create patch", "keys of the federation's certificate authorities"),
+        Need(
+            CA,
+            "namespaces",
+            "get patch",
+            "labels of the namespace, Pod Security among them",
+            names="{namespace}",
+            when=_makes_namespace,
+        ),
+        Need(
+            CA,
+            "networkpolicies.networking.k8s.io",
+            "get create patch",
+            "no traffic to and from anything beside the keys",
+            when=_policy_for_the_ca,
+        ),
+        Need(CA, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
+        Need(CA, "secrets", "get list delete", "remove the keys of the certificate authorities", work=TEARDOWN),
+        Need(FEDERATION, "persistentvolumeclaims", "get list delete", "remove the SuperLink's volume", work=TEARDOWN),
+        Need(
+            CLUSTER,
+            "nodes",
+            "list",
+            "the address of a node, which sites dial",
+            when=exposure.needs_nodes,
+        ),
+    ),
+    (CONTROLLER, SUPERNODE): (
+        *_CONTROLLER_OF_ALL,
+        Need(
+            FEDERATION,
+            "secrets",
+            "get list create patch update delete",
+            "keys of the SuperNodes, made, taken over and deleted one by one",
+        ),
+        Need(FEDERATION, "jobs.batch", "get create patch delete", "make keys inside the site", when=_keys_made_by_the_site),
+        Need(
+            FEDERATION,
+            "roles.rbac.authorization.k8s.io",
+            "create delete",
+            "what the Job that makes keys may do",
+            when=_keys_made_by_the_site,
+        ),
+        Need(
+            FEDERATION,
+            "rolebindings.rbac.authorization.k8s.io",
+            "create delete",
+            "what the Job that makes keys may do",
+            when=_keys_made_by_the_site,
+        ),
+        Need(
+            FEDERATION,
+            "persistentvolumeclaims",
+            "list",
+            "leave a namespace alone that holds volumes",
+            work=TEARDOWN,
+        ),
+        Need(
+            CLUSTER,
+            "nodes",
+            "list",
+            "a key for every node of a DaemonSet pool",
+            when=supernode.needs_nodes,
+        ),
+    ),
+    (SCIENTIST, SUPERLINK): (
+        Need(FEDERATION, "pods", "get", "find the SuperLink", names=POD),
+        Need(FEDERATION, "pods/exec", "get create", "Flower's command line in the SuperLink's pod", names=POD),
+        Need(FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=POD),
+    ),
+    (SCIENTIST, SUPERNODE): (),
+    (AUDITOR, SUPERLINK): (
+        Need(FEDERATION, "configmaps", READ, "ledger, settings of the gateway, who is denied, the audit trail"),
+        Need(FEDERATION, "pods", READ, "what runs"),
+        Need(FEDERATION, "pods/log", "get", "who called, and what came of it"),
+        Need(FEDERATION, "events", READ, "what happened"),
+        Need(FEDERATION, "persistentvolumeclaims", READ, "where data lies"),
+        Need(FEDERATION, "roles.rbac.authorization.k8s.io", READ, "who may do what"),
+        Need(FEDERATION, "rolebindings.rbac.authorization.k8s.io", READ, "who may do what"),
+        Need(CA, "roles.rbac.authorization.k8s.io", READ, "who may read the keys of the certificate authorities"),
+        Need(CA, "rolebindings.rbac.authorization.k8s.io", READ, "who may read the keys of the certificate authorities"),
+    ),
+    (AUDITOR, SUPERNODE): (
+        Need(FEDERATION, "configmaps", READ, "settings of the SuperNodes"),
+        Need(FEDERATION, "pods", READ, "what runs"),
+        Need(FEDERATION, "pods/log", "get", "who called, and what came of it"),
+        Need(FEDERATION, "events", READ, "what happened"),
+        Need(FEDERATION, "roles.rbac.authorization.k8s.io", READ, "who may do what"),
+        Need(FEDERATION, "rolebindings.rbac.authorization.k8s.io", READ, "who may do what"),
+    ),
+}

@@ -1,0 +1,316 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rights: golden files of the Roles, and the rules behind them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered, subjects
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
+    FEDERATION,
+    WORKS,
+    Need,
+    Right,
+    rights,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import TABLE
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError
+
+SETTINGS = {
+    "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
+    "scientists": [{"kind": "Group", "name": "flower-scientists"}],
+    "scientist_ways": ["exec", "portforward"],
+    "auditors": [{"kind": "Group", "name": "flower-auditors"}],
+    "state": "present",
+    "ca_namespace": "flower-ca",
+}
+HUB = {
+    "default": {},
+    "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
+    "route": {
+        "exposure": "route",
+        "host": "flower.apps.example.com",
+        "certificates_source": "cert_manager",
+        "issuer": {"kind": "ClusterIssuer", "name": "corporate"},
+    },
+}
+SITE = {
+    "default": {},
+    "daemon": {
+        "pools": [{"name": "edge", "mode": "DaemonSet"}],
+        "create_namespace": False,
+        "key_source": "site",
+    },
+}
+PEOPLE = {
+    "controller": [{"kind": "ServiceAccount", "name": "awx", "namespace": "awx"}, {"kind": "User", "name": "ann@example.com"}],
+    "auditors": [],
+}
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_golden_of_the_hub(name, superlink_spec, golden):
+    settings = SETTINGS | (PEOPLE if name == "route" else {})
+    golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
+
+
+@pytest.mark.parametrize("name", SITE)
+def test_golden_of_a_site(name, supernode_spec, golden):
+    golden(f"rights-supernode-{name}", rights_objects("supernode", supernode_spec(**SITE[name]), SETTINGS))
+
+
+def roles(objects, holder):
+    """Namespace (empty: the cluster) -> rules of a holder."""
+    return {
+        item["metadata"].get("namespace", ""): item["rules"]
+        for item in objects
+        if item["kind"] in ("Role", "ClusterRole") and f"-{holder}" in item["metadata"]["name"]
+    }
+
+
+@pytest.fixture(params=[*(("superlink", name) for name in HUB), *(("supernode", name) for name in SITE)], ids="-".join)
+def part_and_spec(request, superlink_spec, supernode_spec):
+    """Part and spec of every case."""
+    part, name = request.param
+    return part, superlink_spec(**HUB[name]) if part == "superlink" else supernode_spec(**SITE[name])
+
+
+def test_cert_manager_takes_rights_of_its_own(superlink_spec):
+    def needed(**issuer):
+        return controller_rights("superlink", superlink_spec(certificates_source="cert_manager", issuer=issuer), "flower-ca")
+
+    of_issuer = needed(name="a")
+    assert Right("create", "cert-manager.io", "certificates", "flower") in of_issuer["flower"]
+    assert Right("get", "cert-manager.io", "issuers", "flower") in of_issuer["flower"]
+    assert Right("get", "cert-manager.io", "clusterissuers", "") in needed(name="a", kind="ClusterIssuer")[""]
+    external = needed(name="a", group="x.example")
+    assert not any("issuers" in right.resource for there in external.values() for right in there)
+
+
+def test_policies_take_rights_where_they_are_made(superlink_spec, supernode_spec):
+    def verbs(found, namespace):
+        return {right.verb for right in found.get(namespace, []) if right.resource == "networkpolicies"}
+
+    hub = controller_rights("superlink", superlink_spec(), "flower-ca")
+    assert {"patch", "delete"} <= verbs(hub, "flower") and verbs(hub, "flower-ca") == {"get", "create", "patch"}
+    assert "patch" in verbs(controller_rights("supernode", supernode_spec()), "flower")
+    owned = controller_rights("superlink", superlink_spec(create_namespace=False), "flower-ca")
+    assert "patch" in verbs(owned, "flower") and not verbs(owned, "flower-ca")
+    for off in (
+        controller_rights("superlink", superlink_spec(network_policies=False), "flower-ca"),
+        controller_rights("supernode", supernode_spec(network_policies=False)),
+    ):
+        assert not any(verbs(off, namespace) for namespace in off)
+
+
+def test_what_the_preflight_asks_for_is_what_the_roles_give(part_and_spec):
+    part, spec = part_and_spec
+    given = roles(rights_objects(part, spec, SETTINGS), "controller")
+    for namespace, wanted in controller_rights(part, spec, "flower-ca", works=WORKS).items():
+        assert missing(wanted, given.get(namespace, [])) == []
+
+
+def test_the_roles_give_nothing_that_no_work_needs(part_and_spec):
+    part, spec = part_and_spec
+    wanted = {one for found in controller_rights(part, spec, "flower-ca", works=WORKS).values() for one in found}
+    for namespace, rules in roles(rights_objects(part, spec, SETTINGS), "controller").items():
+        for rule in rules:
+            assert len(rule["apiGroups"]) == 1
+            for resource in rule["resources"]:
+                for verb in rule["verbs"]:
+                    for name in rule.get("resourceNames", [""]):
+                        assert Right(verb, rule["apiGroups"][0], resource, namespace, name) in wanted
+
+
+def test_nobody_gets_a_wildcard_or_may_give_rights(part_and_spec):
+    part, spec = part_and_spec
+    for item in rights_objects(part, spec, SETTINGS):
+        for rule in item.get("rules", []):
+            words = [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+            assert not {"*", "bind", "escalate", "impersonate", "serviceaccounts/token"} & set(words)
+
+
+def test_what_the_controller_gives_away_is_its_own(part_and_spec):
+    """The API server refuses a Role with a rule that its maker does not have."""
+    part, spec = part_and_spec
+    render = superlink.objects if part == "superlink" else supernode.objects
+    given = roles(rights_objects(part, spec, SETTINGS), "controller")
+    for item in render(spec):
+        for rule in item.get("rules", []) if item["kind"] == "Role" else ():
+            wanted = [
+                Right(verb, group, resource, item["metadata"]["namespace"], name)
+                for group in rule["apiGroups"]
+                for resource in rule["resources"]
+                for verb in rule["verbs"]
+                for name in rule.get("resourceNames", [""])
+            ]
+            assert missing(wanted, given[item["metadata"]["namespace"]]) == []
+
+
+def test_rights_follow_the_kinds_that_are_rendered(part_and_spec):
+    part, spec = part_and_spec
+    made = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in
+            (superlink.objects if part == "superlink" else supernode.objects)(spec)}  # fmt: skip
+    assert made - {("", "Namespace")} <= set(rendered.kinds(part, spec))
+
+
+def test_rights_do_not_follow_switches(superlink_spec, supernode_spec):
+    few = superlink_spec(isolation="subprocess", protect_runs=False)
+    assert rendered.kinds("superlink", few) == rendered.kinds("superlink", superlink_spec())
+    pools = [{"name": "edge", "mode": "DaemonSet"}]
+    assert rendered.kinds("supernode", supernode_spec(pools=pools)) == rendered.kinds("supernode", supernode_spec())
+
+
+def test_the_whole_cluster_is_asked_for_where_nothing_else_does(superlink_spec, supernode_spec):
+    def wide(part, spec):
+        return controller_rights(part, spec, "flower-ca").get("", [])
+
+    nodes = [Right("list", "", "nodes", "")]
+    assert wide("superlink", superlink_spec(exposure="node_port", superlink_address="")) == nodes
+    assert wide("superlink", superlink_spec(exposure="node_port", superlink_address="", host="hub.example.com")) == []
+    assert wide("superlink", superlink_spec(exposure="load_balancer", superlink_address="")) == []
+    assert wide("supernode", supernode_spec(pools=[{"name": "edge", "mode": "DaemonSet"}])) == nodes
+    assert wide("supernode", supernode_spec(pools=[{"name": "a100", "gpu": {"count": 1}}])) == []
+
+
+def test_a_namespace_that_is_not_there_has_to_be_made(superlink_spec):
+    spec = superlink_spec()
+    found = controller_rights("superlink", spec, "flower-ca", absent=["flower-ca"])
+    assert found[""] == [Right("create", "", "namespaces", "", "flower-ca")]
+    assert str(found[""][0]) == "create namespaces on the whole cluster (flower-ca)"
+
+
+def test_a_deployment_is_not_refused_for_what_other_works_need(superlink_spec):
+    told = {str(one) for found in controller_rights("superlink", superlink_spec(), "flower-ca").values() for one in found}
+    assert "get pods/exec in namespace flower (superlink-0)" in told
+    for other in ("get pods/exec in namespace flower", "delete pods in namespace flower", "delete secrets in namespace flower-ca"):
+        assert other not in told
+
+
+def test_scientists_get_the_ways_that_were_chosen(superlink_spec):
+    def resources(ways):
+        given = grants("scientist", "superlink", superlink_spec(), "flower-ca", ways=ways)
+        return {(need.resource, need.names) for needs in given.values() for need in needs}
+
+    assert resources(["portforward"]) == {("pods", "superlink-0"), ("pods/portforward", "superlink-0")}
+    assert resources(["exec"]) == {("pods", "superlink-0"), ("pods/exec", "superlink-0")}
+
+
+def test_only_the_controller_reads_secrets_and_changes_anything(part_and_spec):
+    part, spec = part_and_spec
+    for holder in ("scientist", "auditor"):
+        for needs in grants(holder, part, spec, "flower-ca").values():
+            for need in needs:
+                assert need.resource != "secrets"
+                assert "/" in need.resource or set(need.verbs.split()) <= {"get", "list", "watch"}
+    assert not any("exec" in need.resource for need in TABLE["auditor", part])
+
+
+def test_every_row_says_what_it_is_for():
+    for needs in TABLE.values():
+        for need in needs:
+            assert need.purpose and not need.purpose.endswith(".") and need.verbs
+
+
+def test_rules_are_few():
+    needs = [
+        Need(FEDERATION, "configmaps", "get list", "a"),
+        Need(FEDERATION, "secrets", "list get", "b"),
+        Need(FEDERATION, "secrets", "get", "c", names="one"),
+        Need(FEDERATION, "pods", "get", "d", names="one"),
+        Need(FEDERATION, "pods", "list", "e"),
+        Need(FEDERATION, "namespaces", "patch", "f", names="{namespace}"),
+    ]
+    assert policy_rules(needs, "here") == [
+        {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["here"], "verbs": ["patch"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+        {"apiGroups": [""], "resources": ["pods"], "resourceNames": ["one"], "verbs": ["get"]},
+    ]
+
+
+def right(verb, group, resource, name=""):
+    """A right in some namespace."""
+    return Right(verb, group, resource, "here", name)
+
+
+def test_rights_are_found_in_rules():
+    rule = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "*/exec"]}
+    assert missing([right("get", "", "pods"), right("list", "", "pods/exec")], [rule]) == []
+    assert missing([right("patch", "", "pods"), right("get", "apps", "pods")], [rule]) == [
+        right("patch", "", "pods"),
+        right("get", "apps", "pods"),
+    ]
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    assert missing([right("patch", "apps", "statefulsets")], [everything]) == []
+
+
+def test_a_rule_for_some_names_is_a_right_on_these():
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["one"]}
+    all_pods, two = right("get", "", "pods"), right("get", "", "pods", "two")
+    assert missing([right("get", "", "pods", "one"), two, all_pods], [rule]) == [two, all_pods]
+
+
+def test_a_right_is_told_in_words():
+    need = Need(FEDERATION, "pods/exec", "get create", "", names="superlink-0")
+    assert [str(one) for one in rights(need, "flower")] == [
+        "get pods/exec in namespace flower (superlink-0)",
+        "create pods/exec in namespace flower (superlink-0)",
+    ]
+    assert str(Right("list", "apps", "statefulsets", "flower")) == "list statefulsets.apps in namespace flower"
+
+
+WRONG = {
+    "controller.kind": ({"controller": {"name": "x"}}, ["flower_rbac_controller.kind", "None", "ServiceAccount, User, Group"]),
+    "controller.name": ({"controller": {"kind": "ServiceAccount", "name": "A B"}}, ["flower_rbac_controller.name", "'A B'"]),
+    "no mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "no mapping"]),
+    "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "no list"]),
+    "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "no name"]),
+    "everybody": (
+        {"scientists": [{"kind": "Group", "name": "system:authenticated"}]},
+        ["flower_rbac_scientists[0].name", "'system:authenticated'", "far too many"],
+    ),
+    "all accounts": (
+        {"scientists": [{"kind": "Group", "name": "system:serviceaccounts:flower"}]},
+        ["flower_rbac_scientists[0].name", "far too many"],
+    ),
+    "namespace": (
+        {"auditors": [{"kind": "User", "name": "ann", "namespace": "x"}]},
+        ["flower_rbac_auditors[0].namespace", "'x'", "nothing for a User"],
+    ),
+    "unknown key": (
+        {"auditors": [{"kind": "User", "name": "ann", "group": "x"}]},
+        ["flower_rbac_auditors[0].group", "none of kind, name, namespace"],
+    ),
+    "way": ({"scientist_ways": ["attach"]}, ["flower_rbac_scientist_ways[0]", "'attach'", "exec, portforward"]),
+    "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no way"]),
+    "state": ({"state": "gone"}, ["flower_rbac_state", "'gone'", "present, absent"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_settings_are_named(name, supernode_spec):
+    changes, words = WRONG[name]
+    with pytest.raises(SpecError) as caught:
+        rights_objects("supernode", supernode_spec(), SETTINGS | changes)
+    (fault,) = caught.value.faults
+    for word in ("site-a: ", *words):
+        assert word in fault
+
+
+def test_faults_of_spec_and_settings_come_at_once(superlink_spec):
+    with pytest.raises(SpecError) as caught:
+        rights_objects("superlink", superlink_spec(exposure="pigeon"), SETTINGS | {"state": "gone"})
+    assert "superlink_exposure" in str(caught.value) and "flower_rbac_state" in str(caught.value)
+
+
+def test_subjects_stand_where_they_belong():
+    settings = {"controller": [{"kind": "ServiceAccount", "name": "a"}, {"kind": "ServiceAccount", "name": "a"}]}
+    assert subjects.subjects(settings, "controller", "flower-ca") == [subjects.Subject("ServiceAccount", "a", "flower-ca")]
+    assert subjects.subjects({"controller": {}}, "controller", "flower-ca") == []
