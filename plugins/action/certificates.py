@@ -44,6 +44,14 @@ class ActionModule(ClusterAction):
             plan = credentials.plan(wanted, self._live(hub, wanted))
             missing = self._ca_namespace(hub, spec, params["ca_namespace"]) if plan.secrets else []
             outcome = apply_objects(hub, [*missing, *plan.secrets], check=self.check)
+            made = {(secret["metadata"]["namespace"], secret["metadata"]["name"]) for secret in plan.secrets}
+            self.note(
+                certificates=[
+                    {key: certificate[key] for key in ("name", "serial", "fingerprint", "not_after")}
+                    for certificate in plan.certificates
+                    if (certificate["namespace"], certificate["name"]) in made
+                ]
+            )
         return {
             "changed": outcome.changed,
             "diff": outcome.diff,

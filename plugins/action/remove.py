@@ -10,9 +10,11 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER
 
+_TRAIL = f"app.kubernetes.io/component={COMPONENT}"
 _MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
 
 
@@ -78,15 +80,19 @@ class ActionModule(ClusterAction):
                 continue
             ours = namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == MANAGER
             claims = cluster.list("v1", "PersistentVolumeClaim", name)
-            if ours and (params["volumes"] or not claims):
+            trail = [] if params["volumes"] else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
+            if ours and (params["volumes"] or not claims and not trail):
                 found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
                 continue
+            staying = {item["metadata"]["uid"] for item in trail}
             kinds = ["Secret", "ConfigMap"] + (["PersistentVolumeClaim"] if params["volumes"] else [])
             for kind in kinds:
                 for item in cluster.list("v1", kind, name, labels=_MANAGED):
-                    found.append(
-                        {"apiVersion": "v1", "kind": kind, "metadata": {"name": item["metadata"]["name"], "namespace": name}}
-                    )
-            reason = f"{len(claims)} volume claims" if claims else "it was made by somebody else"
-            kept.append(f"namespace {name} stays ({reason})")
+                    if item["metadata"]["uid"] not in staying:
+                        found.append(
+                            {"apiVersion": "v1", "kind": kind, "metadata": {"name": item["metadata"]["name"], "namespace": name}}
+                        )
+            reasons = [f"{len(claims)} volume claims"] if claims else []
+            reasons += ["the audit trail"] if trail else []
+            kept.append(f"namespace {name} stays ({' and '.join(reasons) or 'it was made by somebody else'})")
         return "".join(f"; {word}" for word in kept), found

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
 
@@ -37,6 +37,9 @@ class ActionModule(ClusterAction):
                 self._unregister(cli, wanted)
             freed = ledger.change_book(lambda book: ranges.forget(book, {site: list(known.get(site, {}).get("keys", {})) for site in params["sites"]}))
             deleted = [site for site in known if ledger.delete_record(site)]
+            for site in deleted:
+                keys = known[site]["keys"].items()
+                self.note(site, words=["forgotten"], keys=[records.public_facts(key, facts, "retired") for key, facts in keys])
         return {
             "changed": freed or bool(deleted),
             "nodes": wanted,

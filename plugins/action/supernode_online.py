@@ -48,8 +48,8 @@ class ActionModule(ClusterAction):
             "msg": f"{online} of {wanted} SuperNodes online, {sum(map(len, leaving.values()))} unregistered",
         }
 
-    @staticmethod
     def _unregister(
+        self,
         cli: FlowerCLI,
         ledger: Ledger,
         leaving: dict[str, dict[str, dict[str, Any]]],
@@ -66,6 +66,7 @@ class ActionModule(ClusterAction):
                 raise FlowerError(f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}")
         for site, keys in leaving.items():
             ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone))
+            self.note(site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()])
 
 
 def _expected(record: records.Record | None, site: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -66,6 +66,7 @@ class ActionModule(ClusterAction):
             key = merged[name]["keys"][fingerprint]
             if answer.ok:
                 key["node_id"] = str(answer.data["node-id"])
+                self.note(name, keys=[records.public_facts(fingerprint, key, "registered")])
             elif _IN_USE in answer.message:
                 # Registered by a run that ended before it could write the ledger: the id is lost, so is the key.
                 key["dead"] = True

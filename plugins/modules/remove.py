@@ -14,8 +14,8 @@ author:
 description:
   - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
   - >-
-    Volume claims are deleted only when told. A namespace is deleted only when it was made by this collection, and
-    holds no volume claim or volumes are to be deleted.
+    Volume claims and the audit trail are deleted only when told. A namespace is deleted only when it was made by this
+    collection, and holds neither or they are to be deleted.
 options:
   namespace:
     description:
@@ -34,7 +34,7 @@ options:
     default: false
   volumes:
     description:
-      - Whether volume claims go as well. Their data is lost.
+      - Whether volume claims and the audit trail go as well. Their data is lost.
     type: bool
     default: false
   more_namespaces:
