@@ -70,6 +70,17 @@ def test_every_action_is_documented_by_a_module(action: str) -> None:
     assert action in MODULES
 
 
+@pytest.mark.parametrize("playbook", sorted(path.name for path in ROOT.glob("playbooks/*.yml")))
+def test_playbooks_that_change_something_record_it(playbook: str) -> None:
+    """Whatever is not known for reading only may change something."""
+    reading = {"audit", "audit_info", "preflight", "run", "superlink_info", "supernode_info"}
+    plays = load(f"playbooks/{playbook}")
+    used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays))) & {*MODULES, *ROLES}
+    tasks = plays[-1].get("tasks", [])
+    last = tasks[-1].get("always", tasks)[-1] if tasks else {}
+    assert used <= reading or "federated.flower.audit" in last, f"{used - reading} may change something: end with federated.flower.audit"
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_argument_specs_are_the_defaults(role: str) -> None:
     """Each default, templated where no other variable is set, is the default of the option of that name.

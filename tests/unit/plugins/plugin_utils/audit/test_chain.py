@@ -9,7 +9,14 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import chain, export
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import START, Head, Line, canonical, seal, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import (
+    START,
+    Head,
+    Line,
+    canonical,
+    seal,
+    verify,
+)
 
 COUNT = 6
 

@@ -5,7 +5,15 @@
 from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import pack, told
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import START, Head, Line, canonical, parse, seal, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import (
+    START,
+    Head,
+    Line,
+    canonical,
+    parse,
+    seal,
+    verify,
+)
 
 
 def tell(number, size=0):
