@@ -129,10 +129,13 @@ def test_a_playbook_that_ends_early_is_recorded(fed, news):
 
 def test_a_run_that_was_killed_is_recorded_by_the_next(fed, news):
     finish = fed.start("site", flower_annotations={"scenario/killed": "yes"})
-    folders = fed.home / "tmp"
-    (journal,) = fed.wait("the first change", lambda: list(folders.glob("ansible-local-*/federated.flower.audit.jsonl")))
-    (pid,) = {json.loads(line)["run"]["pid"] for line in fed.wait("a note", lambda: journal.read_text().splitlines())}
-    os.kill(pid, signal.SIGKILL)
+    journals = (fed.home / "tmp").glob
+
+    def noted():
+        return [text for path in journals("ansible-local-*/federated.flower.audit.jsonl") if (text := path.read_text())]
+
+    (text,) = fed.wait("the first change", noted)
+    os.kill(json.loads(text.splitlines()[0])["run"]["pid"], signal.SIGKILL)
     assert finish().rc != 0
     fed.settled = False
     assert news() == []
