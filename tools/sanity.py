@@ -6,6 +6,7 @@ ansible-test fills the environments of its tests from the package index, but tak
 which many sites block. It uses a script in ~/.ansible/test/cache if one is there: this puts one there, which installs
 the same version of pip from a wheel beside it. A script that is there already is left alone.
 """
+
 from __future__ import annotations
 
 import re
@@ -14,14 +15,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-SCRIPT = '''# Made by federated.flower: installs pip {version} from the wheel in this folder.
+SCRIPT = """# Made by federated.flower: installs pip {version} from the wheel in this folder.
 import glob, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
 wheel = glob.glob(os.path.join(here, "pip-{version}-*.whl"))[0]
 sys.path.insert(0, wheel)
 from pip._internal.cli.main import main
 sys.exit(main(["install", "--quiet", "--no-index", "--find-links", here, "pip=={version}"]))
-'''
+"""
 
 
 def pip_version() -> str:

@@ -5,6 +5,7 @@
 Only what differs is copied, what is gone is removed, what the gates made (tests/output, caches) stays.
 The collections that galaxy.yml depends on are linked beside it: ansible-test looks for them nowhere else.
 """
+
 from __future__ import annotations
 
 import os
@@ -49,7 +50,10 @@ def same(source: Path, target: Path) -> bool:
     except FileNotFoundError:
         return False
     return (old.st_size, old.st_mtime_ns, stat.S_IMODE(old.st_mode), stat.S_IFMT(old.st_mode)) == (
-        new.st_size, new.st_mtime_ns, stat.S_IMODE(new.st_mode), stat.S_IFMT(new.st_mode),
+        new.st_size,
+        new.st_mtime_ns,
+        stat.S_IMODE(new.st_mode),
+        stat.S_IFMT(new.st_mode),
     )
 
 

@@ -6,6 +6,7 @@ Every phase runs even if one before it failed, except those that need a fleet th
 at the end, also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with
 FLOWER_KEEP_FLEET=1 it is left running.
 """
+
 from __future__ import annotations
 
 import os

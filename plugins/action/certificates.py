@@ -68,10 +68,24 @@ class ActionModule(CertificateAction):
             secrets = [*made.secrets, *shown.secrets, *own.secrets]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
-            store = ClientStore(hub, told.namespace, Ledger(hub, told.namespace, told.federation, check=self.check), check=self.check)
+            ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
+            store = ClientStore(hub, told.namespace, ledger, check=self.check)
             if store.publish(told, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.hand_out()
+            written = {(secret["metadata"]["namespace"], secret["metadata"]["name"]) for secret in secrets}
+            described = (
+                {"name": shown.secret, "namespace": wanted.namespace, **pki.describe(shown.certificate)}
+                if shown.certificate
+                else None
+            )
+            self.note(
+                certificates=[
+                    {key: certificate[key] for key in ("name", "serial", "fingerprint", "not_after")}
+                    for certificate in [*made.certificates, *own.certificates, *([described] if described else [])]
+                    if (certificate["namespace"], certificate["name"]) in written
+                ]
+            )
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 self._hurry(hub, wanted, shown.certificate)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
@@ -123,9 +137,7 @@ class ActionModule(CertificateAction):
             show_diff=self.show_diff,
         )
 
-    def _wait(
-        self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float
-    ) -> tuple[Seen, Plan]:
+    def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Seen, Plan]:
         deadline = time.monotonic() + seconds
         while True:
             seen = self._look(hub, source, wanted)

@@ -11,9 +11,11 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER
 
+_TRAIL = f"app.kubernetes.io/component={COMPONENT}"
 _MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
 
 
@@ -78,29 +80,39 @@ class ActionModule(ClusterAction):
             namespace = cluster.get("v1", "Namespace", name)
             if namespace is None:
                 continue
-            reason = _reason_to_stay(cluster, namespace, volumes=params["volumes"])
+            trail = [] if params["volumes"] else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
+            reason = _reason_to_stay(cluster, namespace, trail, volumes=params["volumes"])
             if not reason:
                 found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
                 continue
             kept.append(f"namespace {name} stays ({reason})")
+            staying = {item["metadata"]["uid"] for item in trail}
             for kind in kinds:
                 for item in cluster.list("v1", kind, name, labels=_MANAGED):
+                    if item["metadata"]["uid"] in staying:
+                        continue
                     if applyset.ID_LABEL in item["metadata"]["labels"]:
                         continue  # the record of another set, which knows by it what it has made
                     found.append(
-                        {"apiVersion": "v1", "kind": kind, "metadata": {"name": item["metadata"]["name"], "namespace": name}}
+                        {
+                            "apiVersion": "v1",
+                            "kind": kind,
+                            "metadata": {"name": item["metadata"]["name"], "namespace": name},
+                        }
                     )
         return "".join(f"; {word}" for word in kept), found
 
 
-def _reason_to_stay(cluster: Cluster, namespace: dict[str, Any], *, volumes: bool) -> str:
+def _reason_to_stay(cluster: Cluster, namespace: dict[str, Any], trail: list[dict[str, Any]], *, volumes: bool) -> str:
     """Why a namespace is not deleted; empty if it is."""
     name = namespace["metadata"]["name"]
     if namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") != MANAGER:
         return "it was made by somebody else"
     claims = [] if volumes else cluster.list("v1", "PersistentVolumeClaim", name)
-    if claims:
-        return f"{len(claims)} volume claims"
+    holds = [f"{len(claims)} volume claims"] if claims else []
+    holds += ["the audit trail"] if trail else []
+    if holds:
+        return " and ".join(holds)
     # Who deploys with rights in namespaces only keeps them, and so can deploy again.
     (allowed,) = cluster.access_review([{"verb": "delete", "resource": "namespaces", "namespace": name, "name": name}])
     return "" if allowed else "the rights to delete it are missing"

@@ -89,9 +89,7 @@ class ActionModule(ClusterAction):
         return f"{site} is denied since {found['since']} ({found['reason'] or 'no reason given'})"
 
     @staticmethod
-    def _check_known(
-        hub: Cluster, site: str, denying: bool, book: Book, records: dict[str, Record]
-    ) -> None:
+    def _check_known(hub: Cluster, site: str, denying: bool, book: Book, records: dict[str, Record]) -> None:
         if site in records or (not denying and site in access.denied(book, records)):
             return
         known = ", ".join(sorted(records)) or "none"

@@ -47,7 +47,9 @@ class ActionModule(ClusterAction):
         except ClusterError as error:
             result.update(reachable=bool(result["workloads"]), error=error.message)
         # A play that fails on one of them shows this text.
-        result["msg"] = result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
+        result["msg"] = (
+            result["error"] or result["trouble"] or f"{len(result['sites'])} sites, {len(result['nodes'])} nodes"
+        )
         return result
 
     def _wait_ready(self, hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
@@ -78,7 +80,9 @@ class ActionModule(ClusterAction):
         if mounted:
             pki.require()
             secret = hub.get("v1", "Secret", mounted, namespace)
-            found = live.served(mounted, secret, live.published_bundle(publication), datetime.datetime.now(datetime.timezone.utc))
+            found = live.served(
+                mounted, secret, live.published_bundle(publication), datetime.datetime.now(datetime.timezone.utc)
+            )
             result["certificate"], result["trust"] = found
 
     @staticmethod
@@ -91,12 +95,17 @@ class ActionModule(ClusterAction):
                 "region": record["region"],
                 "pools": book["sites"].get(site, {}).get("pools", {}),
                 "keys": [
-                    {"fingerprint": fingerprint, **{name: key.get(name) for name in ("pool", "name", "node_id", "dead")}}
+                    {
+                        "fingerprint": fingerprint,
+                        **{name: key.get(name) for name in ("pool", "name", "node_id", "dead")},
+                    }
                     for fingerprint, key in record["keys"].items()
                 ],
                 "retired": len(record["retired"]),
                 "access": record.get("access") or {},
-                "client": {name: record.get("client", {}).get(name, "") for name in ("serial", "fingerprint", "not_after")},
+                "client": {
+                    name: record.get("client", {}).get(name, "") for name in ("serial", "fingerprint", "not_after")
+                },
             }
 
     @staticmethod

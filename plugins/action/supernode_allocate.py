@@ -42,9 +42,11 @@ class ActionModule(ClusterAction):
             for site in pools
         }
         outcome = ranges.Allocation(ranges.empty_book())
+        before = ranges.empty_book()
 
         def change(book: ranges.Book) -> ranges.Book:
-            nonlocal outcome
+            nonlocal outcome, before
+            before = book
             try:
                 outcome = ranges.allocate(
                     book,
@@ -64,6 +66,8 @@ class ActionModule(ClusterAction):
             for site in set(pools) & set(outcome.book.get("denied", {})):
                 denial = outcome.book["denied"][site]
                 changed |= ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial))
+            for site in pools:
+                self._note_pools(site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
             records = ledger.read_records()
             dead = {site: [*ranges.left_keys(outcome.book, site), *_dead(records.get(site))] for site in pools}
         warnings = list(outcome.moved)
@@ -77,11 +81,18 @@ class ActionModule(ClusterAction):
             "warnings": warnings,
             "publication": publication,
             "sites": {
-                site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead[site]}
-                for site in pools
+                site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead[site]} for site in pools
             },
             "msg": f"{len(pools)} sites, {outcome.book['partitions']} partitions",
         }
+
+    def _note_pools(self, site: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Note the ranges of a site that are new or differ, and the pools that have none any more."""
+        was, now = before.get("pools", {}), after.get("pools", {})
+        gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
+        self.note(
+            site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone]
+        )
 
     def _pools(self, site: str) -> list[dict[str, Any]] | None:
         try:

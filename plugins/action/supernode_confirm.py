@@ -71,8 +71,7 @@ class ActionModule(ClusterAction):
             f"Pods on {site.name}: {pods.summary(found)}."
         )
 
-    @staticmethod
-    def _drop(site: Cluster, namespace: str, pool: str, names: list[str]) -> None:
+    def _drop(self, site: Cluster, namespace: str, pool: str, names: list[str]) -> None:
         name = keys_secret(pool)
         secret = site.get("v1", "Secret", name, namespace)
         if secret is None:
@@ -82,3 +81,6 @@ class ActionModule(ClusterAction):
             site.delete("v1", "Secret", name, namespace)
         else:
             site.replace({**secret, "data": data})
+        self.note(
+            objects=[{"change": "deleted" if data is None else "changed", "object": f"Secret {namespace}/{name}"}]
+        )

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
 
@@ -45,6 +45,11 @@ class ActionModule(ClusterAction):
             refused = bool(deleted) and store.publish()
             if refused:
                 store.hand_out()
+            for site in deleted:
+                gone = known[site]["keys"].items()
+                self.note(
+                    site, words=["forgotten"], keys=[records.public_facts(key, facts, "retired") for key, facts in gone]
+                )
         return {
             "changed": freed or bool(deleted) or refused,
             "diff": store.diff,
@@ -58,4 +63,6 @@ class ActionModule(ClusterAction):
         gone = [node for node in wanted if nodes.get(node, {}).get("status", "unregistered") != "unregistered"]
         for node, answer in zip(gone, cli.unregister(gone)):
             if not answer.ok:
-                raise FlowerError(f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}")
+                raise FlowerError(
+                    f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}"
+                )

@@ -31,7 +31,9 @@ class ActionModule(ClusterAction):
         spec = params["spec"]
         with self.connect() as site:
             selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
-            live = {item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)}
+            live = {
+                item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)
+            }
             # Without TLS Flower knows no node authentication, so a lab without it has no keys.
             pools, ready = ([], {}) if boolean(spec.get("insecure")) else self._pools(site, spec, params["allocation"])
             client = self.inventory_host if sidecar.mtls(spec) else ""

@@ -66,8 +66,8 @@ class ActionModule(ClusterAction):
         for site in sites:
             ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
 
-    @staticmethod
     def _unregister(
+        self,
         cli: FlowerCLI,
         ledger: Ledger,
         leaving: dict[str, dict[str, dict[str, Any]]],
@@ -81,9 +81,14 @@ class ActionModule(ClusterAction):
         ]
         for node, answer in zip(gone, cli.unregister(gone)):
             if not answer.ok:
-                raise FlowerError(f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}")
+                raise FlowerError(
+                    f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}"
+                )
         for site, keys in leaving.items():
             ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone))
+            self.note(
+                site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()]
+            )
 
 
 def _expected(record: records.Record | None, site: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -40,7 +40,9 @@ class ActionModule(ClusterAction):
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             known = ledger.read_records()
             merged = {
-                name: records.merge_keys(known.get(name) or records.empty_record(name), site["keys"], site.get("region"))
+                name: records.merge_keys(
+                    known.get(name) or records.empty_record(name), site["keys"], site.get("region")
+                )
                 for name, site in sites.items()
             }
             # Before the keys: what Flower has taken must get into the ledger, so nothing may fail in between.
@@ -139,6 +141,7 @@ class ActionModule(ClusterAction):
             key = merged[name]["keys"][fingerprint]
             if answer.ok:
                 key["node_id"] = str(answer.data["node-id"])
+                self.note(name, keys=[records.public_facts(fingerprint, key, "registered")])
             elif _IN_USE in answer.message:
                 # Registered by a run that ended before it could write the ledger: the id is lost, so is the key.
                 key["dead"] = True

@@ -181,6 +181,13 @@ objects:
       description: One of V(created), V(changed), V(unchanged), V(deleted) and V(failed).
       type: str
       sample: changed
+    sha256:
+      description:
+        - SHA-256 of the object as it was applied, written as JSON with sorted keys and without blanks.
+        - Values of secrets and of environment variables are left out of it.
+      type: str
+      returned: when the object was created or changed and is not a Secret
+      sample: 2f0c1a7d9c4e6b8a0d1e2f3a4b5c6d7e8f90112233445566778899aabbccddee
 errors:
   description: The objects that failed.
   returned: when objects failed

@@ -14,9 +14,9 @@ author:
 description:
   - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
   - >-
-    Volume claims are deleted only when told. A namespace is deleted only when it was made by this collection, when it
-    holds no volume claim or volumes are to be deleted, and when the right to delete it is there. In one that stays,
-    secrets and records are deleted one by one.
+    Volume claims and the audit trail are deleted only when told. A namespace is deleted only when it was made by this
+    collection, when it holds neither or they are to be deleted, and when the right to delete it is there. In one that
+    stays, secrets and records are deleted one by one.
 options:
   namespace:
     description:
@@ -35,7 +35,7 @@ options:
     default: false
   volumes:
     description:
-      - Whether volume claims go as well. Their data is lost.
+      - Whether volume claims and the audit trail go as well. Their data is lost.
     type: bool
     default: false
   more_namespaces:

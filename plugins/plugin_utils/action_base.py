@@ -11,13 +11,19 @@ from __future__ import annotations
 import gc
 import json
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.run import now, run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS, Cluster, ClusterError, connect
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
@@ -48,6 +54,9 @@ class ClusterAction(ActionBase):
 
     Subclasses give ``ARGS`` (an argument spec without the auth options; ``SPEC`` for required_if and the like) and
     ``execute``. An error that names a cluster becomes a failed result whose message begins with the inventory host.
+
+    The objects of a result or of a failed apply that changed are noted for the audit trail; what else a subclass changes, it
+    tells with ``note``. A change of which nothing was told is noted with the message of the result.
     """
 
     ARGS: dict[str, dict[str, Any]] = {}
@@ -66,13 +75,63 @@ class ClusterAction(ActionBase):
         """Called by Ansible."""
         self.task_vars = task_vars or {}
         result = super().run(tmp, self.task_vars)
-        self.inventory_host = str(self.task_vars.get("inventory_hostname", "localhost"))
+        self.inventory_host = self._site = str(self.task_vars.get("inventory_hostname", "localhost"))
+        self._run: dict[str, Any] = {}
+        self._noted = False
+        objects: Iterable[Mapping[str, Any]] = ()
         try:
             self.params = self._validated()
             result.update(self.execute(self.params, self.task_vars))
+            objects = result.get("objects") or ()
         except ClusterError as error:
             result.update(failed=True, msg=self.named(error))
+            if isinstance(error, ApplyFailed):
+                objects = error.result.objects
+        try:
+            self.note(objects=told.of_objects(objects))
+            if result.get("changed") and not self._noted:
+                self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
+            if result.get("failed"):
+                self._write_note(self.inventory_host, failed=str(result.get("msg", "")))
+        except ClusterError as error:
+            result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
         return result
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        """Tell the audit trail what was changed, right after it was changed. Public facts only.
+
+        ``site``: inventory name; by default the host whose cluster was connected last. ``facts``: kind -> list, for example
+        ``keys=[{"change": "registered", "fingerprint": "SHA256:…"}]``; the guide on the audit trail names the kinds.
+        """
+        noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
+        if noted:
+            self._noted = True
+            self._write_note(site or self._site, facts=noted)
+
+    def _write_note(self, site: str, **words: Any) -> None:
+        self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
+        note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
+        Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
+
+    def place(self) -> dict[str, Any]:
+        """Which federation this is, as far as the variables tell: the notes of another one are none of our business."""
+        return plain(
+            {
+                "inventory": self.task_vars.get("ansible_inventory_sources") or [],
+                "hub": self.hub_host(),
+                "namespace": self.variable("flower_namespace", "flower"),
+            }
+        )
+
+    def hub_host(self) -> str:
+        """Inventory name of the hub; empty when the inventory has none."""
+        hubs = (self.task_vars.get("groups") or {}).get(self.variable("flower_hub_group", "flower_hub")) or [""]
+        return str(hubs[0])
+
+    def variable(self, name: str, default: Any) -> Any:
+        """A variable of this host, templated."""
+        value = self.task_vars.get(name)
+        return default if value is None else plain(self._templar.template(value))
 
     @property
     def check(self) -> bool:
@@ -92,6 +151,7 @@ class ClusterAction(ActionBase):
 
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
         """The cluster of this inventory host, or of another one."""
+        self._site = host or self.inventory_host
         return connect(self.auth_of(host), timeout=timeout)
 
     def auth_of(self, host: str | None = None) -> dict[str, Any]:

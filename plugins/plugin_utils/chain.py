@@ -200,7 +200,9 @@ def check_use(way: Sequence[x509.Certificate]) -> None:
     for certificate in way:
         key = certificate.public_key()
         if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
-            raise ChainError(f"{subject(certificate)} has an RSA key of {key.key_size} bits; {MIN_RSA_BITS} are the least")
+            raise ChainError(
+                f"{subject(certificate)} has an RSA key of {key.key_size} bits; {MIN_RSA_BITS} are the least"
+            )
         if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.key_size < 224:
             raise ChainError(f"{subject(certificate)} has a key on {key.curve.name}, which is too short")
         algorithm = certificate.signature_hash_algorithm
@@ -224,7 +226,9 @@ def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.d
         for who, now in clocks.items():
             shown = now.replace(microsecond=0).isoformat()
             if now > end:
-                raise ChainError(f"{subject(certificate)} ended on {end.isoformat()} (the clock of {who} shows {shown})")
+                raise ChainError(
+                    f"{subject(certificate)} ended on {end.isoformat()} (the clock of {who} shows {shown})"
+                )
             if now < start:
                 late = round((start - now).total_seconds())
                 raise ChainError(

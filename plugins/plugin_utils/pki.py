@@ -303,7 +303,7 @@ def client_request(key: str, common_name: str) -> str:
     Raises:
         ValueError: the text is no private key.
     """
-    request = x509.CertificateSigningRequestBuilder().subject_name(_name(common_name)).sign(_load_key(key), hashes.SHA256())
+    request = x509.CertificateSigningRequestBuilder().subject_name(_name(common_name)).sign(*_signing(key))
     return request.public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
@@ -358,7 +358,7 @@ def sign_client_request(
     """
     key = _requested_key(request_pem)
     issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
-    ca_key = _load_key(ca.key)
+    ca_key, algorithm = _signing(ca.key)
     lifetime = min(lifetime, issuer.not_valid_after_utc - (now or _now()))
     return _cert_pem(
         _builder(_name(common_name, organization), key, lifetime, now)
@@ -367,7 +367,7 @@ def sign_client_request(
         .add_extension(_key_usage(ca=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
-        .sign(ca_key, hashes.SHA256())
+        .sign(ca_key, algorithm)
     )
 
 
@@ -427,7 +427,7 @@ def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
         The list, PEM.
     """
     issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
-    ca_key = _load_key(ca.key)
+    ca_key, algorithm = _signing(ca.key)
     now = _now()
     builder = (
         x509.CertificateRevocationListBuilder()
@@ -440,7 +440,7 @@ def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
     for serial, since in sorted(revoked.items()):
         entry = x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since)
         builder = builder.add_revoked_certificate(entry.build())
-    return builder.sign(ca_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode("ascii")
+    return builder.sign(ca_key, algorithm).public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
 def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
@@ -459,9 +459,7 @@ def make_supernode_key() -> str:
     """Make a SuperNode's private key: P-384, OpenSSH format, no passphrase (flwr refuses PKCS8 and Ed25519)."""
     return (
         ec.generate_private_key(ec.SECP384R1())
-        .private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
-        )
+        .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
         .decode("ascii")
     )
 

@@ -434,7 +434,11 @@ def test_a_crashed_cluster_is_made_anew_and_growth_disturbs_nobody(clean: dict[s
 def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
     def refused(words: list[str], **environ: str) -> str:
         result = subprocess.run(
-            [sys.executable, str(HERE), *words], env={**os.environ, **environ}, text=True, capture_output=True, check=False
+            [sys.executable, str(HERE), *words],
+            env={**os.environ, **environ},
+            text=True,
+            capture_output=True,
+            check=False,
         )
         assert result.returncode == 1, result.stdout
         return result.stderr

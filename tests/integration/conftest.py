@@ -1,6 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
 """The fleet that the integration tests run on."""
+
 from __future__ import annotations
 
 import os

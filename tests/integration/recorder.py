@@ -117,9 +117,14 @@ class _Handler(BaseHTTPRequestHandler):
         """A connection that changes its protocol: after its first lines, bytes both ways until one side ends."""
         self.close_connection = True
         host, port = self.recorder.target
-        with self.recorder.tls.wrap_socket(socket.create_connection((host, port), 60), server_hostname=host) as upstream:
+        with self.recorder.tls.wrap_socket(
+            socket.create_connection((host, port), 60), server_hostname=host
+        ) as upstream:
             upstream.settimeout(None)
-            lines = [f"{self.command} {self.path} HTTP/1.1", *(f"{name}: {value}" for name, value in self.headers.items())]
+            lines = [
+                f"{self.command} {self.path} HTTP/1.1",
+                *(f"{name}: {value}" for name, value in self.headers.items()),
+            ]
             upstream.sendall("\r\n".join([*lines, "", ""]).encode())
             first = upstream.recv(65536)
             self.recorder.note(self.command, self.path, int(first.split(b" ", 2)[1]))

@@ -5,6 +5,7 @@
 A target finds the kubeconfig in K8S_AUTH_KUBECONFIG (so modules need only `context`) and in the variable
 `fleet_kubeconfig`, the contexts in `fleet_contexts`, the hub's first. It makes its own namespaces and removes them.
 """
+
 from __future__ import annotations
 
 import json

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The collection agrees with itself: documentation, metadata, roles."""
+
 from __future__ import annotations
 
 import json
@@ -68,6 +69,19 @@ def test_action_groups_hold_the_modules_that_say_so() -> None:
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_is_documented_by_a_module(action: str) -> None:
     assert action in MODULES
+
+
+@pytest.mark.parametrize("playbook", sorted(path.name for path in ROOT.glob("playbooks/*.yml")))
+def test_playbooks_that_change_something_record_it(playbook: str) -> None:
+    """Whatever is not known for reading only may change something."""
+    reading = {"audit", "audit_info", "preflight", "run", "superlink_info", "supernode_info"}
+    plays = load(f"playbooks/{playbook}")
+    used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays))) & {*MODULES, *ROLES}
+    tasks = plays[-1].get("tasks", [])
+    last = tasks[-1].get("always", tasks)[-1] if tasks else {}
+    assert used <= reading or "federated.flower.audit" in last, (
+        f"{used - reading} may change something: end with federated.flower.audit"
+    )
 
 
 @pytest.mark.parametrize("role", ROLES)

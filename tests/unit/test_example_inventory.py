@@ -132,7 +132,12 @@ def test_every_host_says_how_its_cluster_is_reached() -> None:
     [
         ("clinic-lyon", "mirror.eu.example.com/docker", "cpu", {"topology.kubernetes.io/region": "eu-central-1"}),
         ("hospital-boston", "mirror.us.example.com/docker", "cpu", {"topology.kubernetes.io/region": "us-east-1"}),
-        ("institute-zurich", "mirror.eu.example.com/docker", "a100", {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}),
+        (
+            "institute-zurich",
+            "mirror.eu.example.com/docker",
+            "a100",
+            {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"},
+        ),
         ("lab-denver", "mirror.us.example.com/docker", "a100", {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}),
     ],
 )
@@ -143,7 +148,9 @@ def test_regions_and_gpus_merge(host: str, mirror: str, pool: str, selector: dic
     effective = supernode.effective_pool(spec, only)
     assert only["name"] == pool
     assert effective["node_selector"] == selector
-    assert [item["name"] for item in effective["env"]] == (["HTTPS_PROXY", "NO_PROXY"] if spec["region"] == "us" else [])
+    assert [item["name"] for item in effective["env"]] == (
+        ["HTTPS_PROXY", "NO_PROXY"] if spec["region"] == "us" else []
+    )
 
 
 def test_the_fixed_number_of_partitions_is_enough() -> None:

@@ -26,6 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.live import
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.mask import Mask
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Waiter
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.content import content_digest
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import (
     FIELD_MANAGER,
     ApiError,
@@ -50,7 +51,8 @@ class Result:
 
     changed: bool = False
     msg: str = ""
-    #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed
+    #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed;
+    #: sha256 (of what was applied) where it was created or changed and is no Secret
     objects: list[dict[str, str]] = field(default_factory=list)
     #: entries for Ansible's --diff, only of objects that differ; empty unless asked for
     diff: list[dict[str, str]] = field(default_factory=list)
@@ -199,7 +201,8 @@ class _Apply:
         result.requests = self.cluster.requests - before
         for item in self.items:
             if item.change:
-                self._record(item.which, item.desired["apiVersion"], item.change)
+                written = item.desired if item.change in ("created", "changed") else None
+                self._record(item.which, item.desired["apiVersion"], item.change, written)
         for text in self.cluster.warnings:
             self._warn(text)
         self.cluster.warnings.clear()
@@ -214,16 +217,16 @@ class _Apply:
             raise ApplyFailed(f"{result.msg}: {told}" if parts else told, result)
         return result
 
-    def _record(self, which: Id, api_version: str, change: str) -> None:
-        self.result.objects.append(
-            {
-                "apiVersion": api_version,
-                "kind": which.kind,
-                "namespace": which.namespace,
-                "name": which.name,
-                "change": change,
-            }
-        )
+    def _record(self, which: Id, api_version: str, change: str, written: Object | None = None) -> None:
+        told = {
+            "apiVersion": api_version,
+            "kind": which.kind,
+            "namespace": which.namespace,
+            "name": which.name,
+            "change": change,
+        }
+        sha256 = content_digest(written) if written else ""
+        self.result.objects.append(told | ({"sha256": sha256} if sha256 else {}))
 
     def _note_error(self, item: _Item | None, category: str, message: str) -> None:
         which = item.which if item else None

@@ -68,7 +68,9 @@ def _value(name: str, value: Any) -> Value:
     if isinstance(value, int) and not flower_toml.INT_MIN <= value <= flower_toml.INT_MAX:
         raise FlowerError(f"run_config {name}: {value} does not fit into 64 bits")
     if isinstance(value, str) and flower_toml.find_surrogate(value) >= 0:
-        raise FlowerError(f"run_config {name}: the text holds half a character (a lone surrogate), which TOML cannot write")
+        raise FlowerError(
+            f"run_config {name}: the text holds half a character (a lone surrogate), which TOML cannot write"
+        )
     if not isinstance(value, (bool, int, float, str)):
         raise FlowerError(f"run_config {name}: a value is a text, a number or a boolean, not {type(value).__name__}")
     return value

@@ -137,7 +137,9 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
 def reason(answer: Answer) -> str:
     """Why Flower refused something, in one paragraph."""
     words = " ".join(answer.message.split())
-    return words[max(words.find("[code: "), 0) :] or "it gave no reason"  # before the code stand notes of what it was doing
+    return (
+        words[max(words.find("[code: "), 0) :] or "it gave no reason"
+    )  # before the code stand notes of what it was doing
 
 
 def command_line(cli: FlowerCLI, *arguments: str) -> str:
@@ -223,6 +225,4 @@ def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> 
         words += " (no ServerApp process has taken it: see the Deployment serverapp)"
     if trouble:
         words += f"; the last look failed: {trouble}"
-    return (
-        f"{words}. It goes on. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"
-    )
+    return f"{words}. It goes on. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"

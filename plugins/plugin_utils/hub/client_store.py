@@ -116,7 +116,13 @@ class ClientStore:
             self.diff = [diff.entry(which, live, wanted, Mask())]
             change = "created" if live is None else "changed"
             self.objects = [
-                {"apiVersion": "v1", "kind": which.kind, "namespace": which.namespace, "name": which.name, "change": change}
+                {
+                    "apiVersion": "v1",
+                    "kind": which.kind,
+                    "namespace": which.namespace,
+                    "name": which.name,
+                    "change": change,
+                }
             ]
             return True
         raise ClusterError(
@@ -141,6 +147,7 @@ class ClientStore:
 
 def _same(live: dict[str, Any], wanted: dict[str, Any]) -> bool:
     parts = all(
-        wanted["metadata"][part].items() <= (live["metadata"].get(part) or {}).items() for part in ("labels", "annotations")
+        wanted["metadata"][part].items() <= (live["metadata"].get(part) or {}).items()
+        for part in ("labels", "annotations")
     )
     return parts and live.get("data") == wanted["data"]

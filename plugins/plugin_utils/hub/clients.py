@@ -82,7 +82,9 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
     if ca is None:
         data = {"tls.crt": result.ca.certificate, "tls.key": result.ca.key}
         result.secrets.append(
-            secret(settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls")
+            secret(
+                settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls"
+            )
         )
         result.reasons.append(f"{CA}: there was none")
     result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})

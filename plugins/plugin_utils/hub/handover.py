@@ -104,5 +104,6 @@ def _former(bundle: str, present: str, now: datetime.datetime) -> str:
 
 def _subjects(bundle: str) -> str:
     return ", ".join(
-        f"{chain.subject(certificate)} (until {certificate.not_valid_after_utc.date()})" for certificate in chain.read(bundle)
+        f"{chain.subject(certificate)} (until {certificate.not_valid_after_utc.date()})"
+        for certificate in chain.read(bundle)
     )

@@ -33,7 +33,9 @@ def publication_ref(wanted: Wanted) -> Ref:
 def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
     """Name of the Secret that the gateway mounts; empty when there is none."""
     volumes = ((stateful_set or {}).get("spec") or {}).get("template", {}).get("spec", {}).get("volumes") or []
-    return next((volume["secret"]["secretName"] for volume in volumes if volume["name"] == gateway.CERTIFICATE_VOLUME), "")
+    return next(
+        (volume["secret"]["secretName"] for volume in volumes if volume["name"] == gateway.CERTIFICATE_VOLUME), ""
+    )
 
 
 def published_bundle(publication: Mapping[str, Any] | None) -> str:

@@ -70,7 +70,10 @@ def admit_absent(book: Mapping[str, Any], site: str) -> Book:
 
 def denied(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Site -> its denial, of all sites that are denied, those that left included."""
-    found = {**book.get("denied", {}), **{site: record["access"] for site, record in records.items() if record.get("access")}}
+    found = {
+        **book.get("denied", {}),
+        **{site: record["access"] for site, record in records.items() if record.get("access")},
+    }
     return {site: found[site] for site in sorted(found)}
 
 

@@ -61,7 +61,9 @@ def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
     """
     return [
         fingerprint
-        for fingerprint, key in sorted(record["keys"].items(), key=lambda item: (item[1]["pool"], natural(item[1]["name"])))
+        for fingerprint, key in sorted(
+            record["keys"].items(), key=lambda item: (item[1]["pool"], natural(item[1]["name"]))
+        )
         if not key.get("leaving") and not key.get("dead") and (not key["node_id"] or key["node_id"] not in nodes)
     ]
 
@@ -110,3 +112,12 @@ def natural(name: str) -> tuple[int, int, str]:
 def dead_keys(record: Mapping[str, Any]) -> list[str]:
     """Fingerprints of keys that Flower takes no more; the site has to make new ones."""
     return sorted(fingerprint for fingerprint, key in record["keys"].items() if key.get("dead"))
+
+
+def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[str, str]:
+    """What the audit trail tells of a key of which something was changed."""
+    return {
+        "change": change,
+        "fingerprint": fingerprint,
+        **{name: str(key[name]) for name in ("pool", "name", "node_id")},
+    }

@@ -11,21 +11,17 @@ give two sites one number. One more per site, C(flower-site-SITE), holds what is
 from __future__ import annotations
 
 import json
-import random
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cluster import Cluster, ClusterError, Conflict
-from ..secrets import record_labels
+from ..cluster import Cluster, ClusterError
+from ..configmaps import config_map, until_unrivalled, write
 from .ranges import Book, empty_book
 from .records import Record, empty_record
 
 BOOK = "flower-ledger"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
-# A controller that loses a race waits and tries again; this many losses in a row mean that something else is wrong.
-ATTEMPTS = 20
 
 
 class LedgerError(ClusterError):
@@ -97,7 +93,7 @@ class Ledger:
             ) from error
 
     def _change(self, name: str, extra: Mapping[str, str], default: Any, change: Callable[[Any], Any]) -> bool:
-        for attempt in range(ATTEMPTS):
+        def attempt() -> bool:
             item = self._read(name)
             old = self._parse(item, default)
             new = change(old)
@@ -105,26 +101,18 @@ class Ledger:
                 return False
             if self.check:
                 return True
-            text = json.dumps(new, sort_keys=True, indent=1)
-            try:
-                if item is None:
-                    metadata = {
-                        "name": name,
-                        "namespace": self.namespace,
-                        "labels": {**record_labels(self.federation, "flower-ledger", COMPONENT), **extra},
-                    }
-                    self.cluster.create(
-                        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ledger.json": text}}
-                    )
-                else:
-                    item["data"] = {"ledger.json": text}
-                    self.cluster.replace(item)
-            except Conflict:
-                # Somebody else wrote in between: read again, after a moment that differs between the contenders.
-                time.sleep(random.uniform(0, 0.05) * (attempt + 1))
-                continue
+            data = {"ledger.json": json.dumps(new, sort_keys=True, indent=1)}
+            if item is None:
+                item = config_map(
+                    self.federation,
+                    self.namespace,
+                    name,
+                    data,
+                    application="flower-ledger",
+                    component=COMPONENT,
+                    labels=extra,
+                )
+            write(self.cluster, {**item, "data": data})
             return True
-        raise LedgerError(
-            f"ConfigMap {self.namespace}/{name} on {self.cluster.name} changed {ATTEMPTS} times while it was being written; "
-            "is another controller running? Run again when it is done"
-        )
+
+        return until_unrivalled(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

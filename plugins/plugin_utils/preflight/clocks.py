@@ -36,7 +36,10 @@ def between(skew: float | None, hub: float | None, *, signed: bool) -> tuple[str
         if ahead > AHEAD_FAIL:
             return f"{word}; Flower refuses what a SuperNode signs more than 5 s ahead of the hub. Set the clocks", None
         if ahead < -BEHIND_FAIL:
-            return f"{word}; Flower refuses what a SuperNode signed more than 305 s ago by the hub's clock. Set the clocks", None
+            return (
+                f"{word}; Flower refuses what a SuperNode signed more than 305 s ago by the hub's clock. Set the clocks",
+                None,
+            )
         if ahead > AHEAD_WARN:
             return None, f"{word}; Flower refuses what a SuperNode signs more than 5 s ahead of the hub"
     return None, word if abs(ahead) > WARN else None

@@ -86,7 +86,9 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
         problems.append(f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})")
     for pool in pools if not access else ():
         if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
-            problems.append(f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online")
+            problems.append(
+                f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online"
+            )
     return {
         "cluster": name,
         "region": record["region"],
@@ -146,7 +148,9 @@ def fleet_table(report: Mapping[str, Any]) -> str:
             rows.append((site["cluster"], site["region"] or "", "", "", "", "", "", "", state))
     rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
     widths = [max(len(str(row[n])) for row in [_COLUMNS, *rows]) for n in range(len(_COLUMNS))]
-    lines = ["  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [_COLUMNS, *rows]]
+    lines = [
+        "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [_COLUMNS, *rows]
+    ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
     lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
     return "\n".join(lines + [f"! {problem}" for problem in report["problems"]])

@@ -35,7 +35,12 @@ def policy_rules(needs: Sequence[Need], namespace: str) -> list[Rule]:
         if left:
             merged.setdefault((group, tuple(sorted(left, key=_VERBS.index)), name), []).append(resource)
     return [
-        {"apiGroups": [group], "resources": resources, **({"resourceNames": [name]} if name else {}), "verbs": list(verbs)}
+        {
+            "apiGroups": [group],
+            "resources": resources,
+            **({"resourceNames": [name]} if name else {}),
+            "verbs": list(verbs),
+        }
         for (group, verbs, name), resources in merged.items()
     ]
 

@@ -68,7 +68,11 @@ def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
         for number, way in enumerate(settings.get("scientist_ways") or []):
             found.choice(f"scientist_ways[{number}]", way, WAYS)
         if settings.get("scientists") and not settings.get("scientist_ways"):
-            found.add("scientist_ways", settings.get("scientist_ways"), f"leaves scientists no way; choose of {', '.join(WAYS)}")
+            found.add(
+                "scientist_ways",
+                settings.get("scientist_ways"),
+                f"leaves scientists no way; choose of {', '.join(WAYS)}",
+            )
     found.choice("state", settings.get("state", "present"), STATES)
     return found.found
 

@@ -89,7 +89,9 @@ _CONTROLLER_OF_ALL = (
     Need(FEDERATION, "pods", "patch", "make the kubelet bring new files into pods at once"),
     Need(FEDERATION, "pods", "delete", "restart pods one after the other that read their files once", work=ROTATE),
     Need(FEDERATION, "pods/exec", "get create", "ask pods which certificates and secrets they run with", work=ROTATE),
-    Need(FEDERATION, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
+    Need(
+        FEDERATION, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN
+    ),
     Need(FEDERATION, "configmaps", "get list delete", "remove records", work=TEARDOWN),
     Need(FEDERATION, "secrets", "get list delete", "remove keys and certificates", work=TEARDOWN),
 )
@@ -127,8 +129,16 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             when=_cert_manager,
         ),
         Need(FEDERATION, "certificaterequests.cert-manager.io", "list", "say why it is not issued", when=_cert_manager),
-        Need(FEDERATION, "issuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("Issuer")),
-        Need(CLUSTER, "clusterissuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("ClusterIssuer")),
+        Need(
+            FEDERATION, "issuers.cert-manager.io", "get list", "see whether the issuer is ready", when=_issuer("Issuer")
+        ),
+        Need(
+            CLUSTER,
+            "clusterissuers.cert-manager.io",
+            "get list",
+            "see whether the issuer is ready",
+            when=_issuer("ClusterIssuer"),
+        ),
         Need(
             FEDERATION,
             "certificates/status.cert-manager.io",
@@ -137,7 +147,13 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             work=ROTATE,
             when=_cert_manager,
         ),
-        Need(FEDERATION, "secrets", "update delete", "replace certificates and shared secrets, with nobody else at it", work=ROTATE),
+        Need(
+            FEDERATION,
+            "secrets",
+            "update delete",
+            "replace certificates and shared secrets, with nobody else at it",
+            work=ROTATE,
+        ),
         Need(CA, "secrets", "update", "replace a certificate authority, with nobody else at it", work=ROTATE),
         Need(CA, "secrets", "get list create patch", "keys of the federation's certificate authorities"),
         Need(
@@ -174,7 +190,13 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "get list create patch update delete",
             "keys of the SuperNodes, made, taken over and deleted one by one",
         ),
-        Need(FEDERATION, "jobs.batch", "get create patch delete", "make keys inside the site", when=_keys_made_by_the_site),
+        Need(
+            FEDERATION,
+            "jobs.batch",
+            "get create patch delete",
+            "make keys inside the site",
+            when=_keys_made_by_the_site,
+        ),
         Need(
             FEDERATION,
             "roles.rbac.authorization.k8s.io",
@@ -207,7 +229,9 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     (SCIENTIST, SUPERLINK): (
         Need(FEDERATION, "pods", "get", "find the SuperLink", names=POD),
         Need(FEDERATION, "pods/exec", "get create", "Flower's command line in the SuperLink's pod", names=POD),
-        Need(FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=POD),
+        Need(
+            FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=POD
+        ),
     ),
     (SCIENTIST, SUPERNODE): (),
     (AUDITOR, SUPERLINK): (
@@ -219,7 +243,9 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(FEDERATION, "roles.rbac.authorization.k8s.io", READ, "who may do what"),
         Need(FEDERATION, "rolebindings.rbac.authorization.k8s.io", READ, "who may do what"),
         Need(CA, "roles.rbac.authorization.k8s.io", READ, "who may read the keys of the certificate authorities"),
-        Need(CA, "rolebindings.rbac.authorization.k8s.io", READ, "who may read the keys of the certificate authorities"),
+        Need(
+            CA, "rolebindings.rbac.authorization.k8s.io", READ, "who may read the keys of the certificate authorities"
+        ),
     ),
     (AUDITOR, SUPERNODE): (
         Need(FEDERATION, "configmaps", READ, "settings of the SuperNodes"),

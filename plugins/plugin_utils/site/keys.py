@@ -177,9 +177,7 @@ def _pool_keys(
     if made:
         result.reasons.append(f"{keys_secret(pool.name)}: new keys for {', '.join(made)}")
     if new != entries(there) or (pool.offset is not None and was != str(pool.offset)):
-        result.secrets.append(
-            build(federation, namespace, keys_secret(pool.name), new, pool=pool)
-        )
+        result.secrets.append(build(federation, namespace, keys_secret(pool.name), new, pool=pool))
 
 
 def without_extra(there: Mapping[str, Any], names: Sequence[str]) -> dict[str, str] | None:

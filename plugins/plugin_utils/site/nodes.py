@@ -40,7 +40,9 @@ def is_ready(node: Mapping[str, Any]) -> bool:
 
 
 def eligible(
-    nodes: Sequence[Mapping[str, Any]], selector: Mapping[str, str] | None, tolerations: Sequence[Mapping[str, Any]] | None
+    nodes: Sequence[Mapping[str, Any]],
+    selector: Mapping[str, str] | None,
+    tolerations: Sequence[Mapping[str, Any]] | None,
 ) -> list[Mapping[str, Any]]:
     """The nodes on which a DaemonSet with this node selector and these tolerations has a pod, by name."""
     found = []

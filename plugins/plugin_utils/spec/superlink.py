@@ -79,7 +79,11 @@ def spec_faults(spec: Spec) -> list[str]:
     faults.number("gateway_source_rate", spec.get("gateway_source_rate"), 0)
     faults.networks("gateway_denied_sources", spec.get("gateway_denied_sources"))
     asked = spec.get("client_certificates")
-    if faults.choice("client_certificates", asked, CLIENT_CERTIFICATES) and asked != "none" and boolean(spec.get("insecure")):
+    if (
+        faults.choice("client_certificates", asked, CLIENT_CERTIFICATES)
+        and asked != "none"
+        and boolean(spec.get("insecure"))
+    ):
         faults.add("client_certificates", asked, "has no meaning without TLS: insecure is true; use none")
 
     own = {key[len("serverapp_") :]: value for key, value in spec.items() if key.startswith("serverapp_")}
@@ -123,7 +127,9 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
     if spec.get("certificate_secret"):
         faults.subdomain("certificate_secret", spec["certificate_secret"])
         if source != EXISTING:
-            faults.add("certificate_secret", spec["certificate_secret"], f"has no effect with certificates_source {source}")
+            faults.add(
+                "certificate_secret", spec["certificate_secret"], f"has no effect with certificates_source {source}"
+            )
     issuer = spec.get("issuer")
     if faults.mapping("issuer", issuer):
         for key in issuer or {}:
@@ -146,7 +152,9 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
     days = integer(spec.get("certificate_days")) or 90
     if before is not None and not datetime.timedelta() < before < datetime.timedelta(days=days):
         faults.add(
-            "renew_before", spec.get("renew_before"), f"is not between 0 and the {days} days of superlink_certificate_days"
+            "renew_before",
+            spec.get("renew_before"),
+            f"is not between 0 and the {days} days of superlink_certificate_days",
         )
 
 

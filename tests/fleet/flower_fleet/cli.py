@@ -50,7 +50,9 @@ def parser() -> argparse.ArgumentParser:
     execute = commands.add_parser("exec", help="run a command inside a cluster's namespaces: exec NAME -- CMD ...")
     execute.add_argument("name")
     execute.add_argument("argv", nargs=argparse.REMAINDER)
-    tool = commands.add_parser("tool", help="build a test tool if need be; the last line is the folder with its programs")
+    tool = commands.add_parser(
+        "tool", help="build a test tool if need be; the last line is the folder with its programs"
+    )
     tool.add_argument("name")
     addon = commands.add_parser("addon", help="start or stop what only some tests need, on the hub")
     addon.add_argument("addon", choices=sorted(ON_DEMAND))

@@ -57,7 +57,9 @@ def prepare(settings: Settings, console: Console) -> Prepared:
         return made
 
     # two lanes: the Go builds, and the images that need nothing of them
-    made, _images = _both(make_binaries, lambda: make_images([recipe for recipe in images if not recipe.needs_go], None))
+    made, _images = _both(
+        make_binaries, lambda: make_images([recipe for recipe in images if not recipe.needs_go], None)
+    )
     make_images([recipe for recipe in images if recipe.needs_go], made[1])
     archives = [recipe.path(settings) for recipe in images]
     with console.phase("image store") as phase:

@@ -112,7 +112,11 @@ class Run:
 
     def told(self) -> str:
         """What failed, for the message of an assertion."""
-        bad = [line[:2000] for line in self.output.splitlines() if line.startswith(("fatal:", "ERROR", "[ERROR]", "failed:"))]
+        bad = [
+            line[:2000]
+            for line in self.output.splitlines()
+            if line.startswith(("fatal:", "ERROR", "[ERROR]", "failed:"))
+        ]
         return f"exit code {self.rc}, see {self.log}\n" + "\n".join(bad or self.output.splitlines()[-25:])
 
 
@@ -133,7 +137,9 @@ class Federation:
         self.runs = 0
         self.secrets: dict[str, str] = {}  # what must never be seen -> where it lies
         self.left_behind: list[str] = []
-        self.settled = False  # the clusters are as the base inventory wants them; who breaks something sets this to False
+        self.settled = (
+            False  # the clusters are as the base inventory wants them; who breaks something sets this to False
+        )
         self.common: dict[str, Any] = {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
@@ -216,7 +222,13 @@ class Federation:
         self.left_behind += [f"{run.log.stem}: {path}" for path in self.tmp.rglob("*") if not path.is_dir()]
         if rc is not None:
             assert run.rc == rc, run.told()
-        if playbook == "site" and hosts is None and not common and not run.rc and not {"--limit", "--tags"} & set(arguments):
+        if (
+            playbook == "site"
+            and hosts is None
+            and not common
+            and not run.rc
+            and not {"--limit", "--tags"} & set(arguments)
+        ):
             self.settled = True
         return run
 
@@ -256,7 +268,9 @@ class Federation:
             lives[pod] = (found["metadata"]["uid"], sum(container["restartCount"] for container in containers))
         return lives
 
-    def python(self, context: str, pod: str, container: str, program: str, *arguments: str, namespace: str = NAMESPACE) -> str:
+    def python(
+        self, context: str, pod: str, container: str, program: str, *arguments: str, namespace: str = NAMESPACE
+    ) -> str:
         """Run a Python program in a container; return what it printed."""
         command = ["python", "-c", program, *arguments]
         result = self.cluster(context).exec(namespace, pod, container, command, timeout=90)
@@ -366,7 +380,9 @@ class Federation:
                 except NotFound:
                     pass
         for context, name in going:
-            self.wait(f"deletion of namespace {name} on {context}", lambda where=context, what=name: self.gone(where, what))
+            self.wait(
+                f"deletion of namespace {name} on {context}", lambda where=context, what=name: self.gone(where, what)
+            )
 
     # Secrets
 
@@ -398,7 +414,9 @@ def sensitive(value: bytes) -> list[str]:
         lines = key[2].split()
         at = base64.b64decode(b"".join(lines)).index(secret) * 4 // 3
         width = len(lines[0])
-        texts += [line.decode() for line in lines[at // width : (at + len(secret) * 4 // 3) // width + 1] if len(line) >= 16]
+        texts += [
+            line.decode() for line in lines[at // width : (at + len(secret) * 4 // 3) // width + 1] if len(line) >= 16
+        ]
         # The same once more, as base64 of the text that the Secret's data is.
         first = value.index(lines[at // width])
         texts.append(_middle(value, first, first + width))

@@ -79,9 +79,18 @@ def paths(federation):
     if not federation.settled:
         federation.site()
     found = json.loads(federation.python("hub", "superlink-0", "superlink", PATHS))
-    parts = {part: [path for path in found if path.startswith(f"/v1/{part}/")] for part in ("control", "fleet", "runtime")}
+    parts = {
+        part: [path for path in found if path.startswith(f"/v1/{part}/")] for part in ("control", "fleet", "runtime")
+    }
     assert all(len(some) > 5 for some in parts.values()), found
-    parts["other"] = ["/health", "/docs", "/redoc", "/openapi.json", "/", *set(found) - {p for some in parts.values() for p in some}]
+    parts["other"] = [
+        "/health",
+        "/docs",
+        "/redoc",
+        "/openapi.json",
+        "/",
+        *set(found) - {p for some in parts.values() for p in some},
+    ]
     return parts
 
 

@@ -75,7 +75,11 @@ def test_pool_comes_grows_shrinks_is_renamed_and_goes(fed, pools):
     pools({**EXTRA, "replicas": 1})
     assert kept(fed, lives, old[0]), "shrinking restarted the pod that stays"
     nodes = fed.nodes()
-    assert [nodes[grown["extra", str(first + count)]] for count in range(3)] == ["online", "unregistered", "unregistered"]
+    assert [nodes[grown["extra", str(first + count)]] for count in range(3)] == [
+        "online",
+        "unregistered",
+        "unregistered",
+    ]
 
     pools({**EXTRA, "name": "renamed", "replicas": 1})
     assert fed.held("site-b", "extra") == set()

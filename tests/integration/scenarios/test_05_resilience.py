@@ -35,7 +35,10 @@ def test_superlink_pod_is_deleted_during_a_run(fed):
     before = look()
     ((uid, _restarts),) = fed.lives("hub", name="superlink").values()
     fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
-    fed.wait("another pod", lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]))
+    fed.wait(
+        "another pod",
+        lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]),
+    )
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
     assert runs(fed)[run] == "running", "the run was over before the pod was gone: this shows nothing"
     fed.wait_online(*fed.keys("site-a").values(), *fed.keys("site-b").values())

@@ -101,7 +101,9 @@ def test_four_rivals_in_a_tight_loop(federation, ledger):
     with ThreadPoolExecutor(4) as pool:
         rivals = [pool.submit(rival, side) for side in range(4)]
     # The first cause, not the barrier that it broke for the others.
-    faults = [fault for fault in (job.exception() for job in rivals) if not isinstance(fault, BrokenBarrierError | None)]
+    faults = [
+        fault for fault in (job.exception() for job in rivals) if not isinstance(fault, BrokenBarrierError | None)
+    ]
     assert not faults, faults
     requests = sum(job.result() for job in rivals)
     assert requests > 4 * TIMES * 2, "they never met: this shows nothing"

@@ -1,6 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
 """Runs of an app on the federation, through playbooks/run.yml."""
+
 from __future__ import annotations
 
 import json
@@ -74,7 +75,9 @@ def test_a_run_that_fails_fails_the_playbook() -> None:
 
 def test_code_of_the_app_does_not_run_in_the_superlink_pod(other: Path) -> None:
     """flwr imports the package to look for the module in it; here that must fail only where the app belongs."""
-    (other / "quickstart" / "__init__.py").write_text("import socket\nraise RuntimeError('executed on ' + socket.gethostname())\n")
+    (other / "quickstart" / "__init__.py").write_text(
+        "import socket\nraise RuntimeError('executed on ' + socket.gethostname())\n"
+    )
     rc, output = playbook(other)
     assert rc == 2
     assert re.search(r"run \d+ of federated-flower/quickstart failed", output)

@@ -101,7 +101,9 @@ def test_a_stolen_supernode_key_is_useless_without_the_certificate_of_its_site(f
         "path": "/v1/fleet/send-node-heartbeat",
         "signed": {"key": base64.b64decode(key).decode(), "node": node},
     }
-    assert fed.call([heartbeat], fed.identity("site-b"))[0]["code"] == 200, "the call itself is wrong: this shows nothing"
+    assert fed.call([heartbeat], fed.identity("site-b"))[0]["code"] == 200, (
+        "the call itself is wrong: this shows nothing"
+    )
     (answer,) = fed.call([heartbeat])
     assert answer["code"] is None and "ssl" in answer["text"].lower(), answer
     assert fed.call([SHAKE])[0]["alert"] == "SSLV3_ALERT_HANDSHAKE_FAILURE"
@@ -193,7 +195,10 @@ def test_a_site_is_denied_at_once_and_for_good(fed, access):
     # Another hub pod.
     ((uid, _restarts),) = fed.lives("hub", name="superlink").values()
     fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
-    fed.wait("another pod", lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]))
+    fed.wait(
+        "another pod",
+        lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]),
+    )
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
     fed.wait("the gateway", lambda: fed.call([PROBE], fed.identity("site-a"))[0]["code"] == 200, 60)
     assert refused(fed)

@@ -127,7 +127,9 @@ def few_rights(federation):
     config = yaml.safe_load(federation.kubeconfig.read_text())
     (context,) = (one for one in config["contexts"] if one["name"] == "site-b")
     context["context"]["user"] = "few"
-    config.update(contexts=[context], users=[{"name": "few", "user": {"token": token}}], **{"current-context": "site-b"})
+    config.update(
+        contexts=[context], users=[{"name": "few", "user": {"token": token}}], **{"current-context": "site-b"}
+    )
     path = federation.folder / "few.kubeconfig"
     path.write_text(yaml.safe_dump(config))
     yield str(path)

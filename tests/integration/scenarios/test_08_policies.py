@@ -42,8 +42,19 @@ class Analyser:
         """For each query whether its traffic is allowed."""
         (self.folder / "policies.json").write_text(json.dumps({"items": policies}))
         (self.folder / "traffic.json").write_text(json.dumps(queries))
-        command = [str(self.program), "analyze", "--mode", "query-traffic", f"--simplify-policies={str(simplify).lower()}"]
-        command += ["--policy-path", str(self.folder / "policies.json"), "--traffic-path", str(self.folder / "traffic.json")]
+        command = [
+            str(self.program),
+            "analyze",
+            "--mode",
+            "query-traffic",
+            f"--simplify-policies={str(simplify).lower()}",
+        ]
+        command += [
+            "--policy-path",
+            str(self.folder / "policies.json"),
+            "--traffic-path",
+            str(self.folder / "traffic.json"),
+        ]
         run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         assert run.returncode == 0, run.stderr[-2000:]
         words = re.findall(r"IS ALLOWED\?\s*\|\s*(TRUE|FALSE)", run.stdout)
@@ -77,8 +88,14 @@ class Scene:
         """What one direction's policies should allow."""
         everything = set(self.ports)
         if direction == "Egress":
-            return {(one, two): self.calls[one].get(two, set()) if one in self.calls else everything for one, two in self.pairs}
-        return {(one, two): self.called[two].get(one, set()) if two in self.called else everything for one, two in self.pairs}
+            return {
+                (one, two): self.calls[one].get(two, set()) if one in self.calls else everything
+                for one, two in self.pairs
+            }
+        return {
+            (one, two): self.called[two].get(one, set()) if two in self.called else everything
+            for one, two in self.pairs
+        }
 
     def found(self, analyser: Analyser, policies: Policies, **options: Any) -> Table:
         """What policies allow according to the analyser."""
@@ -238,7 +255,9 @@ def test_who_may_talk_to_whom(name, scenes, analyser, capsys):
         print("\n".join(scene.lines(both)), end="\n\n")
     for direction in DIRECTIONS:
         wanted = scene.wanted(direction)
-        wrong = {pair: (found[direction][pair], wanted[pair]) for pair in wanted if found[direction][pair] != wanted[pair]}
+        wrong = {
+            pair: (found[direction][pair], wanted[pair]) for pair in wanted if found[direction][pair] != wanted[pair]
+        }
         assert not wrong, f"{direction}: pair -> (allowed, wanted): {wrong}"
     assert both == {pair: found["Ingress"][pair] & found["Egress"][pair] for pair in both}
     assert both == scene.found(analyser, scene.policies, simplify=False), "the analyser contradicts itself"

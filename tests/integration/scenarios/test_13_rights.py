@@ -67,10 +67,14 @@ class World:
         self.config = yaml.safe_load(federation.kubeconfig.read_text(encoding="utf-8"))
         self.closing: list[Recorder] = []
 
-    def play(self, playbook: str, *arguments: str, hosts: dict[str, Any] | None = None, rc: int = 0, **common: Any) -> Any:
+    def play(
+        self, playbook: str, *arguments: str, hosts: dict[str, Any] | None = None, rc: int = 0, **common: Any
+    ) -> Any:
         """Run a playbook; the federation of the other scenarios is not concerned."""
         settled = self.federation.settled
-        run = self.federation.play(playbook, *arguments, hosts=hosts or self.administrators(), rc=rc, **{**COMMON, **common})
+        run = self.federation.play(
+            playbook, *arguments, hosts=hosts or self.administrators(), rc=rc, **{**COMMON, **common}
+        )
         self.federation.settled = settled
         return run
 
@@ -117,7 +121,11 @@ class World:
         answer = self.federation.cluster(context).request(
             "POST",
             f"/api/v1/namespaces/{home}/serviceaccounts/{account}/token",
-            body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}},
+            body={
+                "apiVersion": "authentication.k8s.io/v1",
+                "kind": "TokenRequest",
+                "spec": {"expirationSeconds": 3600},
+            },
         )
         token = answer["status"]["token"]
         self.federation.secrets[token] = f"token of {account} on {context}"
@@ -196,7 +204,10 @@ def deployed(granted) -> World:
 
 def versions(world: World) -> dict[str, str]:
     """Object -> its version, of everything that the playbooks make."""
-    kinds = {"v1": ["ConfigMap", "Secret", "Service", "ServiceAccount"], "apps/v1": ["StatefulSet", "DaemonSet", "Deployment"]}
+    kinds = {
+        "v1": ["ConfigMap", "Secret", "Service", "ServiceAccount"],
+        "apps/v1": ["StatefulSet", "DaemonSet", "Deployment"],
+    }
     found = {}
     for context in world.federation.contexts:
         cluster = world.federation.cluster(context)
@@ -205,7 +216,9 @@ def versions(world: World) -> dict[str, str]:
                 for kind in names:
                     for item in cluster.list(api, kind, namespace):
                         meta = item["metadata"]
-                        found[f"{context} {namespace} {kind} {meta['name']}"] = meta.get("generation") or meta["resourceVersion"]
+                        found[f"{context} {namespace} {kind} {meta['name']}"] = (
+                            meta.get("generation") or meta["resourceVersion"]
+                        )
     return found
 
 
@@ -264,11 +277,15 @@ def test_files_are_what_is_applied(world):
         for item in written:
             kinds.add(item["kind"])
             meta = item["metadata"]
-            live = world.federation.cluster(context).get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
+            live = world.federation.cluster(context).get(
+                item["apiVersion"], item["kind"], meta["name"], meta.get("namespace")
+            )
             for field in ("rules", "roleRef", "subjects"):
                 assert live.get(field) == item.get(field)
         assert {"Namespace", "ServiceAccount", "Role", "RoleBinding"} <= kinds
-        assert ("ClusterRole" in kinds) == (context != "site-a"), "nodes are listed for node ports and DaemonSet pools alone"
+        assert ("ClusterRole" in kinds) == (context != "site-a"), (
+            "nodes are listed for node ports and DaemonSet pools alone"
+        )
 
 
 def test_the_same_rights_again_change_nothing(granted):
@@ -338,7 +355,9 @@ TAKEN = {
 def test_a_missing_right_is_named_before_anything_changes(deployed, context):
     before = versions(deployed)
     with without(deployed, context, TAKEN[context]):
-        run = deployed.play("site", "--limit", context, hosts=deployed.controllers(), rc=2, flower_annotations={"a": "b"})
+        run = deployed.play(
+            "site", "--limit", context, hosts=deployed.controllers(), rc=2, flower_annotations={"a": "b"}
+        )
     words = run.messages(context, failed=True)
     assert words.startswith(f"{context}: ") and f"may not: {TAKEN[context]}. " in words, words
     assert versions(deployed) == before

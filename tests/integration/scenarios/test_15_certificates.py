@@ -110,7 +110,9 @@ def cert_manager(federation):
         yield
         subprocess.run([*words, "down"], check=True, env=environment)
     else:
-        pytest.skip("these are not the fleet's clusters: a cert-manager with its webhook has no certificates of minutes")
+        pytest.skip(
+            "these are not the fleet's clusters: a cert-manager with its webhook has no certificates of minutes"
+        )
 
 
 def own_fleet(federation):
@@ -131,7 +133,9 @@ def issuer(small, cert_manager):
             "isCA": True, "commonName": name, "secretName": name, "privateKey": {"algorithm": "ECDSA", "size": 256},
             "issuerRef": {"name": "fleet-self-signed", "kind": "ClusterIssuer"},
         }  # fmt: skip
-        small.hub.apply({"apiVersion": API, "kind": "Certificate", "metadata": {"name": name, "namespace": SPACE}, "spec": spec})
+        small.hub.apply(
+            {"apiVersion": API, "kind": "Certificate", "metadata": {"name": name, "namespace": SPACE}, "spec": spec}
+        )
     set_ca(small, "root-one")
     return {"name": "scenario"}
 
@@ -139,12 +143,15 @@ def issuer(small, cert_manager):
 def set_ca(small, secret):
     """Have the Issuer sign with this CA, and wait until it can."""
     meta = {"name": "scenario", "namespace": SPACE}
-    made = small.hub.apply({"apiVersion": API, "kind": "Issuer", "metadata": meta, "spec": {"ca": {"secretName": secret}}})
+    made = small.hub.apply(
+        {"apiVersion": API, "kind": "Issuer", "metadata": meta, "spec": {"ca": {"secretName": secret}}}
+    )
 
     def ready():
         conditions = (small.hub.get(API, "Issuer", "scenario", SPACE).get("status") or {}).get("conditions") or []
         return any(
-            one["status"] == "True" and one.get("observedGeneration", 1) >= made["metadata"]["generation"] for one in conditions
+            one["status"] == "True" and one.get("observedGeneration", 1) >= made["metadata"]["generation"]
+            for one in conditions
         )
 
     small.of.wait("the Issuer", ready, 40)
@@ -187,7 +194,9 @@ def test_cert_manager_from_empty_clusters(small, issuer):
     newest = entries(small.hub.get("v1", "Secret", "superlink-gateway-issued", SPACE))["tls.crt"]
     small.of.wait(
         "the newest certificate, hurried",
-        lambda: small.served().not_valid_before_utc >= x509.load_pem_x509_certificate(newest.encode()).not_valid_before_utc,
+        lambda: (
+            small.served().not_valid_before_utc >= x509.load_pem_x509_certificate(newest.encode()).not_valid_before_utc
+        ),
         20,
     )
     assert small.lives() == lives and small.online() == 1
@@ -195,7 +204,11 @@ def test_cert_manager_from_empty_clusters(small, issuer):
 
 def test_cert_manager_gets_another_ca(small, issuer):
     """Sites trust the new CA before its first certificate is served, and the old one until somebody says it is over."""
-    variables = {"superlink_certificates_source": "cert_manager", "superlink_issuer": issuer, "superlink_patches": [SHORT]}
+    variables = {
+        "superlink_certificates_source": "cert_manager",
+        "superlink_issuer": issuer,
+        "superlink_patches": [SHORT],
+    }
     lives = small.lives()
     set_ca(small, "root-two")
     run = small.play("site", **variables)
@@ -233,7 +246,11 @@ def store(small, issued, ca):
 def test_existing_after_cert_manager(small, corporate):
     variables = {"superlink_certificates_source": "existing", "superlink_certificate_secret": "mine"}
     nodes = small.of.lives("site-a", SPACE)
-    address = small.published()["address"].rpartition(":")[0] if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE) else ""
+    address = (
+        small.published()["address"].rpartition(":")[0]
+        if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE)
+        else ""
+    )
     store(small, pki.issue(corporate, "gateway", [NAME, address or "192.0.2.1"], 90 * DAY), corporate)
     before = small.serial() if address else ""
     run = small.play("site", **variables)
@@ -259,7 +276,9 @@ def test_builtin_after_existing(small):
     if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE):
         assert "the gateway keeps the certificate of Secret" in small.play("site").warnings()
     small.play("site")
-    small.of.wait("a certificate of the own CA", lambda: "scenario federation CA" in small.served().issuer.rfc4514_string(), 60)
+    small.of.wait(
+        "a certificate of the own CA", lambda: "scenario federation CA" in small.served().issuer.rfc4514_string(), 60
+    )
     certificate, report = same_for_all(small)
     told(small, certificate, report["hub"]["certificate"])
     assert [one["subject"] for one in report["hub"]["trust"]] == ["CN=scenario federation CA"]
@@ -323,7 +342,11 @@ def _pair(issued):
 
 WRONG = {
     "foreign-key": ["superlink_certificate_key belongs to another certificate than CN=gateway"],
-    "missing-name": [f"superlink_certificate does not cover {NAME}", "it covers other.example, 192.0.2.1", "flower_server_name"],
+    "missing-name": [
+        f"superlink_certificate does not cover {NAME}",
+        "it covers other.example, 192.0.2.1",
+        "flower_server_name",
+    ],
     "ended": ["CN=gateway ended on", "the clock of the controller shows"],
     "untrusted": ["lacks the certificate of CN=stranger", "Trusted are CN=corporate (superlink_ca_bundle)"],
     "no-issuer": ["cert"],  # what it says depends on whether cert-manager is there: below

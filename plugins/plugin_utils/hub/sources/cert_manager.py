@@ -172,7 +172,9 @@ class CertManager:
             return ""
         there = seen.entries(wanted.namespace, where.name)
         return "".join(
-            part for part in pki.split(there.get("tls.crt", "") + there.get("ca.crt", "")) if chain.is_root(chain.read(part)[0])
+            part
+            for part in pki.split(there.get("tls.crt", "") + there.get("ca.crt", ""))
+            if chain.is_root(chain.read(part)[0])
         )
 
 

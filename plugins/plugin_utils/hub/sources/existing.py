@@ -46,7 +46,9 @@ class ExistingSecret:
         there = seen.entries(wanted.namespace, self._secret)
         missing = [name for name in ("tls.crt", "tls.key") if not there.get(name)]
         if missing:
-            plan.faults.append(f"superlink_certificate_secret: {place} has no {' and no '.join(missing)} in PEM; add it")
+            plan.faults.append(
+                f"superlink_certificate_secret: {place} has no {' and no '.join(missing)} in PEM; add it"
+            )
             return plan
         trust = self._bundle or there.get("ca.crt", "")
         if not trust.strip():

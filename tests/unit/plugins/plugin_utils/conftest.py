@@ -81,7 +81,8 @@ def golden() -> Callable[[str, list[dict[str, Any]]], None]:
 
 @pytest.fixture
 def goldens() -> dict[str, list[dict[str, Any]]]:
-    """Every variant that a golden file holds: name -> objects."""
-    found = {path.stem: list(yaml.safe_load_all(path.read_text(encoding="utf-8"))) for path in GOLDEN.glob("*.golden")}
+    """Every variant of SuperLink and SuperNodes that a golden file holds: name -> objects."""
+    files = [path for part in ("superlink", "supernode") for path in GOLDEN.glob(f"{part}-*.golden")]
+    found = {path.stem: list(yaml.safe_load_all(path.read_text(encoding="utf-8"))) for path in files}
     assert len(found) > 10
     return found

@@ -33,9 +33,7 @@ class Made:
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name)]))
             .issuer_name(
-                issuer.cert.subject
-                if issuer
-                else x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name)])
+                issuer.cert.subject if issuer else x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name)])
             )
             .public_key(self.key.public_key())
             .serial_number(x509.random_serial_number())

@@ -44,10 +44,25 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_only_what_flower_packs_is_sent(folder: Path) -> None:
-    for name in (".git/x.py", "venv/lib/y.py", "demo/__pycache__/server.py", "build/z.py", ".venv/a.py", ".flwr/b.toml"):
+    for name in (
+        ".git/x.py",
+        "venv/lib/y.py",
+        "demo/__pycache__/server.py",
+        "build/z.py",
+        ".venv/a.py",
+        ".flwr/b.toml",
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("")
-    for name in ("data.csv", "demo/model.npz", "demo/old.pyc", "demo/LICENSE", "LICENSE", ".gitignore", "demo/settings.yaml"):
+    for name in (
+        "data.csv",
+        "demo/model.npz",
+        "demo/old.pyc",
+        "demo/LICENSE",
+        "LICENSE",
+        ".gitignore",
+        "demo/settings.yaml",
+    ):
         (folder / name).write_text("")
     (folder / "demo" / "lib").mkdir()
     (folder / "demo" / "lib" / "deep.py").write_text("")

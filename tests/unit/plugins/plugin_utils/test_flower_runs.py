@@ -103,13 +103,19 @@ def answer(*entries: dict[str, Any]) -> runs.Answer:
 
 
 def test_parse_run() -> None:
-    entry = {"run-id": "13164552291825540154", "status": "running", "status-details": "N/A", "elapsed": 1.23456, "fab-id": "me/app"}
+    entry = {
+        "run-id": "13164552291825540154",
+        "status": "running",
+        "status-details": "N/A",
+        "elapsed": 1.23456,
+        "fab-id": "me/app",
+    }
     run = runs.parse_run("13164552291825540154", answer({"run-id": "1", "status": "pending"}, entry))
     assert run == runs.Run("13164552291825540154", "running", "", 1.235, "me/app")
     assert not run.finished
-    assert runs.parse_run("5", answer(entry | {"run-id": 5, "status": "finished:failed", "elapsed": "1 day, 0:01:02"})) == runs.Run(
-        "5", "finished:failed", "", 86462.0, "me/app"
-    )
+    assert runs.parse_run(
+        "5", answer(entry | {"run-id": 5, "status": "finished:failed", "elapsed": "1 day, 0:01:02"})
+    ) == runs.Run("5", "finished:failed", "", 86462.0, "me/app")
     assert runs.parse_run("7", answer(entry)) == runs.Run("7")
     assert runs.parse_run("7", parse_answer('{"rc": 1, "out": "Traceback"}')) == runs.Run("7")
 
@@ -119,7 +125,11 @@ def test_logs_are_cleaned() -> None:
     lines = runs.clean_log(text)
     assert lines == ["INFO :      Start", "100%", "ab\tc", "", "round 1: fine"]
     assert runs.highlights(lines) == ["100%", "ab\tc", "round 1: fine"]
-    assert runs.highlights(["WARNING : w", "ERROR : e", "DEBUG : d", "INFORMATION"]) == ["WARNING : w", "ERROR : e", "INFORMATION"]
+    assert runs.highlights(["WARNING : w", "ERROR : e", "DEBUG : d", "INFORMATION"]) == [
+        "WARNING : w",
+        "ERROR : e",
+        "INFORMATION",
+    ]
 
 
 def test_what_the_same_token_asks_for_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,9 @@ def test_a_supernode_key_belongs_to_one_site():
     lines = [pki.supernode_public_key(pki.make_supernode_key()) for _number in range(2)]
 
     def record(site, *mine):
-        facts = [{"pool": "cpu", "name": str(n), "fingerprint": str(n), "public_key": line} for n, line in enumerate(mine)]
+        facts = [
+            {"pool": "cpu", "name": str(n), "fingerprint": str(n), "public_key": line} for n, line in enumerate(mine)
+        ]
         return records.merge_keys(records.empty_record(site), facts, None)
 
     fleet = {"site-a": record("site-a", *lines), "site-b": record("site-b", lines[1])}

@@ -139,7 +139,9 @@ def test_when_a_leaf_is_renewed(days, before, reason):
 
 def test_a_leaf_of_another_ca_is_replaced():
     leaf = pki.issue(pki.make_ca("ca", 10 * DAY), "hub", ["hub.example"], DAY)
-    assert "not issued by the present CA" in pki.reissue_reason(leaf.certificate, pki.make_ca("ca", DAY).certificate, [])
+    assert "not issued by the present CA" in pki.reissue_reason(
+        leaf.certificate, pki.make_ca("ca", DAY).certificate, []
+    )
 
 
 def test_a_leaf_never_outlives_its_ca():

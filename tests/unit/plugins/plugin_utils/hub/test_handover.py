@@ -51,7 +51,9 @@ def test_a_change_of_the_ca_goes_in_steps():
     longer = pki.make_ca("new", 999 * DAY)
     leaf = pki.issue(longer, "hub", ["hub.example"], 500 * DAY)
     later = plan(leaf=leaf, trust=longer.certificate)
-    assert hand_over(later, longer.certificate + OLD.certificate, "new", leaf.certificate, NOW + 100 * DAY).warnings == []
+    assert (
+        hand_over(later, longer.certificate + OLD.certificate, "new", leaf.certificate, NOW + 100 * DAY).warnings == []
+    )
 
 
 def test_a_secret_of_the_same_name_is_not_written_yet():

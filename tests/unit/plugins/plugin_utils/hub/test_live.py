@@ -24,7 +24,11 @@ def facts(certificate=LEAF.certificate, published=CA.certificate, now=NOW):
 
 
 def test_mounted_secret(superlink_spec):
-    for changes, name in (({}, "superlink-gateway-tls"), ({"gateway_secret": "mine"}, "mine"), ({"insecure": True}, "")):
+    for changes, name in (
+        ({}, "superlink-gateway-tls"),
+        ({"gateway_secret": "mine"}, "mine"),
+        ({"insecure": True, "client_certificates": "none"}, ""),
+    ):
         objects = render.superlink_objects(superlink_spec(**changes))
         (workload,) = (one for one in objects if one["kind"] == "StatefulSet")
         assert live.mounted_secret(workload) == name

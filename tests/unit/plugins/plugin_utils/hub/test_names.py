@@ -27,7 +27,12 @@ IP, DNS = "203.0.113.5:9092", "hub.example:9092"
         ({}, DNS, [SiteNames("a", address="gw.site:443", sidecar=False)], {"gw.site": "a"}),
         # What a sidecar verifies is published, whatever address it dials.
         ({}, DNS, [SiteNames("a", address="10.0.0.1:1")], {"hub.example": "a"}),
-        ({}, DNS, [SiteNames("a", server_name="own.example"), SiteNames("b")], {"own.example": "a", "hub.example": "b"}),
+        (
+            {},
+            DNS,
+            [SiteNames("a", server_name="own.example"), SiteNames("b")],
+            {"own.example": "a", "hub.example": "b"},
+        ),
         ({"server_name": "said.example"}, IP, [SiteNames("a")], {"said.example": "a"}),
         ({"server_name": "said.example"}, "", [SiteNames("a")], {"said.example": "a"}),
         # While the address is unknown, so is what hangs on it.
@@ -44,6 +49,14 @@ def test_needed(superlink_spec, changes, address, sites, found):
 def test_wanted(superlink_spec):
     spec = superlink_spec(superlink_address="", certificate_names=["more.example", "192.0.2.1"])
     got = names.wanted(spec, IP, [FIXED, "own.example"])
-    assert got == [FIXED, "superlink", "superlink.flower.svc", "own.example", "more.example", "203.0.113.5", "192.0.2.1"]
+    assert got == [
+        FIXED,
+        "superlink",
+        "superlink.flower.svc",
+        "own.example",
+        "more.example",
+        "203.0.113.5",
+        "192.0.2.1",
+    ]
     spec["certificate_internal_names"] = False
     assert names.wanted(spec, IP, ["own.example"]) == ["own.example", "more.example", "192.0.2.1"]

@@ -319,7 +319,9 @@ def test_an_external_issuer_is_taken_as_it_is(superlink_spec):
 def test_a_public_ca_gets_public_names_only(superlink_spec):
     changes = {"ca_bundle": CA.certificate, "server_name": "hub.example"}
     internal = Wanted("demo", "flower", "flower-ca", ["hub.example", "superlink"], DAY, DAY)
-    assert "no internal names" in plan(cert_manager(superlink_spec, **changes), issuer(acme={}), wanted=internal).faults[0]
+    assert (
+        "no internal names" in plan(cert_manager(superlink_spec, **changes), issuer(acme={}), wanted=internal).faults[0]
+    )
     assert plan(cert_manager(superlink_spec, **changes), issuer(acme={})).faults == []
 
 

@@ -26,7 +26,9 @@ def joined(**sites):
 
 
 def offsets(book):
-    return {(site, pool): entry["offset"] for site, facts in book["sites"].items() for pool, entry in facts["pools"].items()}
+    return {
+        (site, pool): entry["offset"] for site, facts in book["sites"].items() for pool, entry in facts["pools"].items()
+    }
 
 
 def test_newcomers_are_served_in_the_order_of_the_inventory():

@@ -71,11 +71,13 @@ CONTROLS: dict[str, Callable[[Pod], bool]] = {
     "Privileged Containers": lambda pod: not any(c.get("privileged") for c in contexts(pod)),
     "HostPath Volumes": lambda pod: not any("hostPath" in volume for volume in pod["spec"].get("volumes") or []),
     "Host Ports": lambda pod: not any(port.get("hostPort") for c in containers(pod) for port in c.get("ports") or []),
-    "Host Probes / Lifecycle Hooks": lambda pod: not any(
-        (hook.get(kind) or {}).get("host")
-        for container in containers(pod)
-        for hook in handlers(container)
-        for kind in ("httpGet", "tcpSocket")
+    "Host Probes / Lifecycle Hooks": lambda pod: (
+        not any(
+            (hook.get(kind) or {}).get("host")
+            for container in containers(pod)
+            for hook in handlers(container)
+            for kind in ("httpGet", "tcpSocket")
+        )
     ),
     "AppArmor": lambda pod: (
         all((c.get("appArmorProfile") or {"type": "RuntimeDefault"})["type"] in CONFINED for c in all_contexts(pod))

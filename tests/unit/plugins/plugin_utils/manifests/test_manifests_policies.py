@@ -124,7 +124,7 @@ def test_nobody_calls_a_supernode_but_monitoring_its_sidecar(supernode_spec):
     site = found(render.supernode_objects(supernode_spec(**changes)))["supernode"]
     assert [rule["ports"] for rule in site["ingress"]] == [tcp(8404)]
     assert site["egress"][-1] == STORE_RULE
-    for without in ({"sidecar": False}, {"insecure": True}):
+    for without in ({"sidecar": False, "mtls": False}, {"insecure": True, "mtls": False}):
         assert "ingress" not in found(render.supernode_objects(supernode_spec(**changes, **without)))["supernode"]
 
 

@@ -155,7 +155,8 @@ def test_selectors_and_claims_survive_an_upgrade(superlink_spec):
 
 
 @pytest.mark.parametrize(
-    ("asked", "verify"), [("required", " verify required crl-file "), ("optional", " verify optional crl-file "), ("none", None)]
+    ("asked", "verify"),
+    [("required", " verify required crl-file "), ("optional", " verify optional crl-file "), ("none", None)],
 )
 def test_whether_certificates_are_asked_for(asked, verify, superlink_spec):
     text = gateway.configuration(superlink_spec(client_certificates=asked))
@@ -166,7 +167,9 @@ def test_whether_certificates_are_asked_for(asked, verify, superlink_spec):
     if verify:
         assert verify in fleet
         # Who is denied gets no answer from the probe either.
-        assert fleet.index("/clients/denied.lst") < fleet.index("lf-string") < fleet.index("unless METH_POST fleet_call")
+        assert (
+            fleet.index("/clients/denied.lst") < fleet.index("lf-string") < fleet.index("unless METH_POST fleet_call")
+        )
 
 
 def test_changing_what_is_asked_for_takes_no_new_pod(superlink_spec):

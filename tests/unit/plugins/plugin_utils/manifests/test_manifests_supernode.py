@@ -107,7 +107,9 @@ def test_the_client_certificate_is_the_sidecars_alone(supernode_spec):
     for name, container in containers(workload(objects)).items():
         assert any(m["name"] == "client" for m in container["volumeMounts"]) == (name == "sidecar")
     (volume,) = (v for v in workload(objects)["spec"]["template"]["spec"]["volumes"] if v["name"] == "client")
-    paths = [item["path"] for source in volume["projected"]["sources"] for part in source.values() for item in part["items"]]
+    paths = [
+        item["path"] for source in volume["projected"]["sources"] for part in source.values() for item in part["items"]
+    ]
     assert paths == ["tls.pem", "tls.pem.key"]
     renewed = render.supernode_objects(supernode_spec(client_certificate=CASES_CA))
     assert workload(renewed) == workload(objects), "a renewed certificate would restart pods"

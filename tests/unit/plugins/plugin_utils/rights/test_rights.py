@@ -49,7 +49,10 @@ SITE = {
     },
 }
 PEOPLE = {
-    "controller": [{"kind": "ServiceAccount", "name": "awx", "namespace": "awx"}, {"kind": "User", "name": "ann@example.com"}],
+    "controller": [
+        {"kind": "ServiceAccount", "name": "awx", "namespace": "awx"},
+        {"kind": "User", "name": "ann@example.com"},
+    ],
     "auditors": [],
 }
 
@@ -83,7 +86,9 @@ def part_and_spec(request, superlink_spec, supernode_spec):
 
 def test_cert_manager_takes_rights_of_its_own(superlink_spec):
     def needed(**issuer):
-        return controller_rights("superlink", superlink_spec(certificates_source="cert_manager", issuer=issuer), "flower-ca")
+        return controller_rights(
+            "superlink", superlink_spec(certificates_source="cert_manager", issuer=issuer), "flower-ca"
+        )
 
     of_issuer = needed(name="a")
     assert Right("create", "cert-manager.io", "certificates", "flower") in of_issuer["flower"]
@@ -187,9 +192,15 @@ def test_a_namespace_that_is_not_there_has_to_be_made(superlink_spec):
 
 
 def test_a_deployment_is_not_refused_for_what_other_works_need(superlink_spec):
-    told = {str(one) for found in controller_rights("superlink", superlink_spec(), "flower-ca").values() for one in found}
+    told = {
+        str(one) for found in controller_rights("superlink", superlink_spec(), "flower-ca").values() for one in found
+    }
     assert "get pods/exec in namespace flower (superlink-0)" in told
-    for other in ("get pods/exec in namespace flower", "delete pods in namespace flower", "delete secrets in namespace flower-ca"):
+    for other in (
+        "get pods/exec in namespace flower",
+        "delete pods in namespace flower",
+        "delete secrets in namespace flower-ca",
+    ):
         assert other not in told
 
 
@@ -267,8 +278,14 @@ def test_a_right_is_told_in_words():
 
 
 WRONG = {
-    "controller.kind": ({"controller": {"name": "x"}}, ["flower_rbac_controller.kind", "None", "ServiceAccount, User, Group"]),
-    "controller.name": ({"controller": {"kind": "ServiceAccount", "name": "A B"}}, ["flower_rbac_controller.name", "'A B'"]),
+    "controller.kind": (
+        {"controller": {"name": "x"}},
+        ["flower_rbac_controller.kind", "None", "ServiceAccount, User, Group"],
+    ),
+    "controller.name": (
+        {"controller": {"kind": "ServiceAccount", "name": "A B"}},
+        ["flower_rbac_controller.name", "'A B'"],
+    ),
     "no mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "no mapping"]),
     "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "no list"]),
     "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "no name"]),
@@ -312,5 +329,7 @@ def test_faults_of_spec_and_settings_come_at_once(superlink_spec):
 
 def test_subjects_stand_where_they_belong():
     settings = {"controller": [{"kind": "ServiceAccount", "name": "a"}, {"kind": "ServiceAccount", "name": "a"}]}
-    assert subjects.subjects(settings, "controller", "flower-ca") == [subjects.Subject("ServiceAccount", "a", "flower-ca")]
+    assert subjects.subjects(settings, "controller", "flower-ca") == [
+        subjects.Subject("ServiceAccount", "a", "flower-ca")
+    ]
     assert subjects.subjects({"controller": {}}, "controller", "flower-ca") == []

@@ -106,7 +106,9 @@ def test_a_client_key_whose_certificate_was_revoked_is_replaced():
 
 def test_a_client_key_that_is_none_is_told_with_its_place():
     broken = keys.build("demo", "flower", "supernode-client-key", {"tls.key": "x"})
-    with pytest.raises(ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"):
+    with pytest.raises(
+        ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"
+    ):
         plan([], [broken], client="site-a")
 
 
@@ -157,6 +159,13 @@ def test_a_pod_says_why_it_does_not_work():
         },
     }
     text = pods.summary([pod])
-    for part in ("supernode-cpu-0", "nvidia.com/gpu", "CrashLoopBackOff: back-off 40s", "code 1", "key unknown", "3 restarts"):
+    for part in (
+        "supernode-cpu-0",
+        "nvidia.com/gpu",
+        "CrashLoopBackOff: back-off 40s",
+        "code 1",
+        "key unknown",
+        "3 restarts",
+    ):
         assert part in text
     assert pods.summary([]) == "there are no pods"

@@ -32,15 +32,24 @@ SUPERLINK = [
     ({"ca_bundle": "x"}, "superlink_ca_bundle: 'x' is no PEM certificate"),
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----ü"}, "not ASCII"),
     ({"ca_bundle": "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"}, "holds a private key"),
-    ({"certificates_source": "vault"}, "superlink_certificates_source: 'vault' is none of builtin, cert_manager, existing"),
+    (
+        {"certificates_source": "vault"},
+        "superlink_certificates_source: 'vault' is none of builtin, cert_manager, existing",
+    ),
     ({"certificates_source": "existing", "insecure": True}, "has nothing to serve: insecure is true"),
     ({"certificates_source": "cert_manager"}, "superlink_issuer: {} has no name"),
     ({"certificates_source": "cert_manager", "issuer": {"name": "A_b"}}, "superlink_issuer.name: 'A_b'"),
-    ({"certificates_source": "cert_manager", "issuer": {"nam": "a"}}, "superlink_issuer.nam: 'a' is none of name, kind, group"),
+    (
+        {"certificates_source": "cert_manager", "issuer": {"nam": "a"}},
+        "superlink_issuer.nam: 'a' is none of name, kind, group",
+    ),
     ({"certificates_source": "cert_manager", "issuer": "a"}, "superlink_issuer: 'a' is no mapping"),
     ({"issuer": {"name": "a"}}, "superlink_issuer: {'name': 'a'} has no effect with certificates_source builtin"),
     ({"certificate_secret": "a"}, "superlink_certificate_secret: 'a' has no effect with certificates_source builtin"),
-    ({"certificates_source": "existing", "certificate_secret": "A B"}, "superlink_certificate_secret: 'A B' is no DNS name"),
+    (
+        {"certificates_source": "existing", "certificate_secret": "A B"},
+        "superlink_certificate_secret: 'A B' is no DNS name",
+    ),
     ({"certificate_days": 0}, "superlink_certificate_days: 0 is not between 1 and"),
     ({"renew_before": "soon"}, "superlink_renew_before: 'soon' is no time like 30d"),
     ({"renew_before": "91d"}, "superlink_renew_before: '91d' is not between 0 and the 90 days"),
@@ -81,19 +90,37 @@ SUPERLINK = [
     ({"dns": ["kube-system"]}, "superlink_dns[0]: 'kube-system' is no mapping of cidr"),
     ({"dns": {"namespace": "x"}}, "superlink_dns: {'namespace': 'x'} is no list"),
     ({"allowed_sources": [{"cidr": "10.0.0.1/8"}]}, "superlink_allowed_sources[0].cidr: '10.0.0.1/8' is no network"),
-    ({"allowed_sources": [{"cidr": "10.0.0.0/8", "ports": ["1"]}]}, "superlink_allowed_sources[0].ports: ['1'] is none of"),
+    (
+        {"allowed_sources": [{"cidr": "10.0.0.0/8", "ports": ["1"]}]},
+        "superlink_allowed_sources[0].ports: ['1'] is none of",
+    ),
     ({"serverapp_egress": [{"ports": ["443"]}]}, "superlink_serverapp_egress[0]: {'ports': ['443']} names nobody"),
-    ({"serverapp_egress": [{"namespace": "Data"}]}, "superlink_serverapp_egress[0].namespace: 'Data' is no DNS-1123 label"),
-    ({"serverapp_egress": [{"cidr": "::/0", "ports": ["443/tcp"]}]}, "superlink_serverapp_egress[0].ports[0]: '443/tcp'"),
-    ({"serverapp_egress": [{"cidr": "::/0", "ports": ["70000"]}]}, "'70000' is no port or range of ports between 1 and"),
+    (
+        {"serverapp_egress": [{"namespace": "Data"}]},
+        "superlink_serverapp_egress[0].namespace: 'Data' is no DNS-1123 label",
+    ),
+    (
+        {"serverapp_egress": [{"cidr": "::/0", "ports": ["443/tcp"]}]},
+        "superlink_serverapp_egress[0].ports[0]: '443/tcp'",
+    ),
+    (
+        {"serverapp_egress": [{"cidr": "::/0", "ports": ["70000"]}]},
+        "'70000' is no port or range of ports between 1 and",
+    ),
     ({"serverapp_egress": [{"cidr": "::/0", "namespace": "x"}]}, "has a cidr and selectors; make two entries of it"),
     ({"serverapp_egress": [{"namespace": "x", "except": ["::/0"]}]}, "[0].except: ['::/0'] has no effect without cidr"),
     ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["x"]}]}, "[0].except[0]: 'x' is no network"),
     ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["11.0.0.0/9"]}]}, "'11.0.0.0/9' is no part of 10.0.0.0/8"),
     ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["10.0.0.0/8"]}]}, "'10.0.0.0/8' is no part of 10.0.0.0/8"),
     ({"serverapp_egress": [{"cidr": "10.0.0.0/8", "except": ["::1"]}]}, "'::1' is no part of 10.0.0.0/8"),
-    ({"serverapp_egress": [{"pod_selector": {"a": "b c"}}]}, "superlink_serverapp_egress[0].pod_selector[a]: 'b c' is no label"),
-    ({"serverapp_egress": [{"host": "s3.example.com"}]}, "superlink_serverapp_egress[0].host: 's3.example.com' is none of"),
+    (
+        {"serverapp_egress": [{"pod_selector": {"a": "b c"}}]},
+        "superlink_serverapp_egress[0].pod_selector[a]: 'b c' is no label",
+    ),
+    (
+        {"serverapp_egress": [{"host": "s3.example.com"}]},
+        "superlink_serverapp_egress[0].host: 's3.example.com' is none of",
+    ),
     ({"monitoring_namespaces": "monitoring"}, "superlink_monitoring_namespaces: 'monitoring' is no list"),
     ({"monitoring_namespaces": ["my ns"]}, "superlink_monitoring_namespaces[0]: 'my ns' is no DNS-1123 label"),
     ({"monitoring_namespaces": [{}]}, "superlink_monitoring_namespaces[0]: {} is empty"),
@@ -168,13 +195,27 @@ def test_defaults_have_no_faults(superlink_spec, supernode_spec):
 
 def test_peers_without_faults(superlink_spec, supernode_spec):
     peers = [
-        {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"], "namespace": None, "pod_selector": None, "ports": ["1-2/UDP"]},
+        {
+            "cidr": "10.0.0.0/8",
+            "except": ["10.1.0.0/16"],
+            "namespace": None,
+            "pod_selector": None,
+            "ports": ["1-2/UDP"],
+        },
         {"namespace": {"kubernetes.io/metadata.name": "data"}, "pod_selector": {"app.kubernetes.io/name": "minio"}},
         {"namespace": "data", "ports": [443]},
     ]
-    changes = {"dns": peers, "monitoring_namespaces": ["monitoring", {"network.openshift.io/policy-group": "monitoring"}]}
-    assert render.superlink_faults(superlink_spec(**changes, serverapp_egress=peers, allowed_sources=[{"cidr": "::1"}])) == []
-    assert render.supernode_faults(supernode_spec(**changes, egress=peers, superlink_cidrs=["192.0.2.0/24", "::1"])) == []
+    changes = {
+        "dns": peers,
+        "monitoring_namespaces": ["monitoring", {"network.openshift.io/policy-group": "monitoring"}],
+    }
+    assert (
+        render.superlink_faults(superlink_spec(**changes, serverapp_egress=peers, allowed_sources=[{"cidr": "::1"}]))
+        == []
+    )
+    assert (
+        render.supernode_faults(supernode_spec(**changes, egress=peers, superlink_cidrs=["192.0.2.0/24", "::1"])) == []
+    )
 
 
 @pytest.mark.parametrize(("changes", "sentence"), SUPERLINK)

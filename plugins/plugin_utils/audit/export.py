@@ -1,0 +1,40 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The audit trail as a file: the lines of the entries as they are, and the head record as the last line. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from .chain import Head, Line, canonical
+
+
+def lines(entries: Sequence[Line], head: Head | None) -> list[str]:
+    """The lines of the file."""
+    last = [] if head is None else [canonical({"entries": head.entries, "hash": head.hash})]
+    return [line.text for line in entries] + last
+
+
+def parse(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
+    """Entries and head record of a file; no head record when the last line is none, as in a file that was cut off.
+
+    Args:
+        found: the lines of the file.
+        name: its name, for messages.
+    """
+    head = _head(found[-1]) if found else None
+    entries = found if head is None else found[:-1]
+    return [Line(text, f"{name}, line {number}") for number, text in enumerate(entries, 1)], head
+
+
+def _head(text: str) -> Head | None:
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(told, dict) or set(told) != {"entries", "hash"} or not isinstance(told["entries"], int):
+        return None
+    return Head(told["entries"], str(told["hash"]))

@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the actions of a run noted, until it is told to the audit trail: a file in Ansible's own temporary folder.
+
+Ansible makes that folder anew for every run, for the user alone, and removes it at the end; all forks of the run share it. A run
+that was killed leaves its folder behind, and with it what it had noted: a later run finds that. Only public facts are noted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..cluster import ClusterError
+from .told import Note
+
+FILE = "federated.flower.audit.jsonl"
+#: Ansible names the folder of a run after its process id and random letters (C(tmppath) in ansible.config.manager).
+_FOLDERS = "ansible-local-*"
+
+
+class Journal:
+    """The notes of one run.
+
+    Args:
+        folder: the temporary folder of that run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+
+    def note(self, note: Note) -> None:
+        """Add a note. Forks may do so at the same time."""
+        line = json.dumps(note, separators=(",", ":")) + "\n"
+        try:
+            with self._locked("ab") as file:
+                file.write(line.encode("ascii"))
+        except OSError as error:
+            raise ClusterError(
+                f"what was changed cannot be noted for the audit trail in {self.path}: {error.strerror}. "
+                "Make room or set ANSIBLE_LOCAL_TEMP, and run again"
+            ) from error
+
+    def read(self) -> list[Note]:
+        """The notes so far."""
+        return _parse(self.path.read_bytes()) if self.path.exists() else []
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[list[Note]]:
+        """The notes; the journal is empty when the block has ended well. Nobody else takes or adds notes meanwhile."""
+        if not self.path.exists():
+            yield []
+            return
+        with self._locked("rb+") as file:
+            yield _parse(file.read())
+            file.truncate(0)  # not unlinked: a fork that waits for the lock would write into a file without a name
+
+    @contextlib.contextmanager
+    def _locked(self, mode: str) -> Iterator:
+        descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600)
+        with os.fdopen(descriptor, mode) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+
+
+def _parse(text: bytes) -> list[Note]:
+    """The notes of a journal. The last line of a run that was killed may be cut off; it ends without a newline."""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def abandoned(folder: Path, host: str, place: Mapping[str, Any]) -> list[Journal]:
+    """Journals of other runs on the same federation whose process is gone.
+
+    Args:
+        folder: the temporary folder of the present run.
+        host: name of this machine. A folder may be shared with others, whose processes cannot be seen.
+        place: what the variables tell of the federation (C(ClusterAction.place)).
+    """
+    found = []
+    for path in sorted(folder.parent.glob(f"{_FOLDERS}/{FILE}")):
+        if path.parent == folder:
+            continue
+        try:
+            notes = Journal(path.parent).read()
+        except FileNotFoundError:  # that run ended well just now, and its folder went
+            continue
+        run = notes[0]["run"] if notes else None
+        if run and run["who"]["host"] == host and run["place"] == place and not _alive(run["pid"]):
+            found.append(Journal(path.parent))
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

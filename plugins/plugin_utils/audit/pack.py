@@ -1,0 +1,95 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the entries of the audit trail are put into pieces of limited size, and where a trail goes on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .chain import START, Entry, Head, canonical, parse, seal
+
+#: Bytes from which on a piece takes no more entries. With one more of told.LIMIT it stays below 512 KiB.
+FULL = 256 * 1024
+
+Identity = tuple[Any, Any]
+
+
+@dataclass
+class Piece:
+    """Outcome of C(fill).
+
+    Attributes:
+        text: the piece as it is now, lines of JSON.
+        made: the entries that were added.
+        taken: how many of what was to be told are in the piece now, or were already.
+    """
+
+    text: str
+    made: list[Entry] = field(default_factory=list)
+    taken: int = 0
+
+
+def full(text: str) -> bool:
+    """Whether a piece takes no more. This follows from its content alone, so that all writers agree."""
+    return len(text) >= FULL
+
+
+def identity(told: Mapping[str, Any]) -> Identity:
+    """By what an entry is known again that was told twice."""
+    return told.get("id"), told.get("part", 1)
+
+
+def identities(lines: Sequence[str]) -> set[Identity]:
+    """Those of the entries in some lines."""
+    return {identity(entry) for entry in map(parse, lines) if entry is not None}
+
+
+def fill(text: str, left: Sequence[Mapping[str, Any]], known: Collection[Identity], seq: int, prev: str) -> Piece:
+    """Add entries to a piece until it is full.
+
+    Args:
+        text: the piece as it was.
+        left: what is to be told, in order.
+        known: identities that are not to be told again.
+        seq: number of the last entry so far.
+        prev: its hash.
+    """
+    piece = Piece(text)
+    for told in left:
+        if full(piece.text):
+            break
+        piece.taken += 1
+        if identity(told) not in known:
+            piece.made.append(seal(told, seq + 1, prev))
+            seq, prev = seq + 1, piece.made[-1]["hash"]
+            piece.text += canonical(piece.made[-1]) + "\n"
+    return piece
+
+
+def end(lines: Sequence[str], head: Head | None) -> tuple[int, str, str]:
+    """Where a trail goes on.
+
+    Where head record and entries disagree, the new entry is chained so that the break stays to be seen for ever.
+
+    Args:
+        lines: the last lines of the trail.
+        head: the head record.
+
+    Returns:
+        Number and hash to chain the next entry to, and what is wrong, a sentence, or nothing.
+    """
+    last = parse(lines[-1]) if lines else None
+    if head is None:
+        if not lines:
+            return 0, START, ""
+        seq, prev = (last["seq"], last["hash"]) if last else (0, START)
+        return seq, prev, "it had no head record, which is made anew"
+    if last is not None and last["seq"] > head.entries:
+        return last["seq"], last["hash"], ""  # whoever wrote it has yet to write the head record, or died before
+    if last is None or Head(last["seq"], last["hash"]) != head:
+        return head.entries, head.hash, f"it does not end with the entry {head.entries} that its head record names"
+    return head.entries, head.hash, ""

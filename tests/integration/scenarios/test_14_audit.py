@@ -1,0 +1,273 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every run that changes something is on record, with its facts and without a secret; what is altered afterwards is found."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pwd
+import signal
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import pack
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import canonical, parse, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import NAME, Trail, log_name
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import GATEWAY
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+
+POOL = {"name": "late", "replicas": 1, "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"}}
+SPACE = "scenario-race"
+
+
+def trail(fed):
+    """The entries, which have to be a whole chain."""
+    verdict = verify(*Trail(fed.hub, fed.namespace, "scenario").read())
+    assert not verdict.fault and not verdict.notes, (verdict.fault, verdict.notes)
+    return verdict.entries
+
+
+def objects(entry, site, change):
+    return {one["object"] for one in entry["sites"].get(site, {}).get("objects", []) if one["change"] == change}
+
+
+def keys(entry, site, change):
+    return {one["fingerprint"] for one in entry["sites"][site].get("keys", []) if one["change"] == change}
+
+
+@pytest.fixture
+def news(fed):
+    """Function: the entries that were added since the test began."""
+    before = len(trail(fed))
+    return lambda: trail(fed)[before:]
+
+
+def test_a_deployment_is_recorded(federation):
+    federation.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    run = federation.site()
+    (entry,) = trail(federation)
+    assert entry["hash"] in run.messages(), "the hash was not shown"
+    assert entry["who"]["user"] == pwd.getpwuid(os.getuid()).pw_name and entry["who"]["host"] == socket.gethostname()
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    assert (
+        entry["who"]["kubernetes"]
+        == federation.hub.request("POST", path, body=review)["status"]["userInfo"]["username"]
+    )
+    assert entry["playbook"] == "federated.flower.site" and entry["options"] == {} and "failed" not in entry
+    assert set(entry["sites"]) == {"hub", "site-a", "site-b"}
+    assert {"Namespace scenario", "StatefulSet scenario/superlink", "Secret scenario-ca/flower-ca"} <= objects(
+        entry, "hub", "created"
+    )
+    assert {"StatefulSet scenario/supernode-cpu", "Secret scenario/supernode-cpu-keys"} <= objects(
+        entry, "site-a", "created"
+    )
+    for facts in entry["sites"].values():
+        hashed = {one["object"].split()[0] for one in facts["objects"] if len(one.get("sha256", "")) == 64}
+        assert "StatefulSet" in hashed and "Secret" not in hashed
+    served = pki.describe(entries(federation.hub.get("v1", "Secret", GATEWAY, federation.namespace))["tls.crt"])
+    (certificate,) = [one for one in entry["sites"]["hub"]["certificates"] if one["name"] == GATEWAY]
+    assert (certificate["serial"], certificate["fingerprint"]) == (served["serial"], served["fingerprint"])
+    records = federation.ledger().read_records()
+    for site in ("site-a", "site-b"):
+        assert keys(entry, site, "registered") == set(records[site]["keys"])
+    assert {"pool": "cpu", "offset": 0, "size": 2} in entry["sites"]["site-a"]["partitions"]
+
+
+def test_no_change_no_entry(fed, news):
+    fed.unchanged()
+    fed.play("site", "--check", flower_annotations={"scenario/audit": "yes"})
+    fed.play("status")
+    fed.play("audit")
+    assert news() == []
+
+
+def test_a_site_joins_and_leaves(fed, news):
+    hosts = {
+        **fed.base(),
+        "site-c": {"flower_context": "site-a", "supernode_namespace": "scenario-c", "supernode_pools": [POOL]},
+    }
+    fed.site(hosts)
+    (joined,) = news()
+    assert set(joined["sites"]) == {"site-c"}
+    assert "StatefulSet scenario-c/supernode-late" in objects(joined, "site-c", "created")
+    held = keys(joined, "site-c", "registered")
+    assert held == set(fed.ledger().read_records()["site-c"]["keys"])
+    fed.play("teardown", "--limit", "site-c", "-e", "flower_teardown=true", hosts=hosts)
+    left = news()[1]
+    assert left["playbook"] == "federated.flower.teardown" and left["options"] == {"limit": "site-c"}
+    assert set(left["sites"]) == {"site-c"} and left["sites"]["site-c"]["words"] == ["forgotten"]
+    assert keys(left, "site-c", "retired") == held and "Namespace scenario-c" in objects(left, "site-c", "deleted")
+
+
+def test_hosts_that_fail_are_named(fed, news):
+    config = yaml.safe_load(fed.kubeconfig.read_text())
+    for cluster in config["clusters"]:
+        cluster["cluster"]["server"] = "https://127.0.0.1:1"
+    dead = fed.folder / "dead-for-audit.kubeconfig"
+    dead.write_text(yaml.safe_dump(config))
+    hosts = fed.base()
+    hosts["site-a"]["flower_kubeconfig"] = str(dead)
+    fed.play("site", hosts=hosts, rc=2, flower_annotations={"scenario/audit": "yes"})
+    (entry,) = news()
+    assert list(entry["failed"]) == ["site-a"] and "127.0.0.1:1" in entry["failed"]["site-a"]
+    assert set(entry["sites"]) == {"hub", "site-b"}
+
+
+def test_a_playbook_that_ends_early_is_recorded(fed, news):
+    """All hosts of the run fail after something was changed: no later play is reached."""
+    run = fed.play(
+        "site", "--limit", "site-b", rc=2, supernode_image="docker.io/flwr/no-such-image:1", supernode_wait_timeout=8
+    )
+    assert "no-such-image" in run.messages("site-b", failed=True)
+    (entry,) = news()
+    assert objects(entry, "site-b", "changed") == {"StatefulSet scenario/supernode-gpu"}
+    assert list(entry["failed"]) == ["site-b"]
+
+
+def test_a_run_that_was_killed_is_recorded_by_the_next(fed, news):
+    finish = fed.start("site", flower_annotations={"scenario/killed": "yes"})
+    journals = (fed.home / "tmp").glob
+
+    def noted():
+        return [text for path in journals("ansible-local-*/federated.flower.audit.jsonl") if (text := path.read_text())]
+
+    (text,) = fed.wait("the first change", noted)
+    os.kill(json.loads(text.splitlines()[0])["run"]["pid"], signal.SIGKILL)
+    assert finish().rc != 0
+    fed.settled = False
+    assert news() == []
+    fed.site()
+    killed, healed = news()
+    assert killed["interrupted"] and killed["sites"]["hub"]["objects"] and killed["playbook"] == "federated.flower.site"
+    assert "interrupted" not in healed and set(healed["sites"]) <= {"hub", "site-a", "site-b"}
+    fed.unchanged()
+    assert len(news()) == 2
+
+
+def test_it_is_shown_and_exported(fed):
+    whole = trail(fed)
+    rows = fed.play("audit", "-e", "flower_audit_last=2").table
+    assert rows[0].split()[:2] == ["entry", "time"] and rows[1].split()[0] == str(whole[-2]["seq"])
+    file = fed.folder / "audit.jsonl"
+    fed.play("audit", "-e", f"flower_audit_file={file}", "-e", f"flower_audit_anchor={whole[1]['hash']}")
+    assert [parse(line) for line in file.read_text().splitlines()[:-1]] == whole
+    command = ["ansible", "localhost", "-m", "federated.flower.audit_info", "-a", f"file={file}"]
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=fed.environment(fed.folder / "adhoc.jsonl")
+    ).stdout
+    assert f"{len(whole)} entries, none altered" in told
+    file.write_text(file.read_text().replace("2026", "2025", 1))
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=fed.environment(fed.folder / "adhoc.jsonl")
+    ).stdout
+    assert "entry 1 (" in told and "was altered" in told
+    run = fed.play("audit", "-e", f"flower_audit_anchor={'0' * 64}", rc=2)
+    assert "no entry has the noted hash 000" in run.messages("hub", failed=True)
+
+
+@pytest.fixture
+def tampered(fed):
+    """Function: change the lines of the trail, run the playbook, put the lines back; returns what it failed with."""
+    item = fed.hub.get("v1", "ConfigMap", log_name(1), fed.namespace)
+
+    def write(data):
+        fresh = fed.hub.get("v1", "ConfigMap", log_name(1), fed.namespace)
+        fed.hub.replace({**fresh, "data": data})
+
+    def alter(change):
+        lines = item["data"]["log.jsonl"].splitlines(keepends=True)
+        write({"log.jsonl": "".join(change(copy.copy(lines)))})
+        run = fed.play("audit", rc=2)
+        write(item["data"])
+        return run.messages("hub", failed=True)
+
+    yield alter
+    write(item["data"])
+
+
+def test_tampering_is_found_and_named(fed, tampered):
+    settled = fed.settled
+    count = len(trail(fed))
+    where = f"ConfigMap scenario/{log_name(1)}"
+    assert f"entry 2 ({where}, line 2) was altered" in tampered(
+        lambda lines: [lines[0], lines[1].replace("site-c", "site-d"), *lines[2:]]
+    )
+    assert f"entry 2 is missing: entry 3 stands in its place ({where}, line 2)" in tampered(
+        lambda lines: [lines[0], *lines[2:]]
+    )
+    assert f"entry {count} is missing: the head record names {count}" in tampered(lambda lines: lines[:-1])
+    assert "was altered" in tampered(lambda lines: [*lines, "rubbish\n"])
+    assert len(trail(fed)) == count
+    head = fed.hub.get("v1", "ConfigMap", NAME, fed.namespace)
+    fed.hub.delete("v1", "ConfigMap", NAME, fed.namespace)
+    assert "no good head record" in fed.play("audit", rc=2).messages("hub", failed=True)
+    fed.hub.create({**head, "metadata": {name: head["metadata"][name] for name in ("name", "namespace", "labels")}})
+    assert len(trail(fed)) == count
+    fed.settled = settled
+
+
+def test_rivals_do_not_fork_it(federation):
+    """Four writers at once, with entries so large that they come to the end of a ConfigMap every now and then."""
+    rivals, times, size = 4, 8, 60_000
+    hub = federation.hub
+    if hub.get("v1", "Namespace", SPACE) is None:
+        hub.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+    for item in hub.list("v1", "ConfigMap", SPACE, labels="app.kubernetes.io/component=audit"):
+        hub.delete("v1", "ConfigMap", item["metadata"]["name"], SPACE)
+    barrier = Barrier(rivals)
+
+    def rival(side):
+        with connect({"kubeconfig": str(federation.kubeconfig), "context": "hub"}) as own:
+            mine = Trail(own, SPACE, "race")
+            for count in range(times):
+                barrier.wait(120)
+                mine.append([{"id": f"{side}-{count}", "time": "now", "sites": {"a": {"words": ["x" * size]}}}])
+            return own.requests
+
+    with ThreadPoolExecutor(rivals) as pool:
+        requests = sum(pool.map(rival, range(rivals)))
+    lines, head = Trail(hub, SPACE, "race").read()
+    verdict = verify(lines, head)
+    assert not verdict.fault and not verdict.notes, verdict.fault
+    assert sorted(entry["id"] for entry in verdict.entries) == sorted(
+        f"{side}-{count}" for side in range(rivals) for count in range(times)
+    )
+    assert requests > rivals * times * 5, "they never met: this shows nothing"
+    logs = [
+        item
+        for item in hub.list("v1", "ConfigMap", SPACE, labels="app.kubernetes.io/component=audit")
+        if item["metadata"]["name"] != NAME
+    ]
+    sizes = [len(json.dumps(item["data"])) for item in logs]
+    assert len(logs) > 5 and max(sizes) < 512 * 1024
+    assert [item.get("immutable", False) for item in logs] == [pack.full(item["data"]["log.jsonl"]) for item in logs]
+
+
+def test_no_secret_is_in_it(fed):
+    text = "\n".join(canonical(entry) for entry in trail(fed))
+    assert fed.secrets and "PRIVATE KEY" not in text
+    assert [place for secret, place in fed.secrets.items() if secret in text] == []
+
+
+def test_teardown_keeps_it_unless_told(fed, news):
+    fed.play("teardown", "-e", "flower_teardown=true")
+    (entry,) = news()
+    assert "StatefulSet scenario/superlink" in objects(entry, "hub", "deleted")
+    assert {site: facts.get("words") for site, facts in entry["sites"].items()} == {
+        "hub": None,
+        "site-a": ["forgotten"],
+        "site-b": ["forgotten"],
+    }
+    run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    assert "the audit trail was deleted together with the hub's namespace scenario" in run.messages()
+    assert fed.gone("hub", "scenario")
