@@ -23,7 +23,11 @@ Keys of both specs used here:
 
 of the superlink spec: C(allowed_sources), the peers that may reach the door for sites (anybody if empty), and
 C(serverapp_egress), peers that the ServerApp may call; of the supernode spec: C(superlink_cidrs), networks in which the
-SuperLink's address is, and C(egress), peers that the SuperNodes' pods may call.
+SuperLink's address is, and C(egress), peers that the SuperNodes' pods may call. A site with the C(connectivity) skupper
+reaches the SuperLink through the pods of Skupper's router in its own namespace.
+
+Skupper makes no policies, so those of its pods are here, too: C(skupper_*_objects), each for the spec of one part (see
+skupper.py), with C(api_server), C(egress), C(allowed_sources) and C(scope). They add up with each other.
 
 A peer is either {cidr, except} or {namespace, pod_selector} (one of the two is enough; a namespace is a name or a
 mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; without them all ports are meant.
@@ -33,10 +37,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import serverapp, sidecar
+from . import serverapp, sidecar, skupper
 from .common import (
     FLEET_PORT,
     OPS_PORT,
@@ -121,6 +125,80 @@ def default_deny(spec: Spec, name: str) -> list[Object]:
     ]
 
 
+def skupper_site_objects(spec: Spec) -> list[Object]:
+    """The policies of Skupper's own pods, where a policy closes the namespace; elsewhere nothing closes them."""
+    if not default_deny(spec, skupper.NAME):
+        return []
+    routers = _rule("from", [{"pod_selector": skupper.ROUTER}], [])
+    ingress = [routers, *_scraping(spec, skupper.METRICS_PORT)]
+    if skupper.has_access(spec):
+        doors = [_port(skupper.INTER_ROUTER_PORT), _port(skupper.EDGE_PORT)]
+        ingress.append(_rule("from", spec.get("allowed_sources"), doors))
+    ways = [*_egress(spec.get("dns")), *_egress(spec.get("api_server")), *_egress(spec.get("egress"))]
+    policies = [
+        _skupper_policy(
+            spec,
+            "skupper-router",
+            skupper.SITE,
+            skupper.ROUTER,
+            ingress=ingress,
+            egress=[*ways, _rule("to", [{"pod_selector": skupper.ROUTER}], [])],
+        )
+    ]
+    if spec.get("install") == "manifests" and spec.get("scope") == "namespace":
+        # A token is redeemed by the controllers: the site's calls the hub's, whatever its address is.
+        policies.append(
+            _skupper_policy(
+                spec,
+                "skupper-controller",
+                skupper.SITE,
+                skupper.CONTROLLER,
+                ingress=[_rule("from", spec.get("allowed_sources"), [_port(skupper.GRANT_PORT)])],
+                egress=[*ways, _rule("to", [], [_port(443), _port(skupper.GRANT_PORT)])],
+            )
+        )
+    return policies
+
+
+def skupper_link_objects(spec: Spec, endpoints: Sequence[Mapping[str, Any]]) -> list[Object]:
+    """The way of a site's router to the hub's endpoints."""
+    if not default_deny(spec, skupper.NAME) or not endpoints:
+        return []
+    hosts = sorted({text(entry["host"]) for entry in endpoints})
+    known = [{"cidr": host} for host in hosts] if all(map(is_ip, hosts)) else []
+    way = _rule("to", known, [_port(port) for port in skupper.ports(endpoints)])
+    return [_skupper_policy(spec, "skupper-link", skupper.LINK, skupper.ROUTER, egress=[way])]
+
+
+def skupper_listener_objects(spec: Spec) -> list[Object]:
+    """SuperNodes may call their site's router. Its ports are Skupper's choice, so no port is named."""
+    if not default_deny(spec, skupper.NAME):
+        return []
+    callers = _rule("from", [{"pod_selector": selector(spec, SUPERNODE)}], [])
+    return [_skupper_policy(spec, "skupper-listener", skupper.LISTENER, skupper.ROUTER, ingress=[callers])]
+
+
+def skupper_connector_objects(spec: Spec) -> list[Object]:
+    """The hub's router may call the gateway's door for sites, and the gateway may be called by it."""
+    if not _wanted(spec):
+        return []
+    door = [_port(FLEET_PORT)]
+    superlink = selector(spec, SUPERLINK)
+    made = [
+        _skupper_policy(
+            spec,
+            "skupper-superlink",
+            skupper.LISTENER,
+            superlink,
+            ingress=[_rule("from", [{"pod_selector": skupper.ROUTER}], door)],
+        )
+    ]
+    if default_deny(spec, skupper.NAME):
+        way = _rule("to", [{"pod_selector": superlink}], door)
+        made.append(_skupper_policy(spec, "skupper-connector", skupper.LISTENER, skupper.ROUTER, egress=[way]))
+    return made
+
+
 def parse_port(value: Any) -> Object:
     """The NetworkPolicyPort of "PORT[-END][/PROTOCOL]".
 
@@ -201,12 +279,42 @@ def _egress(peers: Iterable[Peer] | None) -> list[Object]:
 
 def _monitoring(spec: Spec) -> list[Object]:
     """The rule for HAProxy's port with metrics. Kubelet, which probes it, is on the pod's node."""
+    return _scraping(spec, OPS_PORT)
+
+
+def _scraping(spec: Spec, port: int) -> list[Object]:
     namespaces = [{"namespace": entry} for entry in spec.get("monitoring_namespaces") or []]
-    return [_rule("from", namespaces, [_port(OPS_PORT)])] if namespaces else []
+    return [_rule("from", namespaces, [_port(port)])] if namespaces else []
+
+
+def _skupper_policy(
+    spec: Spec,
+    name: str,
+    part: str,
+    pods: Mapping[str, str],
+    *,
+    ingress: list[Object] | None = None,
+    egress: list[Object] | None = None,
+) -> Object:
+    """A policy that opens ways of some pods. A direction without rules is none of its business."""
+    rules = compact({"ingress": ingress, "egress": egress})
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": skupper.meta(spec, name, part),
+        "spec": {
+            "podSelector": {"matchLabels": _labels(pods)},
+            "policyTypes": [kind for kind in ("Ingress", "Egress") if kind.lower() in rules],
+            **rules,
+        },
+    }
 
 
 def _superlink(spec: Spec) -> Object:
     """The rule for the way to the SuperLink. What stands behind a DNS name is not known here: any address then."""
+    if spec.get("connectivity") == "skupper":
+        # A Service's port is translated into the router's before the router's policy looks, and it is not known here.
+        return _rule("to", [{"pod_selector": skupper.ROUTER}], [])
     host, port = split_address(text(spec["superlink_address"]))
     networks = spec.get("superlink_cidrs") or ([host] if is_ip(host) else [])
     return _rule("to", [{"cidr": network} for network in networks], [_port(port)])

@@ -18,8 +18,8 @@ accepts it. C(/probe/next) does the same under the name C(next.NAME), by which a
 does not serve yet.
 
 Keys of the supernode spec used here: C(sidecar) (bool), C(sidecar_image), C(sidecar_resources),
-C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(server_name), C(mtls) (bool),
-C(client_certificate) (PEM).
+C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(cluster_domain), C(server_name), C(mtls)
+(bool), C(client_certificate) (PEM).
 """
 
 from __future__ import annotations
@@ -63,9 +63,24 @@ def mtls(spec: Spec) -> bool:
     return enabled(spec) and boolean(spec.get("mtls", True))
 
 
+def full_name(spec: Spec, host: str) -> str:
+    """The name of a Service spelt out; other hosts as they are.
+
+    HAProxy's resolvers ask for names as they are given, without the search list of resolv.conf (HAProxy's configuration
+    manual, section 5.3), so C(flower-superlink) and C(superlink.flower.svc) would be unknown to them.
+    """
+    domain = text(spec.get("cluster_domain"))
+    if not domain or is_ip(host):
+        return host
+    if "." not in host:
+        return f"{host}.{spec['namespace']}.svc.{domain}"
+    return f"{host}.{domain}" if host.endswith(".svc") else host
+
+
 def configuration(spec: Spec) -> str:
     """The text of haproxy.cfg."""
     host, port = split_address(text(spec["superlink_address"]))
+    host = full_name(spec, host)
     target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
     name = server_name(spec)
     # HAProxy takes the key from the file of the same name with .key behind it.

@@ -14,6 +14,7 @@ from ..manifests import supernode as manifests
 from ..manifests.common import boolean, text
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .policies import peer_faults, policy_faults
+from .skupper import connectivity_fault
 
 MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 
@@ -60,6 +61,11 @@ def spec_faults(spec: Spec) -> list[str]:
     faults = Faults(spec, "supernode_")
     common_faults(spec, faults)
     policy_faults(spec, faults)
+    connectivity_fault(faults, spec.get("connectivity"))
+    if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
+        faults.add("superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router")
+    if spec.get("cluster_domain"):
+        faults.subdomain("cluster_domain", spec["cluster_domain"])
     faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
     peer_faults("egress", spec.get("egress"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What to do about the Site of a namespace. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..manifests.common import text
+from ..manifests.skupper import NO_ACCESS, has_access, site_name
+from . import state
+from .owned import is_ours, owners, split
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do.
+
+    Attributes:
+        adopted: a Site that somebody else made, and that is used as it is.
+        former: Sites of ours with another name, which have to be gone before the new one is made.
+        leaving: Sites that are being deleted, whose end has to be waited for.
+        fault: why nothing can be done, a sentence without its full stop.
+        warnings: sentences.
+    """
+
+    adopted: Object | None = None
+    former: tuple[Object, ...] = ()
+    leaving: tuple[Object, ...] = ()
+    fault: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def active(found: Iterable[Object]) -> Object | None:
+    """The Site that Skupper serves; of several the one that is not refused as a second one."""
+    candidates = [site for site in found if not site["metadata"].get("deletionTimestamp")]
+    good = [site for site in candidates if state.SECOND_SITE not in state.said(site, "Configured")]
+    return (good or candidates or [None])[0]
+
+
+def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
+    """What to do about the Sites of the namespace.
+
+    Args:
+        spec: the site spec.
+        found: all Sites there, live.
+    """
+    leaving = tuple(site for site in found if site["metadata"].get("deletionTimestamp"))
+    ours, theirs = split(site for site in found if not site["metadata"].get("deletionTimestamp"))
+    if len(theirs) > 1 or (ours and theirs):
+        return Plan(leaving=leaving, fault=_several([*ours, *theirs]))
+    if theirs:
+        return _adopt(spec, theirs[0], leaving)
+    wanted = site_name(spec)
+    former = tuple(site for site in ours if site["metadata"]["name"] != wanted)
+    warnings = tuple(
+        f"{state.named(site)} is replaced by a Site named {wanted}: its links are made anew" for site in former
+    )
+    return Plan(former=former, leaving=leaving, warnings=warnings)
+
+
+def _several(found: list[Object]) -> str:
+    served = active(found)
+    told = ", ".join(
+        f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'made by somebody else'}"
+        f"{', the one that Skupper serves' if site is served else ''})"
+        for site in found
+    )
+    namespace = found[0]["metadata"]["namespace"]
+    return (
+        f"namespace {namespace} has {len(found)} Sites: {told}. Skupper serves one for a namespace. Delete those that are not "
+        f"wanted (kubectl -n {namespace} delete site NAME)"
+    )
+
+
+def _adopt(spec: Mapping[str, Any], site: Object, leaving: tuple[Object, ...]) -> Plan:
+    name, namespace = site["metadata"]["name"], site["metadata"]["namespace"]
+    access = text((site.get("spec") or {}).get("linkAccess"))
+    if has_access(spec) and access in NO_ACCESS and not state.status(site).get("endpoints"):
+        patch = f'{{"spec":{{"linkAccess":"{text(spec["link_access"])}"}}}}'
+        return Plan(
+            leaving=leaving,
+            fault=f"{state.named(site)} was made by somebody else and lets no other site link to it. Whose it is may open it "
+            f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role makes its own",
+        )
+    return Plan(
+        adopted=site,
+        leaving=leaving,
+        warnings=(f"{state.named(site)} was made by somebody else: it is used as it is, and never changed or deleted",),
+    )
+
+
+def dependents(site_uid: str, objects: Iterable[Object]) -> list[str]:
+    """What Skupper made for a Site and Kubernetes has not cleared away yet, for people.
+
+    A Site that is made again before its predecessor's router configuration is gone trips over it.
+    """
+    return [state.named(obj) for obj in objects if site_uid in owners(obj, "Site")]

@@ -1,0 +1,227 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Is an object of Skupper as it should be, and what is missing when it is not? Pure.
+
+Which conditions are set, and what they mean, is taken from Skupper's code of 2.2.1; the texts of its CustomResourceDefinitions
+differ in places (a Listener has C(Matched), not C(Operational)). A Listener can be Ready although it has no Service, and an
+AccessGrant stays Ready when it has expired, so more than conditions is looked at.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..apply.readiness import condition
+from ..manifests.common import text
+from ..manifests.skupper import NO_ACCESS
+from ..site import pods as site_pods
+
+Object = Mapping[str, Any]
+
+SECOND_SITE = "active site already exists"
+_MARGIN = datetime.timedelta(seconds=20)  # a grant that ends sooner is not begun with
+
+# States of a grant.
+PENDING, USABLE, EXPIRED, EXHAUSTED = "pending", "usable", "expired", "exhausted"
+
+
+class State(NamedTuple):
+    """C(ready), or what is missing; C(hopeless) says that waiting cannot help."""
+
+    ready: bool
+    why: str = ""
+    hopeless: bool = False
+
+
+READY = State(True)
+
+
+def named(obj: Object) -> str:
+    """An object for people."""
+    meta = obj["metadata"]
+    return f"{obj['kind']} {meta.get('namespace', '')}/{meta['name']}"
+
+
+def uid(obj: Object | None) -> str:
+    """The uid of an object; empty when there is none."""
+    return text(((obj or {}).get("metadata") or {}).get("uid"))
+
+
+def status(obj: Object | None) -> Mapping[str, Any]:
+    """The status of an object."""
+    return (obj or {}).get("status") or {}
+
+
+def is_true(obj: Object, kind: str) -> bool:
+    """Whether a condition is true, and of the present generation."""
+    found = condition(obj, kind)
+    return bool(found) and found.get("status") == "True" and not _stale(obj, found)
+
+
+def _stale(obj: Object, found: Mapping[str, Any]) -> bool:
+    seen = found.get("observedGeneration")
+    return isinstance(seen, int) and seen < (obj["metadata"].get("generation") or 0)
+
+
+def said(obj: Object, kind: str) -> str:
+    """What a condition, or else the status, says."""
+    message = text((condition(obj, kind) or {}).get("message")) or text(status(obj).get("message"))
+    return "" if message == "OK" else message
+
+
+def _untouched(obj: Object) -> bool:
+    return not status(obj).get("conditions")
+
+
+_NOBODY = (
+    "no controller has looked at it. Is Skupper's controller running in the cluster (Deployment skupper-controller)? One that "
+    "serves single namespaces only serves this one when skupper_site_controller names it"
+)
+
+
+def site(obj: Object, services: Iterable[Object] = (), pods: Sequence[Object] = ()) -> State:
+    """A Site: configured, a router runs and, where others may link to it, it has an address.
+
+    Args:
+        obj: the Site.
+        services: Services of its namespace, to say why there is no address.
+        pods: its router's pods, to say why none runs.
+    """
+    if _untouched(obj):
+        return State(False, _NOBODY)
+    if not is_true(obj, "Configured"):
+        why = said(obj, "Configured")
+        if SECOND_SITE in why:
+            return State(False, f"{why}; Skupper takes one for a namespace, so delete the one that is not wanted", True)
+        if "LinkAccess" in why:
+            return State(
+                False,
+                f"{why}. The controller has to be started with this type among its -enabled-access-types, or "
+                "skupper_site_link_access has to name another",
+                True,
+            )
+        return State(False, f"it is not Configured: {why or 'no reason given'}")
+    if not is_true(obj, "Running"):
+        return State(False, f"its router does not run: {site_pods.summary(pods)}")
+    if text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS and not (
+        is_true(obj, "Resolved") and status(obj).get("endpoints")
+    ):
+        return State(False, f"it has no address for links yet: {_address_wanted(obj, services)}")
+    return READY
+
+
+def _address_wanted(obj: Object, services: Iterable[Object]) -> str:
+    for service in services:
+        if service["metadata"]["name"] != "skupper-router" or service["spec"].get("type") != "LoadBalancer":
+            continue
+        if not ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
+            return (
+                "the load balancer of Service skupper-router has not got one. Is there a load balancer in the cluster? "
+                "skupper_site_link_access can name another way (route, nodeport, ingress, ...)"
+            )
+    return said(obj, "Resolved") or "nobody has given one to its RouterAccess skupper-router"
+
+
+def link(obj: Object, remote: str = "") -> State:
+    """A Link: written into the router's configuration, and up.
+
+    Args:
+        obj: the Link.
+        remote: uid of the Site that it has to lead to; any by default.
+    """
+    if _untouched(obj):
+        return State(False, _NOBODY)
+    if not is_true(obj, "Configured"):
+        return State(False, f"it is not Configured: {said(obj, 'Configured') or 'no reason given'}")
+    if not is_true(obj, "Operational"):
+        hosts = ", ".join(
+            sorted({f"{entry.get('host')}:{entry.get('port')}" for entry in (obj["spec"].get("endpoints") or [])})
+        )
+        return State(
+            False,
+            f"it is not Operational ({said(obj, 'Operational') or 'no reason given'}): the router of the site does not get "
+            f"through to {hosts}, or one of the two does not take the other's certificate",
+        )
+    found = text(status(obj).get("remoteSiteId"))
+    if remote and found != remote:
+        return State(False, f"it leads to Site {status(obj).get('remoteSiteName') or '?'} ({found}), not to the hub's ({remote})")
+    return READY
+
+
+def works(obj: Object, remote: str) -> bool:
+    """Whether a Link is up and leads to this Site."""
+    return bool(remote) and is_true(obj, "Ready") and text(status(obj).get("remoteSiteId")) == remote
+
+
+def listener(obj: Object, service: Object | None) -> State:
+    """A Listener: configured, with a Service, and matched by a connector somewhere."""
+    if _untouched(obj):
+        return State(False, _NOBODY)
+    if not is_true(obj, "Configured"):
+        why = said(obj, "Configured")
+        return State(False, f"it is not Configured: {why or 'no reason given'}", "already exists" in why)
+    host = text(obj["spec"].get("host"))
+    if service is None:
+        return State(False, f"Skupper has made no Service {host}, although it calls the Listener configured")
+    if not (is_true(obj, "Matched") or status(obj).get("hasMatchingConnector")):
+        return State(
+            False, f"no connector in the network has its routing key {obj['spec'].get('routingKey')}: the hub has none, or there "
+            "is no way to the hub"
+        )  # fmt: skip
+    return READY
+
+
+def connector(obj: Object) -> State:
+    """A Connector: it has found pods. Whether a listener matches is up to the sites."""
+    if _untouched(obj):
+        return State(False, _NOBODY)
+    if not is_true(obj, "Configured"):
+        why = said(obj, "Configured") or "no reason given"
+        return State(False, f"it is not Configured: {why}; it takes ready pods of the SuperLink ({obj['spec'].get('selector')})")
+    return READY
+
+
+def certificate(obj: Object, secret: Object | None) -> State:
+    """A Certificate: Skupper has made a complete Secret of it."""
+    if _untouched(obj):
+        return State(False, _NOBODY)
+    if not is_true(obj, "Ready"):
+        why = said(obj, "Ready")
+        return State(False, f"it is not Ready: {why or 'no reason given'}", "not controlled" in why)
+    missing = [key for key in ("tls.crt", "tls.key", "ca.crt") if not ((secret or {}).get("data") or {}).get(key)]
+    if missing:
+        return State(False, "its Secret is not there yet" if secret is None else f"its Secret lacks {', '.join(missing)}")
+    return READY
+
+
+def grant(obj: Object, now: datetime.datetime) -> tuple[str, str]:
+    """What an AccessGrant is (C(PENDING), C(USABLE), C(EXPIRED), C(EXHAUSTED)), and why.
+
+    Args:
+        obj: the AccessGrant.
+        now: the time by the hub's clock.
+    """
+    found = status(obj)
+    ends = text(found.get("expirationTime"))
+    if ends:
+        try:
+            end = datetime.datetime.fromisoformat(ends.replace("Z", "+00:00"))
+        except ValueError:
+            return EXPIRED, f"its end, {ends}, is no time"
+        if end - _MARGIN <= now:
+            return EXPIRED, f"it ended on {ends}"
+    allowed = (obj.get("spec") or {}).get("redemptionsAllowed") or 1
+    if (found.get("redemptions") or 0) >= allowed:
+        return EXHAUSTED, f"{found['redemptions']} of {allowed} redemptions are used"
+    if not all(found.get(key) for key in ("url", "code", "ca")) or not is_true(obj, "Ready"):
+        if _untouched(obj):
+            return PENDING, _NOBODY
+        return PENDING, (
+            f"{said(obj, 'Resolved') or said(obj, 'Processed') or 'it has no url yet'}. The controller's grant server needs an address "
+            "that sites can reach (a Route or a load balancer); skupper_link_mode: direct needs no grant server"
+        )
+    return USABLE, ""

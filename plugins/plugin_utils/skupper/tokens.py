@@ -1,0 +1,82 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What became of an AccessToken, and what helps. Pure.
+
+Source of the rules: Skupper 2.2.1. Redeemed is final. A token that was refused is tried again every 30 seconds for ever, and
+says why in its status. The hub counts a redemption before it makes the certificate, so one that fails there is used up, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from . import state
+
+# What to do.
+WAIT, ANEW, REFUSE, DONE = "wait", "anew", "refuse", "done"
+
+_HTTP = re.compile(r"failed response: (\d{3})")
+
+
+class Verdict(NamedTuple):
+    """What to do about a token, and why."""
+
+    do: str
+    why: str = ""
+
+
+def judge(
+    token: Mapping[str, Any] | None, grant: str, *, linked: bool, secret_in_the_way: str, ours: bool = True
+) -> Verdict:
+    """What to do about the AccessToken of a site that is not linked.
+
+    Args:
+        token: it, live; None when there is none.
+        grant: what is known of its grant, for people: "expired: it ended on ...", "deleted".
+        linked: whether a Link came of it.
+        secret_in_the_way: name of a Secret that somebody else made and that has the token's name; else empty.
+        ours: whether this collection made the token.
+    """
+    if secret_in_the_way:
+        return Verdict(
+            REFUSE,
+            f"Secret {secret_in_the_way} is there already, and was not made by this collection: Skupper would not replace it, and "
+            "every try would use up a token. Delete it, or give the link another name (skupper_link_name)",
+        )
+    if token is None:
+        return Verdict(ANEW, "there was none")
+    if not ours:
+        return Verdict(
+            REFUSE,
+            f"{state.named(token)} was made by somebody else and has not led to a link. Delete it, or give the link another name "
+            "(skupper_link_name)",
+        )
+    found = state.status(token)
+    message = str(found.get("message") or "")
+    if "deleted site" in message:
+        return Verdict(ANEW, "it was redeemed for a Site that was deleted since")
+    if found.get("redeemed") or state.is_true(token, "Redeemed"):
+        return Verdict(DONE if linked else ANEW, "" if linked else "it was redeemed, and its Link was deleted since")
+    return _failed(message, grant)
+
+
+def _failed(message: str, grant: str) -> Verdict:
+    """A token that is not redeemed, by its message. An empty one: nobody has tried yet."""
+    if not message or message == "OK":
+        return Verdict(WAIT, "the site's controller has not tried it yet")
+    if "already exists" in message:
+        return Verdict(ANEW, "what an earlier token left was in its way")
+    if "No such claim" in message:
+        return Verdict(ANEW, f"the hub no longer knows its grant ({grant or 'expired or deleted'})")
+    if "No such access granted" in message:
+        return Verdict(ANEW, "its grant was used up")
+    code = _HTTP.search(message)
+    if (code and code[1] == "403") or "refused" in message and "connection refused" not in message:
+        return Verdict(ANEW, "its code is not that of the grant")
+    if code and code[1].startswith("5"):
+        return Verdict(ANEW, f"the hub failed to make the certificate ({code[1]}), which used it up")
+    return Verdict(WAIT, message)
