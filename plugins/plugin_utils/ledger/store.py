@@ -64,6 +64,11 @@ class Ledger:
         records = (self._parse(item, {}) for item in found)
         return {record["site"]: record for record in records if record}
 
+    def read_denial(self, site: str) -> dict[str, Any]:
+        """The denial of a site, also of one that left; empty when it is admitted or not known."""
+        record = self._parse(self._read(f"flower-site-{site}"), {})
+        return record.get("access") or (self.read_book().get("denied") or {}).get(site) or {}
+
     def change_record(self, site: str, change: Callable[[Record], Record]) -> bool:
         """Change one site's record, as C(change_book) does for the ranges."""
         return self._change(f"flower-site-{site}", {SITE_LABEL: site}, empty_record(site), change)

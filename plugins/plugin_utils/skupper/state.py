@@ -126,6 +126,11 @@ def _address_wanted(obj: Object, services: Iterable[Object]) -> str:
     return said(obj, "Resolved") or "nobody has given one to its RouterAccess skupper-router"
 
 
+def has_link_access(obj: Object) -> bool:
+    """Whether other sites may link to a Site: by its own setting, or by a RouterAccess that somebody made for it."""
+    return text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS or bool(status(obj).get("endpoints"))
+
+
 def link(obj: Object, remote: str = "") -> State:
     """A Link: written into the router's configuration, and up.
 

@@ -1,0 +1,223 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.skupper_link): link a site to the hub, and keep the link's certificate good."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, links, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.joining import Join
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper import link_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
+
+_SET = skupper.applyset(skupper.LINK)
+# Stands for what Skupper will only make, in check mode.
+_UNKNOWN = [{"name": "inter-router", "host": "not-known-yet.invalid", "port": "55671", "group": "skupper-router"}]
+_UNMADE = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "made together with the hub")
+
+
+class ActionModule(SkupperAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "hub": {"type": "str", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Look at both, decide, get a certificate, apply Secret and Links, wait for the link."""
+        self.begin()
+        spec, seconds = plain(params["spec"]), params["wait_timeout"]
+        self.refuse(link_faults(spec))
+        pki.require()
+        with contextlib.ExitStack() as stack:
+            hub = stack.enter_context(self.reach(params["hub"]))
+            site = stack.enter_context(self.reach())
+            join = Join(self, hub, site, spec, seconds, duration(spec.get("renew_before")))
+            if params["state"] == "absent":
+                return self._absent(join)
+            return self._present(join)
+
+    def _present(self, join: Join) -> dict[str, Any]:
+        spec = join.spec
+        seen, own = join.look_at_hub(), join.look_at_site()
+        if self.check and not seen.denied and (seen.site is None or own.site is None):
+            return self._foreseen(join)
+        plan = links.decide(spec, seen, own, join.now(), join.renew_before)
+        if plan.fault:
+            raise ClusterError(f"{plan.fault}.")
+        self.warn(*plan.warnings)
+        if plan.do == links.WITHHOLD:
+            self.warn(f"{self.inventory_host}: {plan.why}")
+            return self.finished(plan.why, denied=True, link={})
+        if not self.check and (plan.do != links.ADOPT or not seen.ca):
+            seen = self._ready(join, seen)
+        if plan.do == links.ADOPT:
+            found = self._await([plan.adopted], join, seen)
+            return self.finished(plan.why, denied=False, link=self._facts(found, {}, adopted=True))
+        return self._linked(join, seen, own, plan)
+
+    def _ready(self, join: Join, seen: links.Hub) -> links.Hub:
+        """The hub, when others can link to it: before that a token would be lost, and a Link would lead nowhere."""
+        name = seen.site["metadata"]["name"]
+        if not state.has_link_access(seen.site):
+            raise ClusterError(
+                f"{state.named(seen.site)} on {join.hub.name} lets no site link to it. Set skupper_site_link_access for the hub (default, "
+                "route, loadbalancer, ...) and run federated.flower.site for it."
+            )
+        if seen.ca and seen.server and state.site(seen.site).ready:
+            return seen
+        join.action.wait_site(join.hub, join.at_hub, name, join.seconds)
+
+        def look() -> State:
+            nonlocal seen
+            seen = join.look_at_hub()
+            return State(bool(seen.ca), f"Secret {join.at_hub}/{join.ca_name(seen.site)} is not there")
+
+        found = self.wait(join.seconds, look)
+        if not found.ready:
+            raise ClusterError(f"the hub {join.hub.name} has no CA for links after {join.seconds:g} s: {found.why}.")
+        return seen
+
+    def _linked(self, join: Join, seen: links.Hub, own: links.Site, plan: links.Plan) -> dict[str, Any]:
+        spec, names, reasons = join.spec, plan.names, []
+        if plan.do == links.TOKEN:
+            if self.check:
+                return self._foreseen(join, known=seen.site)
+            reasons = join.redeem()
+            own = join.look_at_site()
+            names = links.redeemed_names(spec, own)
+        made: Mapping[str, str] = own.entries
+        if plan.do == links.CERTIFICATE:
+            made = join.certificate(seen)
+        data = self._data(made, seen, renewed=plan.do == links.CERTIFICATE) if made else dict(_UNMADE)
+        kind = (own.secret or {}).get("type") or skupper.TLS_SECRET
+        endpoints = state.status(seen.site).get("endpoints") or _UNKNOWN
+        wanted = [
+            skupper.link_secret(spec, data, kind),
+            *skupper.links(spec, endpoints, names),
+            *policies.skupper_link_objects(spec, endpoints),
+        ]
+        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"])
+        if not self.check and (plan.do == links.TOKEN or own.token is not None):
+            join.forget_grant()
+        ours = [item for item in wanted if item["kind"] == "Link"]
+        found = self._await(ours, join, seen)
+        again = f" Its token was made anew: {'; '.join(reasons[1:])}." if len(reasons) > 1 else ""
+        where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
+        told = self._facts(found, data, adopted=False)
+        self._tell(own, told)
+        return self.finished(f"linked to {where}.{again}".rstrip("."), denied=False, link=told)
+
+    @staticmethod
+    def _data(made: Mapping[str, str], seen: links.Hub, *, renewed: bool) -> dict[str, str]:
+        """Certificate, key and whom to trust."""
+        if renewed or not seen.ca:
+            trusted = credentials.trust(made["ca.crt"], seen.server)
+        else:
+            trusted = credentials.bundle(seen.ca, seen.server.get("ca.crt", ""))
+            if credentials.same_authorities(trusted, made["ca.crt"]):
+                trusted = made["ca.crt"]
+        return {"tls.crt": made["tls.crt"], "tls.key": made["tls.key"], "ca.crt": trusted}
+
+    def _tell(self, own: links.Site, told: Mapping[str, Any]) -> None:
+        """Tell the audit trail of a new certificate."""
+        now = told.get("certificate") or {}
+        before = credentials.describe(own.entries.get("tls.crt", ""))
+        if now and not self.check and now.get("serial") != before.get("serial"):
+            self.note(
+                self.inventory_host,
+                certificates=[{"change": "issued", "name": "link to the hub", "serial": now["serial"], "not_after": now["not_after"]}],
+            )
+
+    def _await(self, wanted: list[Any], join: Join, seen: links.Hub) -> list[Object]:
+        """Wait until one of these Links is up and leads to the hub; returns them as they are."""
+        names = {item["metadata"]["name"] for item in wanted if item}
+        found: list[Object] = []
+
+        def look() -> State:
+            nonlocal found
+            found = [link for link in self.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
+            why = links.why_not(join.spec, seen, found)
+            return State(not why, why)
+
+        outcome = self.wait(join.seconds, look)
+        if not outcome.ready and not self.check:
+            raise ClusterError(
+                f"{join.site.name} is not linked to {join.hub.name} after {join.seconds:g} s: {outcome.why}. A new Link takes Skupper up to "
+                "half a minute."
+            )
+        return found
+
+    @staticmethod
+    def _facts(found: list[Object], data: Mapping[str, str], *, adopted: bool) -> dict[str, Any]:
+        first = found[0] if found else {}
+        pem = data.get("tls.crt", "")
+        return {
+            "names": sorted(item["metadata"]["name"] for item in found),
+            "uids": sorted(state.uid(item) for item in found),
+            "adopted": adopted,
+            "ready": any(state.is_true(item, "Ready") for item in found),
+            "remote": {
+                "name": state.status(first).get("remoteSiteName", ""),
+                "uid": state.status(first).get("remoteSiteId", ""),
+            },
+            "certificate": credentials.describe(pem),
+            "trusts": [credentials.describe(part)["serial"] for part in pki.split(data.get("ca.crt", ""))],
+        }
+
+    def _foreseen(self, join: Join, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Check mode, before there is a hub, a Site or a token: what would be made, as far as that can be said."""
+        endpoints = state.status(known).get("endpoints") or _UNKNOWN
+        wanted = [skupper.link_secret(join.spec, _UNMADE), *skupper.links(join.spec, endpoints, {})]
+        wanted += policies.skupper_link_objects(join.spec, endpoints)
+        made = self.make_namespace(join.site, join.spec, 0)
+        self.apply(join.site, [*made, *wanted], applyset=_SET, applyset_namespace=join.at_site)
+        self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
+        return self.finished("would be linked to the hub", denied=False, link={})
+
+    def _absent(self, join: Join) -> dict[str, Any]:
+        """Take the link away on both sides. Its certificate stays valid until the hub's CA changes."""
+        spec = join.spec
+        if join.site.get("v1", "Namespace", join.at_site) is not None:
+            own = join.look_at_site()
+            self.apply(
+                join.site,
+                links.leftovers(spec, own),
+                state="absent",
+                applyset=_SET,
+                applyset_namespace=join.at_site,
+                wait=True,
+                wait_timeout=join.seconds,
+            )
+        self.withdraw(join.hub, spec, join.seconds)
+        gone = sum(one["change"] == "deleted" for one in (*self.done["objects"], *self.done["hub_objects"]))
+        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}", denied=False, link={})
+
+    def withdraw(self, hub: Cluster, spec: Mapping[str, Any], seconds: float) -> None:
+        """Take away what the hub has for the link of a site."""
+        namespace, going = spec["hub_namespace"], []
+        for kind, name in (
+            ("Certificate", skupper.certificate_name(spec["cluster"])),
+            ("AccessGrant", skupper.grant_name(spec["cluster"])),
+        ):
+            live = self.read(hub, kind, name, namespace)
+            if live is not None and is_ours(live):
+                going.append(live)
+        self.remove(hub, going, seconds, at_hub=True)
+
+

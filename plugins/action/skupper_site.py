@@ -1,0 +1,105 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.skupper_site): the Site of a namespace, ours or one that is adopted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction, facts
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours, split
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper import site_faults
+
+_SET = skupper.applyset(skupper.SITE)
+
+
+class ActionModule(SkupperAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "wait": {"type": "bool", "default": True},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Look, decide, make or remove, wait."""
+        self.begin()
+        spec = plain(params["spec"])
+        self.refuse(site_faults(spec))
+        with self.reach() as cluster:
+            if params["state"] == "absent":
+                return self._absent(cluster, spec, params["wait_timeout"])
+            return self._present(cluster, spec, params)
+
+    def _present(self, cluster: Cluster, spec: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+        if not (self.check and spec.get("install") != "none"):  # what would be installed is not there yet
+            self.require_kinds(cluster)
+        namespace, seconds = spec["namespace"], params["wait_timeout"]
+        made = self.make_namespace(cluster, spec, seconds)
+        plan = sites.decide(spec, [] if made else self.listed(cluster, "Site", namespace))
+        if plan.fault:
+            raise ClusterError(f"{plan.fault}.")
+        self.warn(*plan.warnings)
+        self.wait_gone(cluster, plan.leaving, seconds)
+        # Two Sites are one too many, and the routers of the former must be gone before the new one's are made.
+        self.remove(cluster, plan.former, seconds)
+        self.wait_cleared(cluster, namespace, [state.uid(one) for one in (*plan.leaving, *plan.former)], seconds)
+        rendered = [*policies.skupper_site_objects(spec)]
+        if plan.adopted is None:
+            rendered += self._without_foreign(cluster, spec, new=bool(made))
+        self.apply(cluster, [*made, *rendered], applyset=_SET, applyset_namespace=namespace)
+        name = plan.adopted["metadata"]["name"] if plan.adopted else skupper.site_name(spec)
+        if params["wait"] and not self.check:
+            live: Object | None = self.wait_site(cluster, namespace, name, seconds)
+        else:
+            live = self.read(cluster, "Site", name, namespace)
+        found = facts(live, adopted=plan.adopted is not None)
+        return self.finished(self._words(found, name, namespace), site=found)
+
+    @staticmethod
+    def _without_foreign(cluster: Cluster, spec: Mapping[str, Any], *, new: bool) -> list[Object]:
+        """The Site's objects, but for a ConfigMap of somebody else's that says the same."""
+        rendered = skupper.site_objects(spec)
+        if new or not spec.get("controller"):
+            return rendered
+        live = cluster.get("v1", "ConfigMap", skupper.CONTROL, spec["namespace"])
+        if live is None or is_ours(live):
+            return rendered
+        given = (live.get("data") or {}).get("controller")
+        if given != spec["controller"]:
+            raise ClusterError(
+                f"ConfigMap {spec['namespace']}/{skupper.CONTROL}, made by somebody else, gives the namespace to the controller "
+                f"{given!r}, not to {spec['controller']!r} (skupper_site_controller). Change one of the two."
+            )
+        return [item for item in rendered if item["kind"] != "ConfigMap"]
+
+    @staticmethod
+    def _words(found: Mapping[str, Any], name: str, namespace: str) -> str:
+        if not found:
+            return f"Site {namespace}/{name} would be made"
+        whose = "of somebody else's, used as it is" if found["adopted"] else "ours"
+        ready = "ready" if found["ready"] else "not ready yet"
+        release = found["controller"].get("version")
+        return f"Site {namespace}/{name} ({whose}) is {ready}" + (f", Skupper {release}" if release else "")
+
+    def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        namespace = spec["namespace"]
+        if cluster.get("v1", "Namespace", namespace) is None:
+            return self.finished(f"there is no namespace {namespace}, so there is no Site")
+        ours, theirs = split(self.listed(cluster, "Site", namespace))
+        self.apply(
+            cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
+        )
+        self.wait_cleared(cluster, namespace, [state.uid(one) for one in ours], seconds)
+        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        gone = sum(one["change"] == "deleted" for one in self.done["objects"])
+        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}", site={})
