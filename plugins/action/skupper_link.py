@@ -64,8 +64,9 @@ class ActionModule(SkupperAction):
         if plan.do == links.WITHHOLD:
             self.warn(f"{self.inventory_host}: {plan.why}")
             return self.finished(plan.why, denied=True, link={})
-        if not self.check and (plan.do != links.ADOPT or not seen.ca):
+        if not self.check and plan.do != links.ADOPT:
             seen = self._ready(join, seen)
+            plan = links.decide(spec, seen, own, join.now(), join.renew_before)
         if plan.do == links.ADOPT:
             found = self._await([plan.adopted], join, seen)
             return self.finished(plan.why, denied=False, link=self._facts(found, {}, adopted=True))

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.skupper_preflight): variables and cluster of a Skupper site, before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper as rules
+
+
+class ActionModule(SkupperAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "site": {"type": "dict", "required": True},
+        "listener": {"type": "dict", "required": True},
+        "link": {"type": "dict", "default": {}},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Check the variables, then the cluster."""
+        self.begin()
+        site, link, listener = (plain(params[part]) for part in ("site", "link", "listener"))
+        faults = rules.site_faults(site) + rules.listener_faults(listener)
+        self.refuse(dict.fromkeys(faults + (rules.link_faults(link) if link else [])))
+        with self.reach() as cluster:
+            if site.get("install") == "none" or self.is_served(cluster):
+                self.require_kinds(cluster)
+                self._check(cluster, site, listener, at_hub=not link)
+        return self.finished(f"{cluster.name} can take part in the Skupper network")
+
+    def _check(
+        self, cluster: Cluster, site: Mapping[str, Any], listener: Mapping[str, Any], *, at_hub: bool
+    ) -> None:
+        namespace = site["namespace"]
+        live = cluster.get("v1", "Namespace", namespace)
+        if live is None or live["metadata"].get("deletionTimestamp"):
+            return
+        found = self.listed(cluster, "Site", namespace)
+        plan = sites.decide(site, found)
+        faults = [plan.fault]
+        served = sites.active(found)
+        wrong = rules.version_fault((state.status(served).get("controller") or {}).get("version"))
+        faults.append(wrong and f"the controller that serves namespace {namespace} of {cluster.name} {wrong}")
+        if at_hub:
+            ends = listeners.decide_connector(listener, self.listed(cluster, "Connector", namespace))
+        else:
+            service = cluster.get("v1", "Service", listener["host"], namespace)
+            ends = listeners.decide_listener(listener, self.listed(cluster, "Listener", namespace), service)
+        faults.append(ends.fault)
+        told = [fault for fault in faults if fault]
+        if told:
+            raise ClusterError(f"{'; '.join(told)}.")

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.skupper_rotation): the hub's part of a rotation in the Skupper network."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
+
+BEGIN, FINISH, SETTLE = "begin", "finish", "settle"
+
+
+class ActionModule(SkupperAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "step": {"type": "str", "required": True, "choices": [BEGIN, FINISH, SETTLE]},
+        "rotate": {"type": "str", "default": rotation.DUE, "choices": list(rotation.CHOICES)},
+        "sites": {"type": "list", "elements": "str", "default": []},
+        "revoke": {"type": "str", "default": ""},
+        "reports": {"type": "list", "elements": "dict", "default": []},
+        "todo": {"type": "dict", "default": {}},
+        "force": {"type": "bool", "default": False},
+        "renew_before": {"type": "str", "default": ""},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Look, and do what the step is for."""
+        self.begin()
+        pki.require()
+        with self.reach(params["hub"]) as cluster:
+            hub = HubRotation(self, cluster, params["hub_namespace"], params["wait_timeout"])
+            if params["step"] == BEGIN:
+                return self._begin(cluster, hub, params)
+            return self._finish(hub, params) if params["step"] == FINISH else self._settle(hub, params)
+
+    def _begin(self, cluster: Cluster, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
+        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=cluster.skew or 0)
+        before = hub.read()
+        choice = rotation.CA if params["revoke"] else params["rotate"]
+        todo = rotation.todo(choice, before, now, duration(params["renew_before"]))
+        if set(todo) & {rotation.CA, rotation.SERVER}:
+            hub.refuse_adopted()
+        if params["revoke"]:
+            todo[rotation.CA] = f"the link of {params['revoke']} is revoked"
+            self._take_back(cluster, params)
+        facts = rotation.facts(before)
+        if self.check or not todo:
+            self.done["changed"] |= bool(todo)
+            return self._told(hub, params, todo, facts, before)
+        done: set[str] = set()
+        while True:
+            seen = hub.read()
+            step = rotation.next_step(seen, set(todo) - done, changed_over=False)
+            # The router's certificate comes last, when the sites trust both CAs.
+            if not step or (step == rotation.REPLACE_SERVER and rotation.CA in todo):
+                break
+            hub.step(step)
+            done |= {rotation.REPLACE_CA: {rotation.CA}, rotation.REPLACE_SERVER: {rotation.SERVER}}.get(step, set())
+        if rotation.LINK in todo and rotation.CA not in todo:
+            for site in self._links(seen, todo, params, now):
+                hub.renew_link(site)
+        return self._told(hub, params, todo, facts, hub.read())
+
+    def _links(self, hub: rotation.Hub, todo: dict[str, str], params: dict[str, Any], now: datetime.datetime) -> list[str]:
+        """Sites whose link's certificate is made anew here; where it only is due, skupper_link does it by itself."""
+        asked = params["rotate"] == rotation.LINK
+        return [site for site in sorted(hub.links) if asked and (not params["sites"] or site in params["sites"])]
+
+    def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:
+        """Deny the site in the ledger, so that nobody links it again, and take away what the hub has for its link."""
+        site = params["revoke"]
+        ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
+        now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
+        if site in ledger.read_records():
+            if ledger.change_record(site, lambda record: access.deny(record, "", now)):
+                self.done["changed"] = True
+                self.note(cluster.name, words=[f"{site} is denied, since its link is revoked"])
+        elif not ledger.read_denial(site):
+            self.warn(f"the ledger knows no site {site}: nothing keeps it from being linked again but its absence from the inventory")
+        going = []
+        for kind, name in (
+            ("AccessGrant", skupper.grant_name(site)),
+            ("Certificate", skupper.certificate_name(site)),
+        ):
+            live = self.read(cluster, kind, name, params["hub_namespace"])
+            if live is not None and is_ours(live):
+                going.append(live)
+        self.remove(cluster, going, params["wait_timeout"], at_hub=True)
+
+    def _told(
+        self, hub: HubRotation, params: dict[str, Any], todo: dict[str, str], before: list[Any], now: rotation.Hub
+    ) -> dict[str, Any]:
+        words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"
+        return self.finished(
+            words, todo=todo, stage=rotation.stage(now), before=before, after=rotation.facts(now), open=bool(todo)
+        )
+
+    def _finish(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
+        """Replace the router's own certificate, once nobody would be cut off by it; then cut old connections if asked."""
+        before = hub.read()
+        if self.check or rotation.CA not in params["todo"]:
+            return self.finished("nothing to finish", stage=rotation.stage(before), after=rotation.facts(before))
+        lagging = rotation.lagging(before, params["reports"], [params["revoke"]] if params["revoke"] else [])
+        known = [(report.get("link") or {}).get("site_uid", "") for report in params["reports"]]
+        foreign = rotation.strangers(hub.site(), known)
+        foreign = [name for name in foreign if name not in (params["revoke"], *params["sites"])]
+        held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
+        held += [f"{name}: it is linked by somebody else's doing" for name in foreign]
+        if held and not params["force"]:
+            raise ClusterError(
+                f"the change of the hub's Skupper CA waits, since these sites would be cut off: {'; '.join(held)}. Mend them and run again: "
+                "it goes on where it stopped. flower_skupper_force=true goes on without them"
+                + (f", and {params['revoke']} stays linked until then." if params["revoke"] else ".")
+            )
+        for word in held:
+            self.warn(f"cut off: {word}")
+        step = rotation.next_step(before, params["todo"], changed_over=True)
+        if step == rotation.REPLACE_SERVER:
+            hub.step(step)
+        if params["revoke"]:
+            hub.cut()
+        after = hub.read()
+        return self.finished(
+            f"the hub's Skupper router shows a certificate of the new CA ({rotation.stage(after)})",
+            stage=rotation.stage(after),
+            after=rotation.facts(after),
+        )
+
+    def _settle(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
+        """Take away the mark by which connections were cut."""
+        hub.let()
+        after = hub.read()
+        return self.finished("done", stage=rotation.stage(after), after=rotation.facts(after))
