@@ -69,7 +69,7 @@ class ActionModule(SkupperAction):
             plan = links.decide(spec, seen, own, join.now(), join.renew_before)
         if plan.do == links.ADOPT:
             found = self._await([plan.adopted], join, seen)
-            return self.finished(plan.why, denied=False, link=self._facts(found, {}, adopted=True))
+            return self.finished(plan.why, denied=False, link=self._facts(own, found, {}, adopted=True))
         return self._linked(join, seen, own, plan)
 
     def _ready(self, join: Join, seen: links.Hub) -> links.Hub:
@@ -120,7 +120,7 @@ class ActionModule(SkupperAction):
         found = self._await(ours, join, seen)
         again = f" Its token was made anew: {'; '.join(reasons[1:])}." if len(reasons) > 1 else ""
         where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
-        told = self._facts(found, data, adopted=False)
+        told = self._facts(own, found, data, adopted=False)
         self._tell(own, told)
         return self.finished(f"linked to {where}.{again}".rstrip("."), denied=False, link=told)
 
@@ -165,10 +165,11 @@ class ActionModule(SkupperAction):
         return found
 
     @staticmethod
-    def _facts(found: list[Object], data: Mapping[str, str], *, adopted: bool) -> dict[str, Any]:
+    def _facts(own: links.Site, found: list[Object], data: Mapping[str, str], *, adopted: bool) -> dict[str, Any]:
         first = found[0] if found else {}
         pem = data.get("tls.crt", "")
         return {
+            "site_uid": state.uid(own.site),
             "names": sorted(item["metadata"]["name"] for item in found),
             "uids": sorted(state.uid(item) for item in found),
             "adopted": adopted,

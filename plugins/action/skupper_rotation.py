@@ -35,7 +35,6 @@ class ActionModule(SkupperAction):
         "sites": {"type": "list", "elements": "str", "default": []},
         "revoke": {"type": "str", "default": ""},
         "reports": {"type": "list", "elements": "dict", "default": []},
-        "todo": {"type": "dict", "default": {}},
         "force": {"type": "bool", "default": False},
         "renew_before": {"type": "str", "default": ""},
         "wait_timeout": {"type": "int", "default": 300},
@@ -64,7 +63,7 @@ class ActionModule(SkupperAction):
         facts = rotation.facts(before)
         if self.check or not todo:
             self.done["changed"] |= bool(todo)
-            return self._told(hub, params, todo, facts, before)
+            return self._told(todo, facts, before)
         done: set[str] = set()
         while True:
             seen = hub.read()
@@ -75,14 +74,11 @@ class ActionModule(SkupperAction):
             hub.step(step)
             done |= {rotation.REPLACE_CA: {rotation.CA}, rotation.REPLACE_SERVER: {rotation.SERVER}}.get(step, set())
         if rotation.LINK in todo and rotation.CA not in todo:
-            for site in self._links(seen, todo, params, now):
-                hub.renew_link(site)
-        return self._told(hub, params, todo, facts, hub.read())
-
-    def _links(self, hub: rotation.Hub, todo: dict[str, str], params: dict[str, Any], now: datetime.datetime) -> list[str]:
-        """Sites whose link's certificate is made anew here; where it only is due, skupper_link does it by itself."""
-        asked = params["rotate"] == rotation.LINK
-        return [site for site in sorted(hub.links) if asked and (not params["sites"] or site in params["sites"])]
+            # Where one only is due, skupper_link has it made anew by itself.
+            for site in sorted(seen.links) if params["rotate"] == rotation.LINK else ():
+                if not params["sites"] or site in params["sites"]:
+                    hub.renew_link(site)
+        return self._told(todo, facts, hub.read())
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:
         """Deny the site in the ledger, so that nobody links it again, and take away what the hub has for its link."""
@@ -105,18 +101,17 @@ class ActionModule(SkupperAction):
                 going.append(live)
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
 
-    def _told(
-        self, hub: HubRotation, params: dict[str, Any], todo: dict[str, str], before: list[Any], now: rotation.Hub
-    ) -> dict[str, Any]:
+    def _told(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation.Hub) -> dict[str, Any]:
         words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"
         return self.finished(
-            words, todo=todo, stage=rotation.stage(now), before=before, after=rotation.facts(now), open=bool(todo)
+            words, todo=todo, stage=rotation.stage(now), before=before, after=rotation.facts(now)
         )
 
     def _finish(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         """Replace the router's own certificate, once nobody would be cut off by it; then cut old connections if asked."""
         before = hub.read()
-        if self.check or rotation.CA not in params["todo"]:
+        open_end = rotation.stage(before) == rotation.OVERLAP
+        if self.check or not (open_end or params["revoke"]):
             return self.finished("nothing to finish", stage=rotation.stage(before), after=rotation.facts(before))
         lagging = rotation.lagging(before, params["reports"], [params["revoke"]] if params["revoke"] else [])
         known = [(report.get("link") or {}).get("site_uid", "") for report in params["reports"]]
@@ -132,9 +127,8 @@ class ActionModule(SkupperAction):
             )
         for word in held:
             self.warn(f"cut off: {word}")
-        step = rotation.next_step(before, params["todo"], changed_over=True)
-        if step == rotation.REPLACE_SERVER:
-            hub.step(step)
+        if open_end:
+            hub.step(rotation.next_step(before, (), changed_over=True))
         if params["revoke"]:
             hub.cut()
         after = hub.read()

@@ -69,15 +69,15 @@ class HubRotation:
         found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
         if found is None:
             return rotation.Hub()
-        ca = entries(self.cluster.get("v1", "Secret", Join.ca_name(found), self.namespace))
-        server = entries(self.cluster.get("v1", "Secret", skupper.SITE_SERVER, self.namespace))
+        there = {one["metadata"]["name"]: one for one in self.cluster.list("v1", "Secret", self.namespace)}
+        ca = entries(there.get(Join.ca_name(found)))
         links = {}
         for one in self.action.listed(self.cluster, "Certificate", self.namespace):
             site = (one["metadata"].get("labels") or {}).get(skupper.SITE_LABEL)
-            if site and is_ours(one):
-                made = entries(self.cluster.get("v1", "Secret", one["metadata"]["name"], self.namespace))
-                links.update({site: made["tls.crt"]} if made.get("tls.crt") else {})
-        return rotation.Hub(ca.get("tls.crt", ""), server, links)
+            made = entries(there.get(one["metadata"]["name"])).get("tls.crt")
+            if site and made and is_ours(one):
+                links[site] = made
+        return rotation.Hub(ca.get("tls.crt", ""), entries(there.get(skupper.SITE_SERVER)), links)
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,186 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.skupper_controller): install Skupper's controller, and never upgrade it unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+from ansible.module_utils.urls import open_url
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper import site_faults, version_fault
+
+_APPS = "apps/v1"
+
+
+class ActionModule(SkupperAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "upgrade": {"type": "bool", "default": False},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Install by the way that the spec names; nothing where it is none."""
+        self.begin()
+        spec = plain(params["spec"])
+        self.refuse(site_faults(spec))
+        if spec["install"] == "none":
+            return self.finished("nothing to install")
+        with self.reach() as cluster:
+            if params["state"] == "absent":
+                return self._absent(cluster, spec, params["wait_timeout"])
+            if spec["install"] == "operator":
+                return self._operator(cluster, spec, params["wait_timeout"])
+            return self._manifests(cluster, spec, params)
+
+    # ---- manifests ---------------------------------------------------------------------------------------------------
+
+    def _manifests(self, cluster: Cluster, spec: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+        namespace = controller.home(spec)
+        live = self._deployment(cluster, namespace)
+        ours = self._is_ours(live, namespace)
+        if live is not None and not ours:
+            wrong = version_fault(controller.release(live))
+            if wrong:
+                raise ClusterError(f"Deployment {namespace}/{controller.NAME} on {cluster.name}, made by somebody else, {wrong}.")
+            return self.finished(
+                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was made by somebody else and is used as it is",
+                namespace=namespace,
+            )
+        wanted = controller.placed(self._read(spec), namespace)
+        (there,) = (item for item in wanted if item["kind"] == "Deployment" and item["metadata"]["name"] == controller.NAME)
+        if live is not None and controller.image(live) != controller.image(there) and not params["upgrade"]:
+            self.warn(
+                f"{cluster.name}: Skupper's controller is {controller.image(live)}, and the manifests have {controller.image(there)}. "
+                "skupper_site_upgrade: true upgrades it; the routers of all its sites restart"
+            )
+            return self.finished(f"Skupper's controller is {controller.image(live)}", namespace=namespace)
+        made = [] if spec["scope"] == "cluster" else self.make_namespace(cluster, spec, params["wait_timeout"])
+        self.apply(
+            cluster,
+            [*made, *wanted],
+            applyset=controller.NAME,
+            applyset_namespace=namespace,
+            wait=True,
+            wait_timeout=params["wait_timeout"],
+        )
+        return self.finished(f"Skupper's controller is {controller.image(there)}", namespace=namespace)
+
+    @staticmethod
+    def _deployment(cluster: Cluster, namespace: str) -> Object | None:
+        return cluster.get(_APPS, "Deployment", controller.NAME, namespace)
+
+    @staticmethod
+    def _is_ours(live: Mapping[str, Any] | None, namespace: str) -> bool:
+        labels = ((live or {}).get("metadata") or {}).get("labels") or {}
+        return labels.get(sets.PART_OF) == sets.set_id(controller.NAME, namespace)
+
+    @staticmethod
+    def _read(spec: Mapping[str, Any]) -> list[Object]:
+        where = controller.location(spec)
+        try:
+            if "://" in where:
+                content = open_url(where, timeout=30, http_agent="federated.flower").read()
+            else:
+                content = Path(where).expanduser().read_bytes()
+        except (OSError, URLError, ValueError) as error:
+            raise ClusterError(
+                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Give a file or another URL in "
+                "skupper_site_manifests."
+            ) from error
+        try:
+            return controller.read(content, spec.get("manifests_checksum") or "", where)
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
+
+    # ---- operator ----------------------------------------------------------------------------------------------------
+
+    def _operator(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        namespace = controller.home(spec)
+        try:
+            found = [
+                one
+                for one in cluster.list(controller.OPERATORS, "Subscription", namespace)
+                if (one.get("spec") or {}).get("name") == controller.PACKAGE
+            ]
+        except NotServed as error:
+            raise ClusterError(
+                f"the cluster {cluster.name} has no Operator Lifecycle Manager ({error.text}): skupper_site_install: operator is for "
+                "OpenShift; elsewhere there is manifests."
+            ) from error
+        if found:
+            wrong = controller.channel_fault(found[0])
+            if wrong:
+                raise ClusterError(f"{wrong}.")
+            name = found[0]["metadata"]["name"]
+        else:
+            self.apply(
+                cluster,
+                controller.subscription(spec),
+                applyset=controller.NAME,
+                applyset_namespace=namespace,
+            )
+            name = controller.PACKAGE
+        if self.check and not found:
+            return self.finished("the operator would be installed", namespace=namespace)
+
+        def look() -> State:
+            live = cluster.get(controller.OPERATORS, "Subscription", name, namespace)
+            if live is None:
+                return State(False, "it was deleted by somebody")
+            csv = (live.get("status") or {}).get("installedCSV")
+            return controller.operator_state(
+                live,
+                cluster.get(controller.OPERATORS, "ClusterServiceVersion", csv, namespace) if csv else None,
+                self._deployment(cluster, namespace),
+            )
+
+        state = self.wait(seconds, look)
+        if not state.ready and not self.check:
+            when = "" if state.hopeless else f" after {seconds:g} s"
+            raise ClusterError(
+                f"Subscription {namespace}/{name} on {cluster.name} has not led to a controller{when}: {state.why}."
+            )
+        return self.finished(f"Skupper's controller is installed by Subscription {namespace}/{name}", namespace=namespace)
+
+    # ---- absent ------------------------------------------------------------------------------------------------------
+
+    def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Take away what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
+        namespace = controller.home(spec)
+        if cluster.get("v1", "Namespace", namespace) is None:
+            return self.finished(f"there is no namespace {namespace}")
+        if self.is_served(cluster):
+            left = [
+                f"{one['metadata']['namespace']}/{one['metadata']['name']}"
+                for one in cluster.list("skupper.io/v2alpha1", "Site", namespace if spec.get("scope") == "namespace" else None)
+            ]
+            if left:
+                self.warn(f"{cluster.name}: Skupper's controller stays, since there still are Sites: {', '.join(sorted(left))}")
+                return self.finished("Skupper's controller stays")
+        self.apply(
+            cluster,
+            [],
+            state="absent",
+            applyset=controller.NAME,
+            applyset_namespace=namespace,
+            wait=True,
+            wait_timeout=seconds,
+        )
+        gone = sum(one["change"] == "deleted" for one in self.done["objects"])
+        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}", namespace=namespace)

@@ -1,0 +1,171 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Skupper's controller: what is installed, from manifests of a release or by OpenShift's operator. Pure.
+
+Sources of the rules: the release's manifests (skupper-cluster-scope.yaml, skupper-namespace-scope.yaml), and the install guides
+of Red Hat Service Interconnect 2: channel stable-2, install mode AllNamespaces only, an OperatorGroup with an empty spec where
+the operator is not in openshift-operators. An upgrade restarts the routers of all sites of that controller, so it is never done
+unasked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from ..apply import readiness
+from ..kinds import builtin
+from ..manifests.common import text
+from ..manifests.skupper import API
+from .state import State
+
+Object = dict[str, Any]
+
+NAME = "skupper-controller"  # Deployment, applyset
+SYSTEM = "skupper"  # namespace of a controller for the whole cluster
+RELEASES = "https://github.com/skupperproject/skupper/releases/download"
+OPERATORS = "operators.coreos.com/v1alpha1"
+PACKAGE = "skupper-operator"
+OPENSHIFT_OPERATORS = "openshift-operators"  # has an OperatorGroup for all namespaces
+
+
+def location(spec: Mapping[str, Any]) -> str:
+    """Where the manifests are: the user's file or URL, else those of the release."""
+    return text(spec.get("manifests")) or f"{RELEASES}/{spec['version']}/skupper-{spec['scope']}-scope.yaml"
+
+
+def home(spec: Mapping[str, Any]) -> str:
+    """Namespace of the controller."""
+    if spec["install"] == "operator":
+        return text(spec["operator_namespace"])
+    return text(spec["namespace"]) if spec["scope"] == "namespace" else SYSTEM
+
+
+def read(content: bytes, checksum: str, where: str) -> list[Object]:
+    """The objects in the manifests.
+
+    Raises:
+        ValueError: the text is not what it should be.
+    """
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    if checksum and digest != checksum:
+        raise ValueError(f"{where} has the checksum {digest}, not {checksum} (skupper_site_manifests_checksum)")
+    try:
+        found = [item for item in yaml.safe_load_all(content) if item]
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{where} is no YAML: {' '.join(str(error).split())}") from error
+    if not all(isinstance(item, dict) and item.get("kind") and item.get("apiVersion") for item in found):
+        raise ValueError(f"{where} holds something that is no Kubernetes object")
+    if not any(item["kind"] == "Deployment" and item["metadata"]["name"] == NAME for item in found):
+        raise ValueError(f"{where} has no Deployment {NAME}: are these the manifests of Skupper 2?")
+    return found
+
+
+def placed(objects: Iterable[Object], namespace: str) -> list[Object]:
+    """The objects with the namespace that C(kubectl -n) would give them, and CustomResourceDefinitions first."""
+    made = []
+    for item in objects:
+        known = builtin(item["apiVersion"], item["kind"])
+        namespaced = known[1] if known else item["apiVersion"] == API
+        meta = dict(item["metadata"])
+        if namespaced:
+            meta.setdefault("namespace", namespace)
+        item = {**item, "metadata": meta}
+        if item["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+            item["subjects"] = [
+                {**one, "namespace": one.get("namespace") or namespace} if one.get("kind") == "ServiceAccount" else one
+                for one in item.get("subjects") or []
+            ]
+        made.append(item)
+    return made
+
+
+def release(deployment: Mapping[str, Any] | None) -> str:
+    """Tag of the controller's image; empty for none."""
+    containers = (((deployment or {}).get("spec") or {}).get("template") or {}).get("spec", {}).get("containers") or []
+    image = text(next((one.get("image") for one in containers), ""))
+    tag = image.partition("@")[0].rpartition(":")
+    return tag[2] if tag[0] and "/" not in tag[2] else ""
+
+
+def image(deployment: Mapping[str, Any] | None) -> str:
+    """The controller's image."""
+    containers = (((deployment or {}).get("spec") or {}).get("template") or {}).get("spec", {}).get("containers") or []
+    return text(next((one.get("image") for one in containers), ""))
+
+
+def subscription(spec: Mapping[str, Any]) -> list[Object]:
+    """The operator's Subscription, with an OperatorGroup where the namespace has none of its own."""
+    namespace = home(spec)
+    made: list[Object] = []
+    if namespace != OPENSHIFT_OPERATORS:
+        made.append(
+            {
+                "apiVersion": "operators.coreos.com/v1",
+                "kind": "OperatorGroup",
+                "metadata": {"name": PACKAGE, "namespace": namespace},
+                "spec": {},
+            }
+        )
+    body = {
+        "channel": spec["operator_channel"],
+        "name": PACKAGE,
+        "source": spec["operator_source"],
+        "sourceNamespace": spec["operator_source_namespace"],
+        "installPlanApproval": spec["operator_approval"],
+    }
+    if spec.get("operator_csv"):
+        body["startingCSV"] = spec["operator_csv"]
+    made.append(
+        {"apiVersion": OPERATORS, "kind": "Subscription", "metadata": {"name": PACKAGE, "namespace": namespace}, "spec": body}
+    )
+    return made
+
+
+def channel_fault(found: Mapping[str, Any]) -> str:
+    """Why a Subscription that is there is of no use; empty if it is."""
+    channel = text((found.get("spec") or {}).get("channel"))
+    if channel.startswith("stable-2"):
+        return ""
+    meta = found["metadata"]
+    return (
+        f"Subscription {meta['namespace']}/{meta['name']} follows the channel {channel}, of another generation of Service Interconnect, "
+        "which no upgrade crosses: migrate it by hand first"
+    )
+
+
+def operator_state(
+    found: Mapping[str, Any], csv: Mapping[str, Any] | None, deployment: Mapping[str, Any] | None
+) -> State:
+    """Whether the operator has installed the controller, and what is missing.
+
+    Args:
+        found: the Subscription, live.
+        csv: the ClusterServiceVersion that it names as installed.
+        deployment: the controller.
+    """
+    status = found.get("status") or {}
+    meta = found["metadata"]
+    if not status.get("installedCSV"):
+        plan = (status.get("installPlanRef") or {}).get("name")
+        if plan and (found.get("spec") or {}).get("installPlanApproval") == "Manual":
+            return State(False, f"InstallPlan {meta['namespace']}/{plan} waits for an administrator's approval", True)
+        problems = [
+            text(one.get("message"))
+            for one in status.get("conditions") or []
+            if one.get("status") == "True" and one.get("type") in ("ResolutionFailed", "CatalogSourcesUnhealthy", "InstallPlanFailed")
+        ]
+        return State(False, f"nothing is installed yet{': ' + '; '.join(problems) if problems else ''}")
+    phase = text((csv or {}).get("status", {}).get("phase"))
+    if phase != "Succeeded":
+        why = text((csv or {}).get("status", {}).get("message"))
+        return State(False, f"ClusterServiceVersion {status['installedCSV']} is {phase or 'not there'}{': ' + why if why else ''}")
+    if deployment is None:
+        return State(False, f"Deployment {NAME} is not there")
+    ready = readiness.deployment(deployment)
+    return State(ready.ready, f"Deployment {NAME}: {ready.why}" if not ready.ready else "")
