@@ -35,7 +35,7 @@ class ActionModule(CertificateAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look for GPUs, at clocks and at the gateway's certificate."""
-        spec = params["spec"]
+        spec = {**params["spec"], "skupper": any(map(self.is_in_network, params["sites"]))}
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
         if boolean(spec.get("insecure")):

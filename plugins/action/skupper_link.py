@@ -48,9 +48,8 @@ class ActionModule(SkupperAction):
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())
             join = Join(self, hub, site, spec, seconds, duration(spec.get("renew_before")))
-            if params["state"] == "absent":
-                return self._absent(join)
-            return self._present(join)
+            done = self._absent(join) if params["state"] == "absent" else self._present(join)
+        return {**done, "site": self.inventory_host}
 
     def _present(self, join: Join) -> dict[str, Any]:
         spec = join.spec

@@ -10,6 +10,7 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -113,10 +114,10 @@ class ActionModule(SkupperAction):
         open_end = rotation.stage(before) == rotation.OVERLAP
         if self.check or not (open_end or params["revoke"]):
             return self.finished("nothing to finish", stage=rotation.stage(before), after=rotation.facts(before))
-        lagging = rotation.lagging(before, params["reports"], [params["revoke"]] if params["revoke"] else [])
+        lagging = rotation.lagging(before, params["sites"], params["reports"], params["revoke"])
         known = [(report.get("link") or {}).get("site_uid", "") for report in params["reports"]]
         foreign = rotation.strangers(hub.site(), known)
-        foreign = [name for name in foreign if name not in (params["revoke"], *params["sites"])]
+        foreign = [name for name in foreign if name not in (self._name_of(params["revoke"]), *lagging)]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
         held += [f"{name}: it is linked by somebody else's doing" for name in foreign]
         if held and not params["force"]:
@@ -137,6 +138,14 @@ class ActionModule(SkupperAction):
             stage=rotation.stage(after),
             after=rotation.facts(after),
         )
+
+    def _name_of(self, host: str) -> str:
+        """Name of the Site of a host that is to be cut off: nobody may be able to ask its cluster."""
+        try:
+            given = self.task_vars["hostvars"][host].get("skupper_site_name")
+        except KeyError:
+            given = None
+        return str(plain(self._templar.template(given))) if given else host
 
     def _settle(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         """Take away the mark by which connections were cut."""

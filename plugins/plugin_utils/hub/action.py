@@ -12,8 +12,8 @@ from typing import Any
 
 from ..action_base import ClusterAction, plain
 from ..cluster import Cluster, ClusterError
-from ..manifests import exposure
-from ..manifests.common import boolean, integer
+from ..manifests import exposure, skupper
+from ..manifests.common import FLEET_PORT, boolean, integer
 from ..times import duration
 from . import checks, names
 from .sources.base import Plan, Source
@@ -72,11 +72,19 @@ class CertificateAction(ClusterAction):
         if found:
             raise ClusterError("; ".join(found) + ".")
 
-    def _site(self, site: str) -> names.SiteNames:
+    def is_in_network(self, site: str) -> bool:
+        """Whether a site reaches the hub through Skupper."""
+        given = self._variables(site).get("flower_connectivity")
+        return given is not None and plain(self._templar.template(given)) == "skupper"
+
+    def _variables(self, site: str) -> Mapping[str, Any]:
         try:
-            variables = self.task_vars["hostvars"][site]
+            return self.task_vars["hostvars"][site]
         except KeyError:
             raise ClusterError(f"the inventory has no host '{site}'.") from None
+
+    def _site(self, site: str) -> names.SiteNames:
+        variables = self._variables(site)
 
         def value(*variable_names: str) -> Any:
             for name in variable_names:
@@ -85,9 +93,15 @@ class CertificateAction(ClusterAction):
             return None
 
         sidecar = value("supernode_sidecar")
+        dialled = value("supernode_superlink_address")
+        if not dialled and value("flower_connectivity") == "skupper":
+            # Defaults of the roles skupper_listener and supernode, which this host does not see.
+            dialled = skupper.address(
+                value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT
+            )
         return names.SiteNames(
             site,
-            value("supernode_superlink_address", "superlink_address") or "",
+            dialled or value("superlink_address") or "",
             value("supernode_server_name", "flower_server_name") or "",
             sidecar is None or boolean(sidecar),
         )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..manifests import namespace as namespace_manifests
-from ..manifests.common import Object, metadata
+from ..manifests.common import Object, boolean, metadata
 from ..spec.render import SpecError, plain, superlink_faults, supernode_faults
 from .grants import grants, namespaces
 from .need import Need, Spec
@@ -39,6 +39,8 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         SpecError: the specification or the variables have faults.
     """
     spec, settings = plain(spec), plain(settings)
+    # The hub's own variables do not say whether sites reach it through Skupper.
+    spec["skupper"] = part == SUPERLINK and boolean(settings.get("skupper"))
     found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
     if found:
         raise SpecError(found)

@@ -53,8 +53,8 @@ def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
 
     Args:
         spec: the part's specification, for the cluster's name.
-        settings: C(controller), C(scientists), C(auditors) (a subject or a list of them), C(scientist_ways), C(state) and,
-            for the superlink, C(ca_namespace).
+        settings: C(controller), C(scientists), C(auditors) (a subject or a list of them), C(scientist_ways), C(state),
+            C(skupper) (whether sites reach the hub through Skupper) and, for the superlink, C(ca_namespace).
     """
     found = Faults(spec, "flower_rbac_")
     for variable in VARIABLES.values():

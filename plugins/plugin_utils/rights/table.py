@@ -70,6 +70,11 @@ def _issuer(kind: str) -> Callable[[Spec], bool]:
     return is_used
 
 
+def _skupper(spec: Spec) -> bool:
+    """Whether the cluster is part of a Skupper network: a site says so itself, the hub is told (spec key C(skupper))."""
+    return spec.get("connectivity") == "skupper" or boolean(spec.get("skupper"))
+
+
 def _keys_made_by_the_site(spec: Spec) -> bool:
     return spec.get("key_source") == "site"
 
@@ -96,9 +101,33 @@ _CONTROLLER_OF_ALL = (
     Need(FEDERATION, "secrets", "get list delete", "remove keys and certificates", work=TEARDOWN),
 )
 
+_SKUPPER_OF_ALL = (
+    Need(FEDERATION, "sites.skupper.io", OBJECT_VERBS, "the cluster's place in the Skupper network", when=_skupper),
+    Need(FEDERATION, "services", "get", "say whether Skupper's Services have what they need", when=_skupper),
+    Need(FEDERATION, "deployments.apps", "get", "wait until the router of a former Site is gone", when=_skupper),
+    Need(FEDERATION, "sites.skupper.io", "get list delete", "remove the deployment", work=TEARDOWN, when=_skupper),
+)
+
+
+def _skupper_kinds(*kinds: tuple[str, str]) -> tuple[Need, ...]:
+    """Rights on some of Skupper's kinds: (resource, purpose)."""
+    made = [Need(FEDERATION, f"{name}.skupper.io", OBJECT_VERBS, why, when=_skupper) for name, why in kinds]
+    gone = [
+        Need(FEDERATION, f"{name}.skupper.io", "get list delete", "remove the deployment", work=TEARDOWN, when=_skupper)
+        for name, _why in kinds
+    ]
+    return (*_SKUPPER_OF_ALL, *made, *gone)
+
+
 TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     (CONTROLLER, SUPERLINK): (
         *_CONTROLLER_OF_ALL,
+        *_skupper_kinds(
+            ("connectors", "the way from the Skupper network to the SuperLink"),
+            ("certificates", "client certificates of the sites' links"),
+            ("accessgrants", "leave for a site to fetch its first certificate by a token"),
+        ),
+        Need(FEDERATION, "secrets", "delete", "have Skupper make a link's certificate anew", when=_skupper),
         Need(
             FEDERATION,
             "configmaps",
@@ -184,6 +213,11 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     ),
     (CONTROLLER, SUPERNODE): (
         *_CONTROLLER_OF_ALL,
+        *_skupper_kinds(
+            ("links", "the link to the hub"),
+            ("listeners", "the way of SuperNodes into the Skupper network"),
+            ("accesstokens", "fetch the link's first certificate by a token"),
+        ),
         Need(
             FEDERATION,
             "secrets",
@@ -235,6 +269,9 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     ),
     (SCIENTIST, SUPERNODE): (),
     (AUDITOR, SUPERLINK): (
+        Need(FEDERATION, "sites.skupper.io", READ, "the Skupper network as the hub sees it", when=_skupper),
+        Need(FEDERATION, "connectors.skupper.io", READ, "who can be reached through the network", when=_skupper),
+        Need(FEDERATION, "certificates.skupper.io", READ, "which links have a certificate", when=_skupper),
         Need(FEDERATION, "configmaps", READ, "ledger, settings of the gateway, who is denied, the audit trail"),
         Need(FEDERATION, "pods", READ, "what runs"),
         Need(FEDERATION, "pods/log", "get", "who called, and what came of it"),
@@ -248,6 +285,9 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         ),
     ),
     (AUDITOR, SUPERNODE): (
+        Need(FEDERATION, "sites.skupper.io", READ, "the site's place in the Skupper network", when=_skupper),
+        Need(FEDERATION, "links.skupper.io", READ, "the link to the hub", when=_skupper),
+        Need(FEDERATION, "listeners.skupper.io", READ, "the way of SuperNodes into the network", when=_skupper),
         Need(FEDERATION, "configmaps", READ, "settings of the SuperNodes"),
         Need(FEDERATION, "pods", READ, "what runs"),
         Need(FEDERATION, "pods/log", "get", "who called, and what came of it"),

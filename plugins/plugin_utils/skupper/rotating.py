@@ -11,7 +11,6 @@ nothing but Secrets, so no Link, Site or RouterAccess is touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from .. import pki
 from ..cluster import Cluster, ClusterError, Conflict
@@ -22,7 +21,6 @@ from .action import Object, SkupperAction
 from .joining import Join
 from .owned import is_ours
 from .state import State
-
 
 
 class HubRotation:

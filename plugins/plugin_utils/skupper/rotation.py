@@ -132,23 +132,25 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
     return REPLACE_SERVER if SERVER in kinds else ""
 
 
-def lagging(hub: Hub, reports: Iterable[Mapping[str, Any]], excused: Iterable[str] = ()) -> dict[str, str]:
+def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "") -> dict[str, str]:
     """Site -> why it has not changed over to the present CA.
 
     Args:
         hub: what the hub's Secrets hold.
-        reports: for each site C(site) and C(link), the result of the action C(skupper_link); without it the site was not reached.
-        excused: sites that need not change over, because they are to be cut off.
+        sites: all that have to.
+        reports: results of the action C(skupper_link), each with C(site).
+        excused: a site that need not, because it is to be cut off.
     """
-    wanted = credentials.describe(hub.ca).get("serial") if hub.ca else ""
-    left = set(excused)
+    wanted = credentials.describe(hub.ca).get("serial")
+    told = {report["site"]: report for report in reports if report.get("site")}
     found = {}
-    for report in reports:
-        site, link = report["site"], report.get("link") or {}
-        if site in left or report.get("denied"):
+    for site in sites:
+        report = told.get(site) or {}
+        link = report.get("link") or {}
+        if site == excused or report.get("denied"):
             continue
         if not link:
-            found[site] = "this run did not reach it"
+            found[site] = str(report.get("msg") or "this run did not reach it")
         elif link.get("adopted"):
             found[site] = "its link was made by somebody else, who has to renew it"
         elif wanted not in (link.get("trusts") or []):

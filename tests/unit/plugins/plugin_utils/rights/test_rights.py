@@ -32,6 +32,7 @@ SETTINGS = {
 }
 HUB = {
     "default": {},
+    "skupper": {},
     "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
     "route": {
         "exposure": "route",
@@ -42,6 +43,7 @@ HUB = {
 }
 SITE = {
     "default": {},
+    "skupper": {"connectivity": "skupper", "superlink_address": "flower-superlink:9092"},
     "daemon": {
         "pools": [{"name": "edge", "mode": "DaemonSet"}],
         "create_namespace": False,
@@ -59,7 +61,7 @@ PEOPLE = {
 
 @pytest.mark.parametrize("name", HUB)
 def test_golden_of_the_hub(name, superlink_spec, golden):
-    settings = SETTINGS | (PEOPLE if name == "route" else {})
+    settings = SETTINGS | (PEOPLE if name == "route" else {}) | {"skupper": name == "skupper"}
     golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
 
 

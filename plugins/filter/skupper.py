@@ -1,0 +1,31 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters on the sites of an inventory that are reached through Skupper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
+
+
+def skupper_sites(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str]) -> list[str]:
+    """Those of some hosts that say C(flower_connectivity: skupper).
+
+    Where playbooks are only listed or checked for their syntax there are no variables of hosts. A wrong word is told by the check of
+    the supernode role.
+    """
+    found = []
+    for site in sites:
+        variables = hostvars[site] if site in hostvars else {}
+        if "flower_connectivity" in variables and str(variables["flower_connectivity"]) == "skupper":
+            found.append(str(site))
+    return found
+
+
+class FilterModule:
+    """Filters of the playbooks."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {"skupper_sites": skupper_sites}
