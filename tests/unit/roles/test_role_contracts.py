@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-ROLES = ("superlink", "supernode")
+ROLES = ("superlink", "supernode", "skupper_site", "skupper_link", "skupper_listener")
 TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)
 HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|---|---|\n"
 
