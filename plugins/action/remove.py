@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine impo
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import owned
 
 _TRAIL = f"app.kubernetes.io/component={COMPONENT}"
 _MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
@@ -28,6 +29,7 @@ class ActionModule(ClusterAction):
         "credentials": {"type": "bool", "default": False},
         "volumes": {"type": "bool", "default": False},
         "more_namespaces": {"type": "list", "elements": "str", "default": []},
+        "skupper": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
@@ -81,7 +83,8 @@ class ActionModule(ClusterAction):
             if namespace is None:
                 continue
             trail = [] if params["volumes"] else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
-            reason = _reason_to_stay(cluster, namespace, trail, volumes=params["volumes"])
+            foreign = owned.of_others(cluster, name) if params["skupper"] else []
+            reason = _reason_to_stay(cluster, namespace, trail, foreign, volumes=params["volumes"])
             if not reason:
                 found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
                 continue
@@ -103,7 +106,9 @@ class ActionModule(ClusterAction):
         return "".join(f"; {word}" for word in kept), found
 
 
-def _reason_to_stay(cluster: Cluster, namespace: dict[str, Any], trail: list[dict[str, Any]], *, volumes: bool) -> str:
+def _reason_to_stay(
+    cluster: Cluster, namespace: dict[str, Any], trail: list[dict[str, Any]], foreign: list[str], *, volumes: bool
+) -> str:
     """Why a namespace is not deleted; empty if it is."""
     name = namespace["metadata"]["name"]
     if namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") != MANAGER:
@@ -111,6 +116,7 @@ def _reason_to_stay(cluster: Cluster, namespace: dict[str, Any], trail: list[dic
     claims = [] if volumes else cluster.list("v1", "PersistentVolumeClaim", name)
     holds = [f"{len(claims)} volume claims"] if claims else []
     holds += ["the audit trail"] if trail else []
+    holds += [f"{', '.join(foreign)}, made by somebody else"] if foreign else []
     if holds:
         return " and ".join(holds)
     # Who deploys with rights in namespaces only keeps them, and so can deploy again.

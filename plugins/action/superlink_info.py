@@ -11,16 +11,18 @@ import time
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.rotating import HubRotation
 
 
-class ActionModule(ClusterAction):
+class ActionModule(SkupperAction):
     """See the module's documentation."""
 
     ARGS = {
@@ -29,6 +31,7 @@ class ActionModule(ClusterAction):
         "federation": {"type": "str", "default": "flower"},
         "timeout": {"type": "int", "default": 10},
         "wait_timeout": {"type": "int", "default": 0},
+        "skupper": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -36,11 +39,13 @@ class ActionModule(ClusterAction):
         result: dict[str, Any] = {
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
-            "unknown_nodes": [],
+            "unknown_nodes": [], "network": {},
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
                 self._wait_ready(hub, params, result)
+                if params["skupper"]:
+                    self._read_network(hub, params["namespace"], result)
                 if result["deployed"]:
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params["namespace"], result)
@@ -84,6 +89,13 @@ class ActionModule(ClusterAction):
                 mounted, secret, live.published_bundle(publication), datetime.datetime.now(datetime.timezone.utc)
             )
             result["certificate"], result["trust"] = found
+
+    def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
+        pki.require()
+        seen = HubRotation(self, hub, namespace, 0).read()
+        result["network"] = network.of_hub(
+            self.listed(hub, "Site", namespace), self.listed(hub, "Connector", namespace), rotation.facts(seen)
+        )
 
     @staticmethod
     def _read_ledger(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
 
 
-class ActionModule(ClusterAction):
+class ActionModule(SkupperAction):
     """See the module's documentation."""
 
     ARGS = {
         "namespace": {"type": "str", "default": "flower"},
         "timeout": {"type": "int", "default": 10},
+        "skupper": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read the pools and their pods."""
-        result: dict[str, Any] = {"changed": False, "reachable": True, "error": "", "workloads": [], "trouble": ""}
+        result: dict[str, Any] = {"changed": False, "reachable": True, "error": "", "workloads": [], "trouble": "", "skupper": params["skupper"]}
+        result["network"] = {}
         selector = "app.kubernetes.io/name=supernode"
         try:
             with self.connect(timeout=params["timeout"]) as site:
@@ -33,6 +38,21 @@ class ActionModule(ClusterAction):
                 if any(item["ready"] < item["desired"] for item in result["workloads"]):
                     pods = site.list("v1", "Pod", params["namespace"], labels=selector)
                     result["trouble"] = workloads.trouble(pods)
+                if params["skupper"]:
+                    result["network"] = self._network(site, params["namespace"])
         except ClusterError as error:
             result.update(reachable=False, error=self.named(error))
         return result
+
+    def _network(self, site: Cluster, namespace: str) -> dict[str, Any]:
+        pki.require()
+        links, listeners = (self.listed(site, kind, namespace) for kind in ("Link", "Listener"))
+        hosts = {str(one["spec"].get("host")) for one in listeners}
+        named = {str((one.get("spec") or {}).get("tlsCredentials") or "") for one in links} - {""}
+        return network.of_site(
+            self.listed(site, "Site", namespace),
+            links,
+            listeners,
+            {host: site.get("v1", "Service", host, namespace) for host in hosts},
+            {name: entries(site.get("v1", "Secret", name, namespace)) for name in named},
+        )

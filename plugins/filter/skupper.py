@@ -17,7 +17,7 @@ def skupper_sites(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str
     """
     found = []
     for site in sites:
-        variables = hostvars[site] if site in hostvars else {}
+        variables = hostvars.get(site, {})
         if "flower_connectivity" in variables and str(variables["flower_connectivity"]) == "skupper":
             found.append(str(site))
     return found

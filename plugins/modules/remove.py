@@ -44,6 +44,11 @@ options:
     type: list
     elements: str
     default: []
+  skupper:
+    description:
+      - Whether the cluster is part of a Skupper network. A namespace with objects of Skupper that somebody else made stays.
+    type: bool
+    default: false
   wait_timeout:
     description:
       - Seconds to wait until the objects are gone.

@@ -13,13 +13,17 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Applies the manifests of a release, or subscribes to OpenShift's operator, and waits until the controller is available. Objects without a namespace get one as C(kubectl -n) would give it.
+    Applies the manifests of a release, or subscribes to OpenShift's operator, and waits until the controller is
+    available. Objects without a namespace get one as C(kubectl -n) would give it.
   - >-
-    A controller that somebody else installed is used as it is. One that this module installed is brought to other manifests only when O(upgrade) says so: an upgrade restarts the routers of all its sites.
+    A controller that somebody else installed is used as it is. One that this module installed is brought to other
+    manifests only when O(upgrade) says so: an upgrade restarts the routers of all its sites.
   - >-
-    It is taken away only when no Site is left. CustomResourceDefinitions always stay: with them all objects of their kinds would go.
+    It is taken away only when no Site is left. CustomResourceDefinitions always stay: with them all objects of their
+    kinds would go.
   - >-
-    Needs far-reaching rights on the cluster: to make CustomResourceDefinitions, ClusterRoles and namespaces, or subscriptions.
+    Needs far-reaching rights on the cluster: to make CustomResourceDefinitions, ClusterRoles and namespaces, or
+    subscriptions.
 options:
   spec:
     description:

@@ -13,13 +13,20 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Gets the site a client certificate of the hub's Skupper site, as a Secret, and makes a Link for each group of the hub's endpoints. Then waits until a Link is up and leads to the hub's Site, which is told by that Site's uid.
+    Gets the site a client certificate of the hub's Skupper site, as a Secret, and makes a Link for each group of the
+    hub's endpoints. Then waits until a Link is up and leads to the hub's Site, which is told by that Site's uid.
   - >-
-    The first certificate comes in one of two ways (C(mode) of O(spec)). With V(direct) the hub's Skupper makes it from a Certificate, and this module brings it to the site in memory. With V(token) the site's controller fetches it from the hub's grant server, by an AccessToken for one redemption; a token that was expired, used up, refused, or redeemed for a Site that is gone, is replaced.
+    The first certificate comes in one of two ways (C(mode) of O(spec)). With V(direct) the hub's Skupper makes it
+    from a Certificate, and this module brings it to the site in memory. With V(token) the site's controller fetches
+    it from the hub's grant server, by an AccessToken for one redemption; a token that was expired, used up, refused,
+    or redeemed for a Site that is gone, is replaced.
   - >-
-    From then on both are the same. Secret and Links follow the hub: when its address changes, when its CA is another one, and when half of the certificate's lifetime is over (or C(renew_before) of O(spec) before its end), they are changed in place. No Link is made anew.
+    From then on both are the same. Secret and Links follow the hub: when its address changes, when its CA is another
+    one, and when half of the certificate's lifetime is over (or C(renew_before) of O(spec) before its end), they are
+    changed in place. No Link is made anew.
   - >-
-    A site with a Link to the hub that somebody else made is left alone. A denied site (M(federated.flower.site_access)) is neither linked nor renewed.
+    A site with a Link to the hub that somebody else made is left alone. A denied site
+    (M(federated.flower.site_access)) is neither linked nor renewed.
   - >-
     Run by the role C(skupper_link).
 options:
@@ -30,7 +37,9 @@ options:
     required: true
   hub:
     description:
-      - Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth), C(flower_kubeconfig) and
+      - >-
+        Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth),
+        C(flower_kubeconfig) and
         C(flower_context).
     type: str
     required: true
@@ -95,7 +104,8 @@ denied:
   type: bool
 link:
   description: >-
-    The link: C(names) and C(uids) of its Links, C(adopted), C(ready), C(remote) (C(name) and C(uid) of the hub's Site), C(site_uid),
+    The link: C(names) and C(uids) of its Links, C(adopted), C(ready), C(remote) (C(name) and C(uid) of the hub's
+    Site), C(site_uid),
     C(certificate) (public facts) and C(trusts) (serials of the CAs that the site trusts). Empty where there is none.
   returned: success
   type: dict

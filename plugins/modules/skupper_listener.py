@@ -13,9 +13,12 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    On a site, makes the Listener that SuperNodes dial, and waits until it has a Service and a connector matches it. On the hub, makes the Connector to the gateway's door for sites. TLS passes through from end to end: neither has credentials of its own.
+    On a site, makes the Listener that SuperNodes dial, and waits until it has a Service and a connector matches it.
+    On the hub, makes the Connector to the gateway's door for sites. TLS passes through from end to end: neither has
+    credentials of its own.
   - >-
-    A Service of the Listener's name that is none of Skupper's, and a Listener of somebody else's that does not fit, are errors that name them. One that fits is used as it is.
+    A Service of the Listener's name that is none of Skupper's, and a Listener of somebody else's that does not fit,
+    are errors that name them. One that fits is used as it is.
   - >-
     Run by the role C(skupper_listener).
 options:

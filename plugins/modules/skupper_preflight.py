@@ -13,7 +13,9 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Fails with all that is wrong with the variables of the roles C(skupper_site), C(skupper_listener) and C(skupper_link); then when Skupper's CustomResourceDefinitions are missing or too old, when the controller is, when the namespace has two Sites, or when something else has the name that the Listener needs.
+    Fails with all that is wrong with the variables of the roles C(skupper_site), C(skupper_listener) and
+    C(skupper_link); then when Skupper's CustomResourceDefinitions are missing or too old, when the controller is,
+    when the namespace has two Sites, or when something else has the name that the Listener needs.
 options:
   site:
     description:

@@ -13,11 +13,18 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Replaces the certificate of the hub's Skupper router, the certificates of links, or the CA of the hub's Site, which signed both. Skupper makes a Secret anew when it is gone; nothing but Secrets is touched, so no Link is made anew and no connection is cut.
+    Replaces the certificate of the hub's Skupper router, the certificates of links, or the CA of the hub's Site,
+    which signed both. Skupper makes a Secret anew when it is gone; nothing but Secrets is touched, so no Link is made
+    anew and no connection is cut.
   - >-
-    A CA is changed with overlap. V(begin) has a new one made, and the hub's router trust both; then every site changes over (M(federated.flower.skupper_link)); V(finish) has the router show a certificate of the new CA, once all sites have; they trust it alone when M(federated.flower.skupper_link) is run again; V(settle) ends it. Where a change is, is told by the Secrets, so a run that broke off is gone on with.
+    A CA is changed with overlap. V(begin) has a new one made, and the hub's router trust both; then every site
+    changes over (M(federated.flower.skupper_link)); V(finish) has the router show a certificate of the new CA, once
+    all sites have; they trust it alone when M(federated.flower.skupper_link) is run again; V(settle) ends it. Where a
+    change is, is told by the Secrets, so a run that broke off is gone on with.
   - >-
-    With O(revoke) the change leaves a site out: V(begin) denies it in the ledger and takes away what the hub has for its link, and V(finish) ends all connections that were made with former certificates. Whoever has a good one connects again at once.
+    With O(revoke) the change leaves a site out: V(begin) denies it in the ledger and takes away what the hub has for
+    its link, and V(finish) ends all connections that were made with former certificates. Whoever has a good one
+    connects again at once.
   - >-
     Where the hub's Site is somebody else's, its CA and its router's certificate are theirs to replace.
 options:
@@ -32,7 +39,9 @@ options:
     required: true
   rotate:
     description:
-      - What is to be replaced. V(due) for what has passed half of its lifetime, or is within O(renew_before) of its end.
+      - >-
+        What is to be replaced. V(due) for what has passed half of its lifetime, or is within O(renew_before) of
+        its end.
     type: str
     choices:
       - due
@@ -59,7 +68,9 @@ options:
     default: []
   force:
     description:
-      - Go on although sites would be cut off that did not change over. The next run of the playbook C(federated.flower.site) links them again.
+      - >-
+        Go on although sites would be cut off that did not change over. The next run of the playbook
+        C(federated.flower.site) links them again.
     type: bool
     default: false
   renew_before:

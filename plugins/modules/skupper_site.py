@@ -13,11 +13,14 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Makes a Site (Skupper 2.2.1 or later) and the NetworkPolicies of its router, and waits until the router runs and, where others may link to it, has an address.
+    Makes a Site (Skupper 2.2.1 or later) and the NetworkPolicies of its router, and waits until the router runs and,
+    where others may link to it, has an address.
   - >-
-    A Site that somebody else made is used as it is, and never changed or deleted. Two Sites in a namespace are an error that names them.
+    A Site that somebody else made is used as it is, and never changed or deleted. Two Sites in a namespace are an
+    error that names them.
   - >-
-    A Site of this collection with another name is deleted first, with all that Skupper made for it: Skupper serves one Site in a namespace.
+    A Site of this collection with another name is deleted first, with all that Skupper made for it: Skupper serves
+    one Site in a namespace.
   - >-
     Run by the role C(skupper_site).
 options:
@@ -78,7 +81,8 @@ objects:
   elements: dict
 site:
   description: >-
-    The Site: C(name), C(namespace), C(uid), C(adopted) (made by somebody else), C(ready), C(endpoints) and C(controller); empty where there
+    The Site: C(name), C(namespace), C(uid), C(adopted) (made by somebody else), C(ready), C(endpoints) and
+    C(controller); empty where there
     is none.
   returned: success
   type: dict

@@ -39,6 +39,11 @@ options:
       - Seconds to wait until the pods are ready.
     type: int
     default: 0
+  skupper:
+    description:
+      - Whether sites are reached through Skupper, so that the network is looked at, too.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -126,4 +131,11 @@ unknown_nodes:
   returned: always
   type: list
   elements: str
+network:
+  description: >-
+    The Skupper network as the hub sees it: C(site), C(linked) (site -> whether its link is up), C(listeners),
+    C(connector), C(certificates)
+    (public facts). Empty without O(skupper).
+  returned: always
+  type: dict
 """

@@ -25,6 +25,11 @@ options:
       - Seconds to wait for an answer of the API server.
     type: int
     default: 10
+  skupper:
+    description:
+      - Whether the site is reached through Skupper, so that its place in the network is looked at, too.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -65,4 +70,13 @@ trouble:
   description: Why pods are not ready.
   returned: always
   type: str
+skupper:
+  description: O(skupper).
+  returned: always
+  type: bool
+network:
+  description: >-
+    The Skupper network as the site sees it: C(site), C(links), C(listeners). Empty without O(skupper).
+  returned: always
+  type: dict
 """

@@ -6,9 +6,14 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..skupper import network
+
+# How soon the end of a certificate in the Skupper network is a problem: nobody renews it but the playbooks.
+_SOON = datetime.timedelta(days=30)
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
 
@@ -25,7 +30,7 @@ def fleet_report(
 
     Returns:
         C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access) and
-        C(certificate)), C(forgotten) (list of
+        C(certificate)), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one), C(forgotten) (list of
         names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) (list of sentences).
     """
     known = list(sites) if known is None else list(known)
@@ -48,6 +53,11 @@ def fleet_report(
             f"{name} is not in the inventory, but the ledger still knows it; "
             "-e flower_forget_sites=true unregisters its SuperNodes and frees its partitions"
         )
+    joined = {name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]}
+    around = hub.get("network") or {}
+    if hub["reachable"] and joined:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        problems += network.problems(hub_name, around, joined, now, _SOON)
     for node in hub["unknown_nodes"]:
         problems.append(f"node {node} is registered at the SuperLink, but the ledger does not know it")
     return {
@@ -63,6 +73,7 @@ def fleet_report(
             "partitions": hub["partitions"],
         },
         "sites": listed,
+        "network": {"hub": around, "sites": joined} if around or joined else {},
         "forgotten": forgotten,
         "unknown_nodes": list(hub["unknown_nodes"]),
         "runs": list(hub["runs"]),
@@ -153,7 +164,28 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
     lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
+    lines += _network_lines(report.get("network") or {})
     return "\n".join(lines + [f"! {problem}" for problem in report["problems"]])
+
+
+def _network_lines(found: Mapping[str, Any]) -> list[str]:
+    """The Skupper network in a line or two."""
+    hub = found.get("hub")
+    if not hub:
+        return []
+    linked = ", ".join(f"{name} ({'up' if up else 'down'})" for name, up in hub["linked"].items()) or "nobody"
+    ends = ", ".join(
+        f"{word} {one['not_after'][:10]}"
+        for one in hub["certificates"]
+        for word in [{"ca": "CA", "server": "router"}.get(one["kind"])]
+        if word
+    )
+    where = ", ".join(hub["site"]["endpoints"]) or "unknown"
+    first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'nobody'}"
+    links = [
+        f"{name} {link['not_after'][:10]}" for name, site in found["sites"].items() for link in site.get("links", []) if link["not_after"]
+    ]
+    return [first, f"skupper certificates end: {ends or 'unknown'}; links: {', '.join(links) or 'unknown'}"]
 
 
 def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,0 +1,165 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The Skupper network in a few words, as the hub and as a site see it. Pure functions on live objects.
+
+What the hub knows of others comes from their routers. Links that are gone may linger there for a while (Skupper issue 2069).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..manifests.skupper import FLEET
+from . import credentials, state
+from .sites import active
+
+Object = Mapping[str, Any]
+
+
+def _short(site: Object) -> dict[str, Any]:
+    found = state.site(site)
+    return {
+        "name": site["metadata"]["name"],
+        "uid": state.uid(site),
+        "ready": found.ready,
+        "trouble": found.why,
+        "endpoints": [f"{one.get('host')}:{one.get('port')}" for one in state.status(site).get("endpoints") or []],
+        "controller": (state.status(site).get("controller") or {}).get("version", ""),
+    }
+
+
+def of_hub(sites: Iterable[Object], connectors: Iterable[Object], certificates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the hub sees.
+
+    Args:
+        sites: Sites of its namespace.
+        connectors: its Connectors.
+        certificates: public facts of C(rotation.facts).
+
+    Returns:
+        C(site) (empty where there is none), C(linked) (name -> whether its link is up, of sites with a link to the hub),
+        C(listeners) (names of sites that listen for the SuperLink), C(connector) (C(ready), C(trouble)), C(certificates).
+    """
+    site = active(sites)
+    if site is None:
+        return {}
+    mine = state.uid(site)
+    found: dict[str, bool] = {}
+    listening = []
+    ours = next((one for one in connectors if one["metadata"]["name"] == FLEET), None)
+    key = ((ours or {}).get("spec") or {}).get("routingKey")
+    for other in state.status(site).get("network") or []:
+        name = other.get("name") or other.get("id", "?")
+        for link in other.get("links") or []:
+            if link.get("remoteSiteId") == mine:
+                found[name] = found.get(name, False) or bool(link.get("operational"))
+        if any(one.get("routingKey") == key and one.get("listeners") for one in other.get("services") or []):
+            listening.append(name)
+    connected = state.connector(ours) if ours else state.State(False, "there is no Connector to the SuperLink")
+    return {
+        "site": _short(site),
+        "linked": dict(sorted(found.items())),
+        "listeners": sorted(listening),
+        "connector": {"ready": connected.ready, "trouble": connected.why},
+        "certificates": list(certificates),
+    }
+
+
+def of_site(
+    sites: Iterable[Object],
+    links: Iterable[Object],
+    listeners: Iterable[Object],
+    services: Mapping[str, Object | None],
+    secrets: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any]:
+    """What a site sees.
+
+    Args:
+        sites: Sites of its namespace.
+        links: its Links.
+        listeners: its Listeners.
+        services: host of a Listener -> its Service.
+        secrets: name -> decoded entries of the Secrets that the Links name.
+
+    Returns:
+        C(site), C(links) (C(name), C(ready), C(trouble), C(remote), C(remote_uid), C(not_after)) and C(listeners) (C(name), C(address),
+        C(ready), C(trouble)); empty where there is no Site.
+    """
+    site = active(sites)
+    if site is None:
+        return {}
+    told = []
+    for link in links:
+        found = state.link(link)
+        entries = secrets.get((link.get("spec") or {}).get("tlsCredentials") or "") or {}
+        told.append(
+            {
+                "name": link["metadata"]["name"],
+                "ready": found.ready,
+                "trouble": found.why,
+                "remote": state.status(link).get("remoteSiteName", ""),
+                "remote_uid": state.status(link).get("remoteSiteId", ""),
+                "not_after": credentials.describe(entries.get("tls.crt", "")).get("not_after", ""),
+            }
+        )
+    heard = []
+    for listener in listeners:
+        found = state.listener(listener, services.get(listener["spec"].get("host")))
+        heard.append(
+            {
+                "name": listener["metadata"]["name"],
+                "address": f"{listener['spec'].get('host')}:{listener['spec'].get('port')}",
+                "ready": found.ready,
+                "trouble": found.why,
+            }
+        )
+    return {"site": _short(site), "links": told, "listeners": heard}
+
+
+def problems(hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], now: Any, within: Any) -> list[str]:
+    """Sentences on what is wrong with the network.
+
+    Args:
+        hub_name: inventory name of the hub.
+        hub: what C(of_hub) says.
+        sites: inventory name -> what C(of_site) says, of the sites that were looked at and are reached through Skupper.
+        now: the time to judge by.
+        within: how soon an end is told.
+    """
+    if not hub:
+        return [f"hub {hub_name}: there is no Skupper site, and {', '.join(sites)} would be reached through it"] if sites else []
+    told = []
+    if not hub["site"]["ready"]:
+        told.append(f"hub {hub_name}: Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}")
+    if not hub["connector"]["ready"]:
+        told.append(f"hub {hub_name}: the Connector to the SuperLink is not ready: {hub['connector']['trouble']}")
+    told += [f"hub {hub_name}: {word}" for word in credentials.ending(hub["certificates"], now, within)]
+    ours = set()
+    for name, site in sites.items():
+        ours.add((site.get("site") or {}).get("name"))
+        told += [f"{name}: {word}" for word in _site_problems(site, hub, now, within)]
+    for name, up in hub["linked"].items():
+        if up and name not in ours:
+            told.append(f"{name} is linked to the hub through Skupper, but is none of the sites that were looked at")
+    return told
+
+
+def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, within: Any) -> list[str]:
+    if not site:
+        return ["there is no Skupper site"]
+    told = []
+    if not site["site"]["ready"]:
+        told.append(f"Skupper site {site['site']['name']} is not ready: {site['site']['trouble']}")
+    good = [link for link in site["links"] if link["ready"] and link["remote_uid"] == hub["site"]["uid"]]
+    if not good:
+        why = "; ".join(f"{link['name']}: {link['trouble'] or 'it leads elsewhere'}" for link in site["links"])
+        told.append(f"it is not linked to the hub: {why or 'it has no Link'}")
+    facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in site["links"]]
+    told += credentials.ending(facts, now, within)
+    told += [f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in site["listeners"] if not one["ready"]]
+    if not site["listeners"]:
+        told.append("it has no Listener")
+    return told
