@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager
+from .addons import certmanager, skupper
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console
@@ -25,7 +25,7 @@ from .errors import FleetError
 from .settings import LOCK, LOCK_TIMEOUT, RUN_LINK, Cluster, Settings
 from .shell import Lock
 
-ON_DEMAND = {"cert-manager": certmanager}
+ON_DEMAND = {"cert-manager": certmanager, "skupper": skupper}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         "tool", help="build a test tool if need be; the last line is the folder with its programs"
     )
     tool.add_argument("name")
-    addon = commands.add_parser("addon", help="start or stop what only some tests need, on the hub")
+    addon = commands.add_parser("addon", help="start or stop what only some tests need")
     addon.add_argument("addon", choices=sorted(ON_DEMAND))
     addon.add_argument("verb", choices=["up", "down"])
     return top
