@@ -108,12 +108,17 @@ def supernode_objects(spec: Spec) -> list[Object]:
     ]
 
 
+def closes_namespace(spec: Spec) -> bool:
+    """Whether a policy closes all pods of the spec's namespace; not where the namespace is somebody else's."""
+    return _wanted(spec) and boolean(spec.get("create_namespace", True))
+
+
 def default_deny(spec: Spec, name: str) -> list[Object]:
     """The policy that closes all pods of the spec's namespace; none where the namespace is somebody else's.
 
     :arg name: whose policy it is (hub and site may share a namespace): the first part of its name.
     """
-    if not _wanted(spec) or not boolean(spec.get("create_namespace", True)):
+    if not closes_namespace(spec):
         return []
     return [
         {
@@ -127,7 +132,7 @@ def default_deny(spec: Spec, name: str) -> list[Object]:
 
 def skupper_site_objects(spec: Spec) -> list[Object]:
     """The policies of Skupper's own pods, where a policy closes the namespace; elsewhere nothing closes them."""
-    if not default_deny(spec, skupper.NAME):
+    if not closes_namespace(spec):
         return []
     routers = _rule("from", [{"pod_selector": skupper.ROUTER}], [])
     ingress = [routers, *_scraping(spec, skupper.METRICS_PORT)]
@@ -162,7 +167,7 @@ def skupper_site_objects(spec: Spec) -> list[Object]:
 
 def skupper_link_objects(spec: Spec, endpoints: Sequence[Mapping[str, Any]]) -> list[Object]:
     """The way of a site's router to the hub's endpoints."""
-    if not default_deny(spec, skupper.NAME) or not endpoints:
+    if not closes_namespace(spec) or not endpoints:
         return []
     hosts = sorted({text(entry["host"]) for entry in endpoints})
     known = [{"cidr": host} for host in hosts] if all(map(is_ip, hosts)) else []
@@ -172,7 +177,7 @@ def skupper_link_objects(spec: Spec, endpoints: Sequence[Mapping[str, Any]]) -> 
 
 def skupper_listener_objects(spec: Spec) -> list[Object]:
     """SuperNodes may call their site's router. Its ports are Skupper's choice, so no port is named."""
-    if not default_deny(spec, skupper.NAME):
+    if not closes_namespace(spec):
         return []
     callers = _rule("from", [{"pod_selector": selector(spec, SUPERNODE)}], [])
     return [_skupper_policy(spec, "skupper-listener", skupper.LISTENER, skupper.ROUTER, ingress=[callers])]
@@ -193,7 +198,7 @@ def skupper_connector_objects(spec: Spec) -> list[Object]:
             ingress=[_rule("from", [{"pod_selector": skupper.ROUTER}], door)],
         )
     ]
-    if default_deny(spec, skupper.NAME):
+    if closes_namespace(spec):
         way = _rule("to", [{"pod_selector": superlink}], door)
         made.append(_skupper_policy(spec, "skupper-connector", skupper.LISTENER, skupper.ROUTER, egress=[way]))
     return made

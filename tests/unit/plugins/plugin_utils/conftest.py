@@ -63,6 +63,31 @@ def supernode_spec() -> Callable[..., dict[str, Any]]:
     return make
 
 
+def _skupper_spec(role: str, **more: Any) -> Callable[..., dict[str, Any]]:
+    def make(**changes: Any) -> dict[str, Any]:
+        return {**role_defaults(role), "cluster": "site-a", **more, **changes}
+
+    return make
+
+
+@pytest.fixture
+def site_spec() -> Callable[..., dict[str, Any]]:
+    """Function: a spec of the role skupper_site's defaults and some changes."""
+    return _skupper_spec("skupper_site", link_access="none")
+
+
+@pytest.fixture
+def link_spec() -> Callable[..., dict[str, Any]]:
+    """Function: a spec of the role skupper_link's defaults and some changes."""
+    return _skupper_spec("skupper_link")
+
+
+@pytest.fixture
+def listener_spec() -> Callable[..., dict[str, Any]]:
+    """Function: a spec of the role skupper_listener's defaults and some changes."""
+    return _skupper_spec("skupper_listener")
+
+
 @pytest.fixture
 def golden() -> Callable[[str, list[dict[str, Any]]], None]:
     """Function: compare objects with tests/unit/golden/<name>.golden, byte by byte."""

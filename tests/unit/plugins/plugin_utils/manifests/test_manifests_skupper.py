@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of the Skupper network, and the ways that its policies open."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+
+HUB = [
+    {"name": "edge", "host": "192.0.2.7", "port": "45671", "group": "skupper-router"},
+    {"name": "inter-router", "host": "192.0.2.7", "port": "55671", "group": "skupper-router"},
+]
+GRANT = {"url": "https://192.0.2.7:9090/uid", "code": "the-code", "ca": "PEM"}
+DATA = {"tls.crt": "certificate", "tls.key": "key", "ca.crt": "authority"}
+
+
+def test_golden_of_the_hub(site_spec, listener_spec, golden):
+    spec = site_spec(cluster="hub", link_access="default", ha=True, controller="skupper/one", monitoring_namespaces=["m"])
+    listener = listener_spec(cluster="hub")
+    rendered = [*skupper.site_objects(spec), *policies.skupper_site_objects(spec)]
+    rendered += [*skupper.connector_objects(listener), *policies.skupper_connector_objects(listener)]
+    golden("skupper-hub", rendered)
+
+
+def test_golden_of_a_site(site_spec, link_spec, listener_spec, golden):
+    spec, link, listener = site_spec(), link_spec(), listener_spec(labels={"team": "a"})
+    rendered = [*skupper.site_objects(spec), *policies.skupper_site_objects(spec)]
+    rendered += [skupper.link_secret(link, DATA), *skupper.links(link, HUB, {})]
+    rendered += [*policies.skupper_link_objects(link, HUB)]
+    rendered += [*skupper.listener_objects(listener), *policies.skupper_listener_objects(listener)]
+    golden("skupper-site", rendered)
+
+
+def test_golden_of_a_token(link_spec, golden):
+    spec = link_spec(mode="token", cost=5, window="90s")
+    made = [skupper.certificate(spec, "skupper-site-ca"), skupper.access_grant(spec), skupper.access_token(spec, GRANT)]
+    golden("skupper-token", made)
+
+
+def test_a_site_without_access_says_nothing_of_it(site_spec):
+    (site,) = skupper.site_objects(site_spec(settings={}))
+    assert site["spec"] == {}
+    (open_site,) = skupper.site_objects(site_spec(link_access="route", settings={"size": "big"}))
+    assert open_site["spec"] == {"linkAccess": "route", "settings": {"size": "big"}}
+
+
+def test_no_object_names_a_release_of_flower(site_spec):
+    (site,) = skupper.site_objects(site_spec())
+    assert "app.kubernetes.io/version" not in site["metadata"]["labels"]
+
+
+def test_secret_before_links_and_in_the_form_that_skupper_takes(link_spec):
+    secret = skupper.link_secret(link_spec(), DATA)
+    assert secret["type"] == "kubernetes.io/tls" and entries(secret) == DATA
+
+
+def test_one_link_for_each_group_of_a_hub_with_two_routers(link_spec):
+    second = [{**entry, "group": "skupper-router-2", "host": "192.0.2.8"} for entry in HUB]
+    made = skupper.links(link_spec(proxy_secret="proxy", cost=3), HUB + second, {"skupper-router-2": "flower-hub-1"})
+    assert [link["metadata"]["name"] for link in made] == ["flower-hub-skupper-router", "flower-hub-1"]
+    assert all(link["spec"]["tlsCredentials"] == "flower-hub" and link["spec"]["cost"] == 3 for link in made)
+    assert made[0]["spec"]["settings"] == {"proxy-configuration": "proxy"}
+    # A Link takes the first endpoint of its role; whatever order the API gives them in, the result is the same.
+    assert [entry["name"] for entry in made[0]["spec"]["endpoints"]] == ["inter-router", "edge"]
+    assert skupper.links(link_spec(), list(reversed(HUB)), {}) == skupper.links(link_spec(), HUB, {})
+
+
+def test_end_of_a_grant_in_a_form_that_go_reads(link_spec):
+    def window(text):
+        return skupper.access_grant(link_spec(window=text))["spec"]["expirationWindow"]
+
+    assert [window(text) for text in ("10m", "2h", "45s")] == ["600s", "7200s", "45s"]
+
+
+def test_connector_selects_the_pods_that_the_superlink_has(listener_spec, superlink_spec):
+    from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+
+    (connector,) = skupper.connector_objects(listener_spec())
+    chosen = dict(part.split("=") for part in connector["spec"]["selector"].split(","))
+    (pod,) = (o["spec"]["template"] for o in superlink.objects(superlink_spec()) if o["kind"] == "StatefulSet")
+    assert chosen.items() <= pod["metadata"]["labels"].items()
+    ports = [port["containerPort"] for c in pod["spec"]["containers"] for port in c.get("ports", [])]
+    assert connector["spec"]["port"] in ports
+
+
+def test_both_ends_have_one_routing_key(listener_spec):
+    for key in ("", "mine"):
+        spec = listener_spec(routing_key=key)
+        (listener,), (connector,) = skupper.listener_objects(spec), skupper.connector_objects(spec)
+        assert listener["spec"]["routingKey"] == connector["spec"]["routingKey"] == (key or "flower-fleet")
+        assert "tlsCredentials" not in {**listener["spec"], **connector["spec"]}
+
+
+def rules(objects, direction):
+    return [(item["metadata"]["name"], rule) for item in objects for rule in item["spec"].get(direction, [])]
+
+
+def test_supernodes_may_call_their_router_and_no_address(supernode_spec):
+    spec = supernode_spec(connectivity="skupper", superlink_address="flower-superlink:9092")
+    (policy,) = (p for p in policies.supernode_objects(spec) if p["metadata"]["name"] == "supernode")
+    assert {"to": [{"podSelector": {"matchLabels": skupper.ROUTER}}]} in policy["spec"]["egress"]
+    assert not any("ipBlock" in peer for rule in policy["spec"]["egress"] for peer in rule["to"])
+
+
+def test_policies_of_skupper_only_where_a_policy_closes_the_namespace(site_spec, link_spec, listener_spec):
+    for switch in ({"network_policies": False}, {"create_namespace": False}):
+        assert policies.skupper_site_objects(site_spec(**switch)) == []
+        assert policies.skupper_link_objects(link_spec(**switch), HUB) == []
+        assert policies.skupper_listener_objects(listener_spec(**switch)) == []
+    # The SuperLink's own policy closes its pod everywhere.
+    owned = policies.skupper_connector_objects(listener_spec(create_namespace=False))
+    assert [p["metadata"]["name"] for p in owned] == ["skupper-superlink"]
+    assert policies.skupper_connector_objects(listener_spec(network_policies=False)) == []
+
+
+def test_way_of_a_router_to_the_hub(link_spec):
+    ((_name, rule),) = rules(policies.skupper_link_objects(link_spec(), HUB), "egress")
+    assert rule["to"] == [{"ipBlock": {"cidr": "192.0.2.7/32"}}]
+    assert [port["port"] for port in rule["ports"]] == [45671, 55671]
+    named = [{**entry, "host": "router.example.com", "port": "443"} for entry in HUB]
+    ((_name, rule),) = rules(policies.skupper_link_objects(link_spec(), named), "egress")
+    assert rule == {"ports": [{"port": 443, "protocol": "TCP"}]}
+
+
+def test_doors_of_a_site_that_others_link_to(site_spec):
+    closed = policies.skupper_site_objects(site_spec())
+    assert not any(port["port"] == 55671 for _n, rule in rules(closed, "ingress") for port in rule.get("ports", []))
+    opened = policies.skupper_site_objects(site_spec(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}]))
+    assert any(
+        rule.get("from") == [{"ipBlock": {"cidr": "198.51.100.0/24"}}] and {p["port"] for p in rule["ports"]} == {45671, 55671}
+        for _n, rule in rules(opened, "ingress")
+    )
+
+
+def test_a_controller_of_the_namespace_has_its_ways(site_spec):
+    names = [p["metadata"]["name"] for p in policies.skupper_site_objects(site_spec(install="manifests", scope="namespace"))]
+    assert names == ["skupper-router", "skupper-controller"]
+    assert len(policies.skupper_site_objects(site_spec(install="manifests"))) == 1
+
+
+@pytest.mark.parametrize("pods", [supernode])
+def test_router_takes_calls_of_supernodes(pods, listener_spec, supernode_spec):
+    ((_name, rule),) = rules(policies.skupper_listener_objects(listener_spec()), "ingress")
+    (stateful_set,) = (o for o in pods.objects(supernode_spec()) if o["kind"] == "StatefulSet")
+    labels = stateful_set["spec"]["template"]["metadata"]["labels"]
+    assert rule["from"][0]["podSelector"]["matchLabels"].items() <= labels.items()
