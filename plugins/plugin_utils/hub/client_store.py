@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .. import pki, refresh
 from ..apply import diff
 from ..apply.mask import Mask
 from ..apply.order import Id
+from ..audit.told import of_objects
 from ..cluster import Cluster, ClusterError, Conflict
 from ..ledger.ranges import Book
 from ..ledger.records import Record
@@ -35,10 +37,14 @@ class ClientStore:
         namespace: the SuperLink's namespace.
         ledger: the federation's ledger.
         check: True writes nothing.
+        note: tells the audit trail of what was changed, as soon as it was (C(ClusterAction.note)).
     """
 
-    def __init__(self, cluster: Cluster, namespace: str, ledger: Ledger, *, check: bool = False) -> None:
+    def __init__(
+        self, cluster: Cluster, namespace: str, ledger: Ledger, *, note: Callable[..., None], check: bool = False
+    ) -> None:
         self.cluster = cluster
+        self.note = note
         self.namespace = namespace
         self.ledger = ledger
         self.check = check
@@ -124,6 +130,7 @@ class ClientStore:
                     "change": change,
                 }
             ]
+            self.note(objects=of_objects(self.objects))
             return True
         raise ClusterError(
             f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} changed {ATTEMPTS} times while it was being "
@@ -143,6 +150,13 @@ class ClientStore:
         """Bring the changed files into the gateway now; it reloads by itself."""
         if not self.check:
             refresh.touch_pods(self.cluster, self.namespace, PODS)
+
+    def bring(self) -> bool:
+        """Write the ConfigMap as the ledger wants it and bring it into the gateway; returns whether it differed."""
+        differed = self.publish()
+        if differed:
+            self.hand_out()
+        return differed
 
 
 def _same(live: dict[str, Any], wanted: dict[str, Any]) -> bool:
