@@ -12,7 +12,8 @@ from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
 
 # Settings that make kinds of objects come and go. Rights do not follow them: who switches one off needs the right to
-# prune what was there before. Where a cluster's own API or the whole cluster is concerned (exposure), they do.
+# prune what was there before. They do follow what a cluster's administrators may not want to give at all: its own APIs, the
+# whole cluster (exposure), network policies.
 _SHAPES = {
     SUPERLINK: {"isolation": "process", "protect_runs": True, "superlink_address": "superlink.invalid:9092"},
     "supernode": {
