@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER, split_address
 
 APPLYSET = "superlink"
+_TOLD = ("name", "serial", "fingerprint", "not_after")  # to the audit trail
 
 
 class ActionModule(CertificateAction):
@@ -81,7 +82,7 @@ class ActionModule(CertificateAction):
             )
             self.note(
                 certificates=[
-                    {key: certificate[key] for key in ("name", "serial", "fingerprint", "not_after")}
+                    {"change": "issued"} | {key: certificate[key] for key in _TOLD}
                     for certificate in [*made.certificates, *own.certificates, *([described] if described else [])]
                     if (certificate["namespace"], certificate["name"]) in written
                 ]
