@@ -370,15 +370,3 @@ def test_an_issuer_that_is_not_there(wrong, federation):
         assert "superlink_issuer: Issuer 'nobody' does not exist in namespace scenario-wrong" in words
     else:
         assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
-
-
-def test_no_key_was_shown(federation, small):
-    federation._collect()
-    shown = {
-        place: path.name
-        for path in federation.logs.iterdir()
-        for text in [path.read_text(encoding="utf-8", errors="replace")]
-        for secret, place in federation.secrets.items()
-        if secret in text
-    }
-    assert not shown
