@@ -18,9 +18,7 @@ from .cluster import Cluster, NotFound
 ANNOTATION = "federated.flower/refreshed"
 
 
-def touch_pods(
-    cluster: Cluster, namespace: str, labels: str, *, marks: Mapping[str, str] | None = None
-) -> list[str]:
+def touch_pods(cluster: Cluster, namespace: str, labels: str, *, marks: Mapping[str, str] | None = None) -> list[str]:
     """Annotate pods, so that their kubelets bring them the present Secrets and ConfigMaps.
 
     Args:
@@ -39,9 +37,7 @@ def touch_pods(
         if wanted.items() <= (pod["metadata"].get("annotations") or {}).items():
             continue
         try:
-            cluster.patch(
-                "v1", "Pod", pod["metadata"]["name"], namespace, {"metadata": {"annotations": dict(wanted)}}
-            )
+            cluster.patch("v1", "Pod", pod["metadata"]["name"], namespace, {"metadata": {"annotations": dict(wanted)}})
         except NotFound:
             continue  # it went meanwhile; the one that follows starts with the new files
         touched.append(pod["metadata"]["name"])

@@ -36,6 +36,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
+APP = Path(__file__).parents[3] / "examples" / "quickstart"
 NAMESPACE = "scenario"
 CA_NAMESPACE = "scenario-ca"
 # Whatever scenarios may make: removed before the first and after the last one.
@@ -377,6 +378,21 @@ class Federation:
                 return found
             assert time.monotonic() < deadline, f"{what}: not after {seconds:g} s"
             time.sleep(0.5)
+
+    def runs(self) -> dict[str, str]:
+        """Run id -> status, of all runs of apps."""
+        cli = FlowerCLI(self.hub, NAMESPACE)
+        (answer,) = cli.do([cli.command("list")])
+        assert answer.ok, answer.message
+        return {str(run["run-id"]): run["status"] for run in answer.data["runs"]}
+
+    def begin(self, **config: Any) -> tuple[str, Callable[[], Run]]:
+        """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
+        known = set(self.runs())
+        finish = self.start("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": config}))
+        (run,) = self.wait("a run", lambda: set(self.runs()) - known, 60)
+        self.wait("the run's start", lambda: self.runs()[run] == "running", 60)
+        return run, finish
 
     def wait_online(self, *node_ids: str, seconds: float = 120) -> None:
         """Wait until nodes are online at the SuperLink."""

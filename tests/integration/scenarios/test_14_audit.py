@@ -95,7 +95,9 @@ def test_a_site_joins_and_leaves(fed, news):
     left = news()[1]
     assert left["playbook"] == "federated.flower.teardown" and left["options"] == {"limit": "site-c"}
     assert set(left["sites"]) == {"site-c"} and left["sites"]["site-c"]["words"] == ["forgotten"]
-    assert keys(fed, left, "site-c", "retired") == held and "Namespace scenario-c" in objects(fed, left, "site-c", "deleted")
+    assert keys(fed, left, "site-c", "retired") == held and "Namespace scenario-c" in objects(
+        fed, left, "site-c", "deleted"
+    )
 
 
 def test_hosts_that_fail_are_named(fed, news):
