@@ -20,6 +20,7 @@ _SHAPES = {
         "pools": [{"name": "one", "replicas": 2}, {"name": "two", "mode": supernode.DAEMON_SET}],
         "disruption_budget": 1,
         "superlink_address": "superlink.invalid:9092",
+        "client_certificate": "-",
         "allocation": {},
     },
 }
@@ -30,7 +31,7 @@ _TABLED = {("", "Namespace"), ("", "Secret")}
 def kinds(part: str, spec: Spec) -> list[tuple[str, str]]:
     """(API group, kind) of the objects that a part is made of, whatever its switches are, without Namespaces."""
     render = superlink.objects if part == SUPERLINK else supernode.objects
-    # Patches change no kinds; an address and a CA are only known when all is deployed.
+    # Patches change no kinds; an address and certificates are only known when all is deployed.
     shape = {**spec, **_SHAPES[part], "insecure": False, "ca_bundle": "-", "patches": []}
     found = {(group_of(item["apiVersion"]), item["kind"]) for item in render(shape)}
     return sorted(found - _TABLED)
