@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import at_the_door
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 from kubernetes.client import CoreV1Api
@@ -35,6 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
 NAMESPACE = "scenario"

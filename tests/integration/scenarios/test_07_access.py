@@ -11,12 +11,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import supernodes
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki, refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import DENIED
+from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 
 DAY = datetime.timedelta(days=1)
 SHAKE = {}  # a call without a path only shakes hands
