@@ -379,7 +379,7 @@ class Federation:
             assert time.monotonic() < deadline, f"{what}: not after {seconds:g} s"
             time.sleep(0.5)
 
-    def runs(self) -> dict[str, str]:
+    def app_runs(self) -> dict[str, str]:
         """Run id -> status, of all runs of apps."""
         cli = FlowerCLI(self.hub, NAMESPACE)
         (answer,) = cli.do([cli.command("list")])
@@ -388,10 +388,10 @@ class Federation:
 
     def begin(self, **config: Any) -> tuple[str, Callable[[], Run]]:
         """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
-        known = set(self.runs())
+        known = set(self.app_runs())
         finish = self.start("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": config}))
-        (run,) = self.wait("a run", lambda: set(self.runs()) - known, 60)
-        self.wait("the run's start", lambda: self.runs()[run] == "running", 60)
+        (run,) = self.wait("a run", lambda: set(self.app_runs()) - known, 60)
+        self.wait("the run's start", lambda: self.app_runs()[run] == "running", 60)
         return run, finish
 
     def wait_online(self, *node_ids: str, seconds: float = 120) -> None:

@@ -24,13 +24,13 @@ def test_superlink_pod_is_deleted_during_a_run(fed):
         lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]),
     )
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
-    assert fed.runs()[run] == "running", "the run was over before the pod was gone: this shows nothing"
+    assert fed.app_runs()[run] == "running", "the run was over before the pod was gone: this shows nothing"
     fed.wait_online(*fed.keys("site-a").values(), *fed.keys("site-b").values())
 
     result = finish()
     assert result.rc == 0, result.told()
     assert "in 2 rounds" in result.messages() and "completed" in result.messages()
-    assert fed.runs()[run] == "finished:completed"
+    assert fed.app_runs()[run] == "finished:completed"
     assert look() == before, "a pod was restarted, or something was forgotten"
 
 

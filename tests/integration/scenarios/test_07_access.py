@@ -238,7 +238,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
         time.sleep(2)
         changed = access("denied", "-e", json.dumps({"flower_reason": "a scenario"})).changed
         (seen,) = watched.result()
-    assert fed.runs()[run] == "running", "the run was over: this shows nothing"
+    assert fed.app_runs()[run] == "running", "the run was over: this shows nothing"
     assert changed == RECORDED
     denied = fed.ledger().read_records()["site-b"]["access"]
     assert denied["state"] == "denied" and denied["reason"] == "a scenario"
