@@ -10,12 +10,12 @@ import datetime
 import time
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils import pki, refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, credentials, live, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import PODS, ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look, read
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import Plan, Source
@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER, split_address
 
 APPLYSET = "superlink"
+_TOLD = ("name", "serial", "fingerprint", "not_after")  # to the audit trail
 
 
 class ActionModule(CertificateAction):
@@ -69,7 +70,7 @@ class ActionModule(CertificateAction):
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
-            store = ClientStore(hub, told.namespace, ledger, check=self.check)
+            store = ClientStore(hub, told.namespace, ledger, note=self.note, check=self.check)
             if store.publish(told, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.hand_out()
@@ -81,13 +82,15 @@ class ActionModule(CertificateAction):
             )
             self.note(
                 certificates=[
-                    {key: certificate[key] for key in ("name", "serial", "fingerprint", "not_after")}
+                    {"change": "issued"} | {key: certificate[key] for key in _TOLD}
                     for certificate in [*made.certificates, *own.certificates, *([described] if described else [])]
                     if (certificate["namespace"], certificate["name"]) in written
                 ]
             )
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
-                self._hurry(hub, wanted, shown.certificate)
+                # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
+                marks = {live.NOTE: pki.describe(shown.certificate)["fingerprint"]}
+                refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
             certificate.update(pki.describe(shown.certificate))
@@ -149,17 +152,6 @@ class ActionModule(CertificateAction):
             if time.monotonic() >= deadline:
                 raise ClusterError(f"{plan.lacks}, after {seconds:g} s (superlink_wait_timeout).")
             time.sleep(1)  # between two looks, until the deadline
-
-    def _hurry(self, hub: Cluster, wanted: Wanted, certificate: str) -> None:
-        """Have the kubelet bring new files to the gateway now instead of within two minutes.
-
-        A new annotation makes it look at the pod at once. It is no part of what is wanted, so it is no change.
-        """
-        note = pki.describe(certificate)["fingerprint"]
-        for pod in live.pods(hub, wanted):
-            if (pod["metadata"].get("annotations") or {}).get(live.NOTE) != note:
-                name = pod["metadata"]["name"]
-                hub.patch("v1", "Pod", name, wanted.namespace, {"metadata": {"annotations": {live.NOTE: note}}})
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common 
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import owned
 
 _TRAIL = f"app.kubernetes.io/component={COMPONENT}"
+_POLICY = "NetworkPolicy"
 _MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
 
 
@@ -78,7 +79,8 @@ class ActionModule(ClusterAction):
         kept = []
         found: list[dict[str, Any]] = []
         own = ["Secret", "ConfigMap"] + (["PersistentVolumeClaim"] if params["volumes"] else [])
-        for name, kinds in {**dict.fromkeys(params["more_namespaces"], ["Secret"]), params["namespace"]: own}.items():
+        beside = ["Secret", _POLICY]  # in the namespace itself, policies belong to the set
+        for name, kinds in {**dict.fromkeys(params["more_namespaces"], beside), params["namespace"]: own}.items():
             namespace = cluster.get("v1", "Namespace", name)
             if namespace is None:
                 continue
@@ -91,14 +93,17 @@ class ActionModule(ClusterAction):
             kept.append(f"namespace {name} stays ({reason})")
             staying = {item["metadata"]["uid"] for item in trail}
             for kind in kinds:
-                for item in cluster.list("v1", kind, name, labels=_MANAGED):
+                api = "networking.k8s.io/v1" if kind == _POLICY else "v1"
+                if kind == _POLICY and not _may(cluster, "list", name, "networkpolicies", group="networking.k8s.io"):
+                    continue  # who makes no policies has no rights on them
+                for item in cluster.list(api, kind, name, labels=_MANAGED):
                     if item["metadata"]["uid"] in staying:
                         continue
                     if applyset.ID_LABEL in item["metadata"]["labels"]:
                         continue  # the record of another set, which knows by it what it has made
                     found.append(
                         {
-                            "apiVersion": "v1",
+                            "apiVersion": api,
                             "kind": kind,
                             "metadata": {"name": item["metadata"]["name"], "namespace": name},
                         }
@@ -120,5 +125,9 @@ def _reason_to_stay(
     if holds:
         return " and ".join(holds)
     # Who deploys with rights in namespaces only keeps them, and so can deploy again.
-    (allowed,) = cluster.access_review([{"verb": "delete", "resource": "namespaces", "namespace": name, "name": name}])
-    return "" if allowed else "the rights to delete it are missing"
+    return "" if _may(cluster, "delete", name, "namespaces", name=name) else "the rights to delete it are missing"
+
+
+def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:
+    (allowed,) = cluster.access_review([{"verb": verb, "resource": resource, "namespace": namespace, **more}])
+    return allowed

@@ -56,8 +56,10 @@ class ActionModule(ClusterAction):
             changed = ledger.change_book(change_book)
             if site in records:
                 changed |= ledger.change_record(site, change)
+            if changed:
+                self.note(site, access=[{"change": params["state"], "reason": params["reason"]}])
             foreseen = change_book(book), {name: change(it) if name == site else it for name, it in records.items()}
-            store = ClientStore(hub, params["hub_namespace"], ledger, check=self.check)
+            store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             changed |= store.publish(foreseen=foreseen if self.check else None)
             told, trouble = False, ""
             if asked != "none" and not self.check:

@@ -65,7 +65,9 @@ class ActionModule(ClusterAction):
             changed = ledger.change_book(change)
             for site in set(pools) & set(outcome.book.get("denied", {})):
                 denial = outcome.book["denied"][site]
-                changed |= ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial))
+                if ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial)):
+                    changed = True
+                    self.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
             for site in pools:
                 self._note_pools(site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
             records = ledger.read_records()

@@ -41,15 +41,16 @@ class ActionModule(ClusterAction):
             keys = {site: access.known_keys(known.get(site, {})) for site in params["sites"]}
             freed = ledger.change_book(lambda book: access.leave(ranges.forget(book, keys), known, now))
             deleted = [site for site in known if ledger.delete_record(site)]
-            store = ClientStore(hub, params["hub_namespace"], ledger, check=self.check)
-            refused = bool(deleted) and store.publish()
-            if refused:
-                store.hand_out()
             for site in deleted:
                 gone = known[site]["keys"].items()
                 self.note(
-                    site, words=["forgotten"], keys=[records.public_facts(key, facts, "retired") for key, facts in gone]
+                    site,
+                    words=["forgotten"],
+                    keys=[records.public_facts(key, facts, "retired") for key, facts in gone],
+                    certificates=access.certificate_facts(known[site], "revoked"),
                 )
+            store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
+            refused = store.bring()  # also when this run deleted nothing: the one before may have ended here
         return {
             "changed": freed or bool(deleted) or refused,
             "diff": store.diff,

@@ -40,16 +40,16 @@ class ActionModule(ClusterAction):
                 return {"changed": bool(count or superseded), "sites": {}, "msg": f"{count} nodes to unregister"}
             denied = {name: record["access"] for name, record in known.items() if record.get("access")}
             expected = {name: _expected(known.get(name), sites[name]) for name in sites}
-            self._revoke(ledger, superseded)
-            store = ClientStore(hub, params["hub_namespace"], ledger)
-            if superseded and store.publish():
-                store.hand_out()
+            self._revoke(ledger, {name: known[name]["superseded"] for name in superseded})
+            store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note)
+            if superseded:
+                store.bring()
             cli = FlowerCLI(hub, params["hub_namespace"])
             awaited = [node for name, found in expected.items() if name not in denied for node in found]
             nodes = cli.nodes(awaited, params["wait_timeout"])
             self._unregister(cli, ledger, leaving, nodes)
-            if leaving and store.publish():
-                store.hand_out()
+            if leaving:
+                store.bring()
         report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
         online = sum(site["online"] for site in report.values())
         wanted = sum(site["expected"] for site in report.values())
@@ -59,12 +59,12 @@ class ActionModule(ClusterAction):
             "msg": f"{online} of {wanted} SuperNodes online, {sum(map(len, leaving.values()))} unregistered",
         }
 
-    @staticmethod
-    def _revoke(ledger: Ledger, sites: list[str]) -> None:
+    def _revoke(self, ledger: Ledger, superseded: dict[str, list[str]]) -> None:
         """Take back the certificates of keys that sites no longer have; by now they hold their new ones."""
         now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-        for site in sites:
+        for site, serials in superseded.items():
             ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
+            self.note(site, certificates=[{"change": "revoked", "serial": serial} for serial in serials])
 
     def _unregister(
         self,

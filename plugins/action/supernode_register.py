@@ -57,11 +57,11 @@ class ActionModule(ClusterAction):
                     return final[name]
 
                 ledger.change_record(name, change)
+                if name in issued:
+                    self.note(name, certificates=access.certificate_facts(final[name], "issued"))
             if registered:
                 # The gateway is to know whose the new keys are.
-                store = ClientStore(hub, params["hub_namespace"], ledger, check=self.check)
-                if store.publish():
-                    store.hand_out()
+                ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check).bring()
         return {
             "changed": bool(changed),
             "registered": registered,
@@ -86,7 +86,7 @@ class ActionModule(ClusterAction):
         if not requests:
             return {}
         namespace = params["hub_namespace"]
-        store = ClientStore(hub, namespace, ledger, check=self.check)
+        store = ClientStore(hub, namespace, ledger, note=self.note, check=self.check)
         live = store.read()
         if live is not None:
             settings, certificate = store.settings(live), live["data"]["ca.crt"]

@@ -40,7 +40,7 @@ options:
     default: false
   more_namespaces:
     description:
-      - More namespaces to treat like O(namespace), with nothing in them but secrets.
+      - More namespaces to treat like O(namespace), with nothing in them but secrets and network policies.
     type: list
     elements: str
     default: []

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -69,6 +70,14 @@ def test_action_groups_hold_the_modules_that_say_so() -> None:
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_is_documented_by_a_module(action: str) -> None:
     assert action in MODULES
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/**/*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_plugin_can_be_imported(path: Path) -> None:
+    """No unit test loads all of them; Ansible would say so in the middle of a play."""
+    importlib.import_module(
+        ".".join(("ansible_collections.federated.flower", *path.relative_to(ROOT).with_suffix("").parts))
+    )
 
 
 @pytest.mark.parametrize("playbook", sorted(path.name for path in ROOT.glob("playbooks/*.yml")))

@@ -40,7 +40,7 @@ class CertificateAction(ClusterAction):
     def wanted(self, params: Mapping[str, Any], address: str, ca_lifetime_days: int = 3650) -> Wanted:
         """What the hub's credentials must be good for."""
         spec = params["spec"]
-        needed = names.needed(spec, address, [self._site(site) for site in params["sites"]])
+        needed = names.needed(spec, address, [self._names_of(site) for site in params["sites"]])
         return Wanted(
             federation=spec["federation"],
             namespace=spec["namespace"],
@@ -83,7 +83,7 @@ class CertificateAction(ClusterAction):
         except KeyError:
             raise ClusterError(f"the inventory has no host '{site}'.") from None
 
-    def _site(self, site: str) -> names.SiteNames:
+    def _names_of(self, site: str) -> names.SiteNames:
         variables = self._variables(site)
 
         def value(*variable_names: str) -> Any:

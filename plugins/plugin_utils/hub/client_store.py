@@ -10,18 +10,19 @@ so would undo a denial, loses the race and reads both again.
 
 from __future__ import annotations
 
-import random
-import time
+from collections.abc import Callable
 from typing import Any
 
 from .. import pki, refresh
 from ..apply import diff
 from ..apply.mask import Mask
 from ..apply.order import Id
-from ..cluster import Cluster, ClusterError, Conflict
+from ..audit.told import of_objects
+from ..cluster import Cluster, ClusterError
+from ..configmaps import until_unrivalled, write
 from ..ledger.ranges import Book
 from ..ledger.records import Record
-from ..ledger.store import ATTEMPTS, Ledger
+from ..ledger.store import Ledger
 from . import clients
 
 PODS = "app.kubernetes.io/name=superlink"
@@ -35,10 +36,14 @@ class ClientStore:
         namespace: the SuperLink's namespace.
         ledger: the federation's ledger.
         check: True writes nothing.
+        note: tells the audit trail of what was changed, as soon as it was (C(ClusterAction.note)).
     """
 
-    def __init__(self, cluster: Cluster, namespace: str, ledger: Ledger, *, check: bool = False) -> None:
+    def __init__(
+        self, cluster: Cluster, namespace: str, ledger: Ledger, *, note: Callable[..., None], check: bool = False
+    ) -> None:
         self.cluster = cluster
+        self.note = note
         self.namespace = namespace
         self.ledger = ledger
         self.check = check
@@ -94,55 +99,61 @@ class ClientStore:
             ca: the CA; read when it is needed by default.
             foreseen: book and records as they will be, for check mode, in which the ledger does not hold them.
         """
-        for attempt in range(ATTEMPTS):
-            live = self.read()
-            if live is None and settings is None:
-                return False
-            told = settings or self.settings(live)
-            book, records = foreseen or (self.ledger.read_book(), self.ledger.read_records())
-            signer = ca
-            if signer is None and clients.needs_ca(live, book, records):
-                signer = self.authority(told)
-            wanted = clients.config(told, book, records, live, signer)
-            if live is not None and _same(live, wanted):
-                return False
-            if not self.check:
-                try:
-                    self._write(live, wanted)
-                except Conflict:
-                    time.sleep(random.uniform(0, 0.05) * (attempt + 1))
-                    continue
-            which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
-            self.diff = [diff.entry(which, live, wanted, Mask())]
-            change = "created" if live is None else "changed"
-            self.objects = [
-                {
-                    "apiVersion": "v1",
-                    "kind": which.kind,
-                    "namespace": which.namespace,
-                    "name": which.name,
-                    "change": change,
-                }
-            ]
-            return True
-        raise ClusterError(
-            f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} changed {ATTEMPTS} times while it was being "
-            "written; is another controller running? Run again when it is done."
-        )
+        what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
+        return until_unrivalled(what, lambda: self._publish(settings, ca, foreseen))
+
+    def _publish(
+        self,
+        settings: clients.Settings | None,
+        ca: pki.Issued | None,
+        foreseen: tuple[Book, dict[str, Record]] | None,
+    ) -> bool:
+        live = self.read()
+        if live is None and settings is None:
+            return False
+        told = settings or self.settings(live)
+        book, records = foreseen or (self.ledger.read_book(), self.ledger.read_records())
+        signer = ca
+        if signer is None and clients.needs_ca(live, book, records):
+            signer = self.authority(told)
+        wanted = clients.config(told, book, records, live, signer)
+        if live is not None and _same(live, wanted):
+            return False
+        if not self.check:
+            self._write(live, wanted)
+        which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
+        self.diff = [diff.entry(which, live, wanted, Mask())]
+        self.objects = [
+            {
+                "apiVersion": "v1",
+                "kind": which.kind,
+                "namespace": which.namespace,
+                "name": which.name,
+                "change": "created" if live is None else "changed",
+            }
+        ]
+        self.note(objects=of_objects(self.objects))
+        return True
 
     def _write(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
-        if live is None:
-            self.cluster.create(wanted)
-            return
-        metadata = {**live["metadata"]}
-        for part in ("labels", "annotations"):
-            metadata[part] = {**(metadata.get(part) or {}), **wanted["metadata"][part]}
-        self.cluster.replace({**live, "metadata": metadata, "data": wanted["data"]})
+        if live is not None:
+            metadata = {**live["metadata"]}
+            for part in ("labels", "annotations"):
+                metadata[part] = {**(metadata.get(part) or {}), **wanted["metadata"][part]}
+            wanted = {**live, "metadata": metadata, "data": wanted["data"]}
+        write(self.cluster, wanted)
 
     def hand_out(self) -> None:
         """Bring the changed files into the gateway now; it reloads by itself."""
         if not self.check:
             refresh.touch_pods(self.cluster, self.namespace, PODS)
+
+    def bring(self) -> bool:
+        """Write the ConfigMap as the ledger wants it and bring it into the gateway; returns whether it differed."""
+        differed = self.publish()
+        if differed:
+            self.hand_out()
+        return differed
 
 
 def _same(live: dict[str, Any], wanted: dict[str, Any]) -> bool:

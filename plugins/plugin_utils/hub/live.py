@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import chain, pki
-from ..cluster import Cluster
 from ..manifests import federation, gateway, superlink
 from ..secrets import entries
 from .wanted import Ref, Wanted
@@ -71,9 +70,3 @@ def served(
     except chain.ChainError as error:
         fault = f"{error} (Secret {name}, against what sites were told to trust)" if published else ""
     return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault}, trust
-
-
-def pods(hub: Cluster, wanted: Wanted) -> list[dict[str, Any]]:
-    """The SuperLink's pods."""
-    labels = f"app.kubernetes.io/name={superlink.NAME},app.kubernetes.io/instance={wanted.federation}"
-    return hub.list("v1", "Pod", wanted.namespace, labels=labels)

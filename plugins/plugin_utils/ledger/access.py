@@ -128,6 +128,13 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
     return new
 
 
+def certificate_facts(record: Mapping[str, Any], change: str) -> list[dict[str, str]]:
+    """What the audit trail tells of a site's client certificate; empty when there is none."""
+    client = record.get("client")
+    facts = ("serial", "fingerprint", "not_after")
+    return [{"change": change, **{name: client[name] for name in facts}}] if client else []
+
+
 def owners(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Public line of every SuperNode key -> the site that holds it, without keys that two sites claim."""
     found: dict[str, set[str]] = {}

@@ -12,13 +12,15 @@ from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
 
 # Settings that make kinds of objects come and go. Rights do not follow them: who switches one off needs the right to
-# prune what was there before. Where a cluster's own API or the whole cluster is concerned (exposure), they do.
+# prune what was there before. They do follow what a cluster's administrators may not want to give at all: its own APIs, the
+# whole cluster (exposure), network policies.
 _SHAPES = {
     SUPERLINK: {"isolation": "process", "protect_runs": True, "superlink_address": "superlink.invalid:9092"},
     "supernode": {
         "pools": [{"name": "one", "replicas": 2}, {"name": "two", "mode": supernode.DAEMON_SET}],
         "disruption_budget": 1,
         "superlink_address": "superlink.invalid:9092",
+        "client_certificate": "-",
         "allocation": {},
     },
 }
@@ -29,7 +31,7 @@ _TABLED = {("", "Namespace"), ("", "Secret")}
 def kinds(part: str, spec: Spec) -> list[tuple[str, str]]:
     """(API group, kind) of the objects that a part is made of, whatever its switches are, without Namespaces."""
     render = superlink.objects if part == SUPERLINK else supernode.objects
-    # Patches change no kinds; an address and a CA are only known when all is deployed.
+    # Patches change no kinds; an address and certificates are only known when all is deployed.
     shape = {**spec, **_SHAPES[part], "insecure": False, "ca_bundle": "-", "patches": []}
     found = {(group_of(item["apiVersion"]), item["kind"]) for item in render(shape)}
     return sorted(found - _TABLED)

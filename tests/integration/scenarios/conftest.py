@@ -15,23 +15,28 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import at_the_door
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
 
+APP = Path(__file__).parents[3] / "examples" / "quickstart"
 NAMESPACE = "scenario"
 CA_NAMESPACE = "scenario-ca"
 # Whatever scenarios may make: removed before the first and after the last one.
@@ -39,6 +44,8 @@ NAMESPACES = [
     NAMESPACE,
     CA_NAMESPACE,
     "scenario-c",
+    "scenario-cert",
+    "scenario-cert-ca",
     "scenario-d",
     "scenario-race",
     "scenario-rights",
@@ -136,7 +143,9 @@ class Federation:
             path.mkdir()
         self.runs = 0
         self.secrets: dict[str, str] = {}  # what must never be seen -> where it lies
+        self._collected: set[tuple[str, str]] = set()  # versions of Secrets that were looked at
         self.left_behind: list[str] = []
+        self.processes = Processes()
         self.settled = (
             False  # the clusters are as the base inventory wants them; who breaks something sets this to False
         )
@@ -349,6 +358,17 @@ class Federation:
         """Node id -> status, as Flower has them."""
         return {node: facts["status"] for node, facts in FlowerCLI(self.hub, NAMESPACE).nodes().items()}
 
+    def trail(self) -> list[dict[str, Any]]:
+        """The entries of the audit trail, which have to be a whole chain."""
+        verdict = verify(*Trail(self.hub, NAMESPACE, "scenario").read())
+        assert not verdict.fault and not verdict.notes, (verdict.fault, verdict.notes)
+        return verdict.entries
+
+    @staticmethod
+    def noted(entry: dict[str, Any], site: str, kind: str, change: str) -> list[dict[str, Any]]:
+        """What an entry tells of a change in a cluster."""
+        return [one for one in entry["sites"].get(site, {}).get(kind, []) if one["change"] == change]
+
     def wait(self, what: str, condition: Callable[[], Any], seconds: float = 120) -> Any:
         """Wait until a condition is true; returns what it gave."""
         deadline = time.monotonic() + seconds
@@ -359,6 +379,21 @@ class Federation:
             assert time.monotonic() < deadline, f"{what}: not after {seconds:g} s"
             time.sleep(0.5)
 
+    def app_runs(self) -> dict[str, str]:
+        """Run id -> status, of all runs of apps."""
+        cli = FlowerCLI(self.hub, NAMESPACE)
+        (answer,) = cli.do([cli.command("list")])
+        assert answer.ok, answer.message
+        return {str(run["run-id"]): run["status"] for run in answer.data["runs"]}
+
+    def begin(self, **config: Any) -> tuple[str, Callable[[], Run]]:
+        """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
+        known = set(self.app_runs())
+        finish = self.start("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": config}))
+        (run,) = self.wait("a run", lambda: set(self.app_runs()) - known, 60)
+        self.wait("the run's start", lambda: self.app_runs()[run] == "running", 60)
+        return run, finish
+
     def wait_online(self, *node_ids: str, seconds: float = 120) -> None:
         """Wait until nodes are online at the SuperLink."""
         nodes = FlowerCLI(self.hub, NAMESPACE).nodes(node_ids, seconds)
@@ -368,6 +403,19 @@ class Federation:
     def gone(self, context: str, *names: str) -> bool:
         """Whether namespaces are not there."""
         return all(self.cluster(context).get("v1", "Namespace", name) is None for name in names)
+
+    def shown(self, *places: Path) -> dict[str, str]:
+        """Secrets that stand in files, by where they lie -> file."""
+        command = ["grep", "-raoFH", "--null", "-f", "-", *map(str, places)]
+        run = subprocess.run(command, input="\n".join(self.secrets), capture_output=True, text=True, check=False)
+        assert run.returncode in (0, 1), run.stderr
+        lines = (line.split("\0") for line in run.stdout.splitlines())
+        return {self.secrets[secret]: path for path, secret in lines}
+
+    def spaces(self, context: str) -> list[str]:
+        """The scenarios' namespaces that are there."""
+        found = {item["metadata"]["name"] for item in self.cluster(context).list("v1", "Namespace")}
+        return [name for name in NAMESPACES if name in found]
 
     def clear(self) -> None:
         """Delete all that scenarios may have left, whoever made it."""
@@ -389,11 +437,44 @@ class Federation:
     def _collect(self) -> None:
         """Note every secret that there is now; some are gone at the end."""
         for context in self.contexts:
-            for name in NAMESPACES:
+            for name in self.spaces(context):
                 for secret in self.cluster(context).list("v1", "Secret", name):
+                    version = (secret["metadata"]["uid"], secret["metadata"]["resourceVersion"])
+                    if version in self._collected:
+                        continue
+                    self._collected.add(version)
                     for key, value in (secret.get("data") or {}).items():
                         place = f"{key} of Secret {name}/{secret['metadata']['name']} on {context}"
                         self.secrets.update(dict.fromkeys(sensitive(base64.b64decode(value)), place))
+
+
+class Processes:
+    """Command lines and environments of all processes that this machine has had meanwhile, those in pods of a local
+    fleet included.
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self._looked: dict[str, int] = {}  # process id -> how often it was looked at
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._end.wait(0.2):
+            there = {name for name in os.listdir("/proc") if name.isdigit()}
+            # Three times each: a process that has just been forked looks like its parent.
+            self._looked = {pid: self._looked.get(pid, 0) + 1 for pid in there}
+            for pid in (pid for pid, times in self._looked.items() if times <= 3):
+                for part in ("cmdline", "environ"):
+                    # It may have ended, or be somebody else's.
+                    with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+                        self.seen.add(Path(f"/proc/{pid}/{part}").read_text("utf-8", "replace"))
 
 
 _KEY = re.compile(rb"-----BEGIN ((?:\w+ )?PRIVATE KEY)-----(.*?)-----END \1-----\s*", re.DOTALL)
@@ -440,6 +521,7 @@ def federation(
     made = Federation(fleet_kubeconfig, fleet_contexts, tmp_path_factory.mktemp("federation"))
     made.clear()
     yield made
+    made.processes.stop()
     made.clear()
 
 

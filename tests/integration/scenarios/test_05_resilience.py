@@ -4,29 +4,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 
-APP = Path(__file__).parents[3] / "examples" / "quickstart"
 END = "import os, signal; os.kill(1, signal.SIGTERM)"
 
 
-def runs(fed):
-    """Run id -> status; None while the SuperLink cannot be asked."""
-    cli = FlowerCLI(fed.hub, fed.namespace)
-    (answer,) = cli.do([cli.command("list")])
-    assert answer.ok, answer.message
-    return {str(run["run-id"]): run["status"] for run in answer.data["runs"]}
-
-
 def test_superlink_pod_is_deleted_during_a_run(fed):
-    known = set(runs(fed))
-    submit = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 2, "min-nodes": 3, "sleep": 5.0}}
-    finish = fed.start("run", "-e", json.dumps(submit))
-    (run,) = fed.wait("a run", lambda: set(runs(fed)) - known, 60)
-    fed.wait("the run's start", lambda: runs(fed)[run] == "running", 60)
+    run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 3, "sleep": 5.0})
 
     def look():
         lives = [fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="serverapp")]
@@ -40,13 +24,13 @@ def test_superlink_pod_is_deleted_during_a_run(fed):
         lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]),
     )
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
-    assert runs(fed)[run] == "running", "the run was over before the pod was gone: this shows nothing"
+    assert fed.app_runs()[run] == "running", "the run was over before the pod was gone: this shows nothing"
     fed.wait_online(*fed.keys("site-a").values(), *fed.keys("site-b").values())
 
     result = finish()
     assert result.rc == 0, result.told()
     assert "in 2 rounds" in result.messages() and "completed" in result.messages()
-    assert runs(fed)[run] == "finished:completed"
+    assert fed.app_runs()[run] == "finished:completed"
     assert look() == before, "a pod was restarted, or something was forgotten"
 
 

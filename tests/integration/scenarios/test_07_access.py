@@ -12,13 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils import pki, refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import DENIED
+from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 
 DAY = datetime.timedelta(days=1)
 SHAKE = {}  # a call without a path only shakes hands
 PROBE = {"path": "/probe", "method": "GET"}
+RECORDED = {"hub": 2}  # the change, and the entry in the audit trail
 OPS = "http://127.0.0.1:8404/probe/now"
 # Through the sidecar's ops door, which takes calls from its own pod only.
 ASK_SIDECAR = """\
@@ -119,19 +122,78 @@ def test_the_sidecar_proves_which_certificate_it_takes(fed):
     assert ask_sidecar(fed, "site-a", f"http://{address}:8404/probe/now") == (503, {})
 
 
-def test_a_lost_key_is_replaced_and_its_certificate_revoked(fed):
+def test_only_registered_keys_get_an_id(fed):
+    """Real SuperNodes, with the site's certificate and a key that is none of the site's own."""
+    before = fed.lives("hub", name="superlink"), fed.lives("site-a"), fed.nodes()
+    cli = FlowerCLI(fed.hub, fed.namespace)
+    known = pki.make_supernode_key()
+    (registered,) = cli.register([pki.supernode_public_key(known)])
+    node = str(registered.data["node-id"])
+
+    def start(**keys):
+        pod = min(fed.pods("site-a"))
+        output = in_pod.run(
+            fed.cluster("site-a"), fed.namespace, pod, "supernode", supernodes, {"keys": keys}, seconds=90
+        )
+        assert output.rc == 0, output.said
+        return json.loads(output.answers[0])
+
+    told = start(registered=known, foreign=pki.make_supernode_key(), none=None)
+    assert f"SuperNode ID: {node}" in told["registered"], f"this shows nothing: {told['registered']}"
+    (gone,) = cli.unregister([node])
+    assert gone.ok, gone.message
+    told.update(start(revoked=known))
+    for name in ("foreign", "none", "revoked"):
+        assert "SuperNode ID" not in told[name], f"{name}: {told[name]}"
+    assert "Failed to initialize the connection to the SuperLink" in told["none"], told["none"]
+    # Who registers himself does not get past the gateway.
+    assert {("/v1/fleet/register-node", 503)} <= {(line.get("u"), line.get("s")) for line in door_log(fed)}
+    after = fed.nodes()
+    assert after.pop(node) == "unregistered"
+    assert (fed.lives("hub", name="superlink"), fed.lives("site-a"), after) == before, "somebody else took notice"
+
+
+def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
     old, lives, keys = fed.identity("site-b"), fed.lives("site-b"), fed.keys("site-b")
-    fed.cluster("site-b").delete("v1", "Secret", "supernode-client-key", fed.namespace)
+    hub = fed.lives("hub", name="superlink")
+    site = fed.cluster("site-b")
+
+    # The site's own SuperNodes, with a certificate that has ended.
+    now = datetime.datetime.now(datetime.timezone.utc)
+    request = pki.client_request(old["key"], "site-b")
+    ended = pki.sign_client_request(client_ca, request, "site-b", "scenario", DAY, now - 3 * DAY)
+    config = site.get("v1", "ConfigMap", "supernode-client", fed.namespace)
+    fed.settled = False
+    site.replace({**config, "data": {"tls.crt": ended}})
+    refresh.touch_pods(site, fed.namespace, "app.kubernetes.io/name=supernode")
+    fed.wait("the certificate that has ended", lambda: ask_sidecar(fed, "site-b", OPS)[0] != 200, 20)
+    assert ask_sidecar(fed, "site-b", OPS)[0] in (502, 503), "a SuperNode would not try again"
+    told = fed.wait(
+        "a refusal", lambda: {line["verify"] for line in door_log(fed) if line.get("claims") == "site-b"}, 20
+    )
+    assert 10 in told, told
+    assert ask_sidecar(fed, "site-a", OPS)[0] == 200
+    fed.wait_online(*fed.keys("site-a").values())
+
+    # A new key and certificate mend it; the old certificate is revoked.
+    site.delete("v1", "Secret", "supernode-client-key", fed.namespace)
     fed.site(None, "--limit", "site-b")
     new = fed.identity("site-b")
     assert serial(new["certificate"]) != serial(old["certificate"]) and revoked(fed) >= {serial(old["certificate"])}
+    entry = fed.trail()[-1]
+    assert [one["serial"] for one in fed.noted(entry, "site-b", "certificates", "issued")] == [
+        serial(new["certificate"])
+    ]
+    assert [one["serial"] for one in fed.noted(entry, "site-b", "certificates", "revoked")] == [
+        serial(old["certificate"])
+    ]
     fed.wait("the list of revoked certificates", lambda: fed.call([SHAKE], old)[0]["alert"], 20)
     assert fed.call([SHAKE], old)[0]["alert"] == "SSLV3_ALERT_CERTIFICATE_REVOKED"
     assert fed.call([PROBE], new)[0]["code"] == 200
-    assert {("site-b", 23)} <= {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
+    assert ("site-b", 23) in {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
     fed.wait("the sidecar's new certificate", lambda: ask_sidecar(fed, "site-b", OPS)[0] == 200, 20)
-    assert fed.lives("site-b") == lives and fed.keys("site-b") == keys
     fed.wait_online(*keys.values())
+    assert fed.lives("site-b") == lives and fed.keys("site-b") == keys and fed.lives("hub", name="superlink") == hub
     fed.settled = True
     fed.unchanged()
 
@@ -155,42 +217,61 @@ def refused(fed):
     return fed.call([PROBE], fed.identity("site-b"))[0]["code"] == 503
 
 
-def test_a_site_is_denied_at_once_and_for_good(fed, access):
-    before = fed.lives("site-a"), fed.lives("site-b"), fed.keys("site-b"), fed.nodes()
+def busy(fed, run):
+    """Whether site-b works for a run."""
+    return f"[RUN {run}" in fed.log("site-b", min(fed.pods("site-b")), "supernode")
+
+
+def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
+    lives = fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="serverapp")
+    keys, known = fed.keys("site-b"), set(fed.nodes())
+    (node,) = keys.values()
     foreseen = access("denied", "--check")
-    assert foreseen.changed == {"hub": 1} and "+site-b" in foreseen.output.replace(" ", "")
+    assert foreseen.changed == RECORDED and "+site-b" in foreseen.output.replace(" ", "")
     assert not refused(fed) and "access" not in fed.ledger().read_records()["site-b"]
 
-    # An open connection of the site, on which it calls twenty times a second.
+    run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 2, "sleep": 4.0})
+    fed.wait("work for site-b", lambda: busy(fed, run), 60)
+    # Meanwhile somebody calls twenty times a second with the site's certificate, over one connection.
     with ThreadPoolExecutor(1) as pool:
         watched = pool.submit(fed.call, [{"path": "/probe", "until": 40}], fed.identity("site-b"))
         time.sleep(2)
-        reason = json.dumps({"flower_reason": "a scenario"})
-        run = access("denied", "-e", reason)
+        changed = access("denied", "-e", json.dumps({"flower_reason": "a scenario"})).changed
         (seen,) = watched.result()
-    assert run.changed == {"hub": 1}
+    assert fed.app_runs()[run] == "running", "the run was over: this shows nothing"
+    assert changed == RECORDED
     denied = fed.ledger().read_records()["site-b"]["access"]
     assert denied["state"] == "denied" and denied["reason"] == "a scenario"
-    assert seen["code"] == 503 and seen["good"] > 10
     since = datetime.datetime.fromisoformat(denied["since"]).timestamp()
+    assert seen["code"] == 503 and seen["good"] > 10
     assert seen["at"] - since < 2 + 1, "the date is in whole seconds"
-    assert {"cn": "site-b", "s": 503}.items() <= door_log(fed)[-1].items()
-    assert access("denied").changed == {"hub": 0}
-    assert ask_sidecar(fed, "site-a", OPS)[0] == 200
+    assert ("site-b", "/probe", 503) in {(line.get("cn"), line.get("u"), line.get("s")) for line in door_log(fed)}
+    entry = fed.trail()[-1]
+    assert entry["sites"]["site-b"] == {"access": [{"change": "denied", "reason": "a scenario"}]}
+    assert fed.noted(entry, "hub", "objects", "changed")[0]["object"] == "ConfigMap scenario/superlink-clients"
 
-    # The file comes, and the gateway loads it.
+    # The file comes, and the gateway loads it: still nothing for site-b, everything for site-a.
     def listed():
         return b"site-b" in fed.hub.exec(fed.namespace, "superlink-0", "gateway", ["cat", DENIED]).stdout
 
     fed.wait("the file", listed, 20)
     fed.wait("a reload", lambda: "files changed, reloaded" in fed.log("hub", "superlink-0", "gateway"), 20)
-    assert refused(fed)
+    assert refused(fed) and ask_sidecar(fed, "site-a", OPS)[0] == 200
 
     # A run of site.yml neither fails nor waits for it, and says so.
-    run = fed.site()
-    assert set(run.changed.values()) == {0}
-    assert "site-b is denied since" in run.warnings() and "a scenario" in run.warnings()
-    assert "Denied: site-b." in run.messages()
+    told = fed.site()
+    assert set(told.changed.values()) == {0}
+    assert "site-b is denied since" in told.warnings() and "a scenario" in told.warnings()
+    assert "Denied: site-b." in told.messages()
+
+    fed.wait("site-b to be offline", lambda: fed.nodes()[node] == "offline", since + 60 + 5 - time.time())
+    own = {line["u"] for line in door_log(fed) if line.get("cn") == "site-b" and line.get("s") == 503} - {"/probe"}
+    assert own and all(path.startswith("/v1/fleet/") for path in own), f"its SuperNode was not refused: {own}"
+    result = finish()
+    assert result.rc == 0, result.told()
+    last = next(line for line in result.table if line.startswith("round 2: "))
+    assert "(2 nodes, " in last and "site-b" not in last, last
+    assert (fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="serverapp")) == lives
 
     # Another hub pod.
     ((uid, _restarts),) = fed.lives("hub", name="superlink").values()
@@ -202,17 +283,20 @@ def test_a_site_is_denied_at_once_and_for_good(fed, access):
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
     fed.wait("the gateway", lambda: fed.call([PROBE], fed.identity("site-a"))[0]["code"] == 200, 60)
     assert refused(fed)
-    fed.wait_online(*fed.keys("site-a").values())
     rows = {line.split()[0]: line for line in fed.play("status").table if line}
-    assert rows["site-b"].endswith("denied") and rows["site-a"].endswith("ok")
+    assert rows["site-b"].endswith("denied") and "site-a" in rows
+    assert access("denied").changed == {"hub": 0}
 
-    started = time.monotonic()
-    assert access("admitted").changed == {"hub": 1}
-    fed.wait_online(*fed.keys("site-b").values(), seconds=60)
-    print(f"online {time.monotonic() - started:.1f} s after the playbook was started")
-    assert (fed.lives("site-a"), fed.lives("site-b"), fed.keys("site-b"), fed.nodes()) == before
-    assert access("admitted").changed == {"hub": 0}
+    assert access("admitted").changed == RECORDED
+    admitted = time.monotonic()
+    # Flower's SuperNode waits for up to 20 s between two tries; the first one after the admission has to succeed.
+    fed.wait("site-b to be online", lambda: fed.nodes()[node] == "online", 20 + 3)
+    print(f"online {time.monotonic() - admitted:.1f} s after site-b was admitted")
     assert not refused(fed)
+    fed.wait_online(*fed.keys("site-a").values())
+    assert (fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="serverapp")) == lives
+    assert fed.keys("site-b") == keys and set(fed.nodes()) == known
+    assert access("admitted").changed == {"hub": 0}
 
 
 def test_a_site_that_nobody_knows(fed):

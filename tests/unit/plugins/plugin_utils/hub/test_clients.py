@@ -176,3 +176,13 @@ def test_a_denial_keeps_its_date_and_its_reason():
     first = access.deny(records.empty_record("site-a"), "audit", NOW)
     assert access.deny(first, "", "later") == first
     assert access.deny(first, "stolen", "later")["access"] == {"state": "denied", "since": NOW, "reason": "stolen"}
+
+
+def test_what_the_audit_trail_tells_of_a_certificate():
+    record = certified()
+    (told,) = access.certificate_facts(record, "issued")
+    assert told == {
+        "change": "issued",
+        **{name: record["client"][name] for name in ("serial", "fingerprint", "not_after")},
+    }
+    assert access.certificate_facts(records.empty_record("site-b"), "issued") == []

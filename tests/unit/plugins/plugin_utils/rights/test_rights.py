@@ -12,6 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights import ren
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     FEDERATION,
+    TEARDOWN,
     WORKS,
     Need,
     Right,
@@ -106,6 +107,8 @@ def test_policies_take_rights_where_they_are_made(superlink_spec, supernode_spec
 
     hub = controller_rights("superlink", superlink_spec(), "flower-ca")
     assert {"patch", "delete"} <= verbs(hub, "flower") and verbs(hub, "flower-ca") == {"get", "create", "patch"}
+    end = controller_rights("superlink", superlink_spec(), "flower-ca", works=[TEARDOWN])
+    assert verbs(end, "flower") == verbs(end, "flower-ca") == {"get", "list", "delete"}
     assert "patch" in verbs(controller_rights("supernode", supernode_spec()), "flower")
     owned = controller_rights("superlink", superlink_spec(create_namespace=False), "flower-ca")
     assert "patch" in verbs(owned, "flower") and not verbs(owned, "flower-ca")

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The end: everything goes, and in all that was printed, run and left on the way there was not one secret."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+PODS = ("superlink", "serverapp", "supernode")
+OPEN = {
+    "v1": ["ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Service", "ServiceAccount"],
+    "apps/v1": ["ControllerRevision", "DaemonSet", "Deployment", "StatefulSet"],
+    "networking.k8s.io/v1": ["NetworkPolicy"],
+}
+
+
+def test_no_secret_lies_beside_the_secrets(fed):
+    """In no other object of the clusters (ledger, gateway's files and audit trail among them), and in no container's log."""
+    fed._collect()
+    folder = fed.folder / "open"
+    folder.mkdir()
+    for context in fed.contexts:
+        cluster = fed.cluster(context)
+        for space in fed.spaces(context):
+            objects = [item for api, kinds in OPEN.items() for kind in kinds for item in cluster.list(api, kind, space)]
+            (folder / f"{context}-{space}.json").write_text("\n".join(map(json.dumps, objects)))
+        for pod, found in {name: one for kind in PODS for name, one in fed.pods(context, name=kind).items()}.items():
+            for one in [*found["spec"].get("initContainers", []), *found["spec"]["containers"]]:
+                (folder / f"{context}-{pod}-{one['name']}.log").write_text(fed.log(context, pod, one["name"]))
+    names = {path.name for path in folder.iterdir() if path.stat().st_size}
+    assert {"hub-scenario.json", "hub-superlink-0-gateway.log", "site-b-scenario.json"} <= names, names
+    assert "flower-audit-00001" in (folder / "hub-scenario.json").read_text()
+    shown = fed.shown(folder)
+    assert not shown, f"secrets that lie open, and where: {shown}"
+
+
+def test_check_mode_of_teardown(fed):
+    lives = {context: fed.lives(context) for context in ("site-a", "site-b")}
+    run = fed.play("teardown", "--check", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    assert all(run.changed.values()), run.changed
+    assert {context: fed.lives(context) for context in lives} == lives
+    assert sorted(status for status in fed.nodes().values() if status != "unregistered") == ["online"] * 3
+
+
+def test_teardown_keeps_the_volume_unless_told(fed):
+    fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
+    assert len(fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)) == 1
+    assert fed.pods("hub", name="superlink") == {}
+    assert fed.hub.get("v1", "Secret", "flower-ca", "scenario-ca"), "the CA is gone"
+    nodes = {site: fed.keys(site) for site in ("site-a", "site-b")}
+    assert all(nodes.values()), "the ledger is gone"
+    gone = {one["object"] for one in fed.noted(fed.trail()[-1], "hub", "objects", "deleted")}
+    assert "StatefulSet scenario/superlink" in gone and "NetworkPolicy scenario/superlink" in gone
+    fed.site()
+    assert {site: fed.keys(site) for site in nodes} == nodes
+    assert {fed.nodes()[node] for site in nodes.values() for node in site.values()} == {"online"}
+
+
+def test_teardown(fed):
+    fed.play("teardown", "-e", "flower_teardown=true")
+    told = {site: facts.get("words") for site, facts in fed.trail()[-1]["sites"].items()}
+    assert told == {"hub": None, "site-a": ["forgotten"], "site-b": ["forgotten"]}
+    run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    assert "the audit trail was deleted together with the hub's namespace scenario" in run.messages()
+    for context in fed.contexts:
+        assert fed.gone(context, "scenario", "scenario-ca"), f"something is left on {context}"
+    run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    assert set(run.changed.values()) == {0}
+
+
+def test_no_secret_was_ever_shown(federation):
+    """In what Ansible printed with -vvv and --diff, in results of tasks, and in what it left in its folders."""
+    if not federation.secrets:
+        pytest.fail("no scenario has run before this one: there are no secrets to look for")
+    folders = (federation.logs, federation.home, federation.tmp)
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 1
+    keys = [path.name for path in files if b"PRIVATE KEY-----" in path.read_bytes()]
+    assert not keys, f"private keys that were shown, and where: {keys}"
+    shown = federation.shown(*folders)
+    assert not shown, f"secrets that were shown, and where: {shown}"
+
+
+def test_no_secret_was_in_a_list_of_processes(federation):
+    lines = list(federation.processes.seen)
+    assert any("ansible-playbook\0" in line and "federated.flower.site" in line for line in lines), "nothing was seen"
+    file = federation.folder / "processes.txt"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    shown = federation.shown(file)
+    assert not shown, f"secrets that were in arguments or environments: {shown}"
+
+
+def test_nothing_was_left_in_the_folder_for_temporary_files(federation):
+    assert not federation.left_behind
