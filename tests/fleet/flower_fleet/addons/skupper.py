@@ -101,7 +101,7 @@ def _established(api: Api, item: dict[str, Any]) -> None:
         name = item["metadata"]["name"]
 
         def served() -> bool:
-            conditions = api.request("GET", f"{DEFINITIONS}/{name}").get("status", {}).get("conditions", [])
+            conditions = api.request("GET", f"{DEFINITIONS}/{name}").get("status", {}).get("conditions") or []
             return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
         until(served, f"the definition {name} is not served")

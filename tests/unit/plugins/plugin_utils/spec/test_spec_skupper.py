@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper as rules
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import supernode
 
