@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # demo.sh up|down: the real thing on one machine (or on the contexts of FLOWER_FLEET_KUBECONFIG).
+# FLOWER_DEMO=skupper has the sites join through Skupper, which is the one counterpart that a stand-in plays (tests/skupper_standin).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-inventory=$here/inventories/demo
+demo=${FLOWER_DEMO:-}
+inventory=$here/inventories/demo${demo:+-$demo}
 start=$SECONDS
 step() { printf '\n--- %s (%s s)\n' "$1" "$((SECONDS - start))"; }
 fleet() { sh "$here/tests/fleet/fleet" "$@"; }
@@ -17,6 +19,10 @@ up)
         FLOWER_FLEET_KUBECONFIG=$(fleet kubeconfig)
     fi
     export FLOWER_FLEET_KUBECONFIG
+    if [ "$demo" = skupper ] && [ -z "$own_clusters" ]; then
+        step "the stand-in for Skupper"
+        fleet addon skupper up
+    fi
     step "the federation"
     ansible-playbook -i "$inventory" federated.flower.site
     step "a run"
