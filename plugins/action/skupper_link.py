@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, links, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, links, state, tokens
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.joining import Join
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours
@@ -35,6 +35,7 @@ class ActionModule(SkupperAction):
         "spec": {"type": "dict", "required": True},
         "hub": {"type": "str", "required": True},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "renew": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
@@ -48,10 +49,10 @@ class ActionModule(SkupperAction):
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())
             join = Join(self, hub, site, spec, seconds, duration(spec.get("renew_before")))
-            done = self._absent(join) if params["state"] == "absent" else self._present(join)
+            done = self._absent(join) if params["state"] == "absent" else self._present(join, renew=params["renew"])
         return {**done, "site": self.inventory_host}
 
-    def _present(self, join: Join) -> dict[str, Any]:
+    def _present(self, join: Join, *, renew: bool) -> dict[str, Any]:
         spec = join.spec
         seen, own = join.look_at_hub(), join.look_at_site()
         if self.check and not seen.denied and (seen.site is None or own.site is None):
@@ -69,7 +70,7 @@ class ActionModule(SkupperAction):
         if plan.do == links.ADOPT:
             found = self._await([plan.adopted], join, seen)
             return self.finished(plan.why, denied=False, link=self._facts(own, found, {}, adopted=True))
-        return self._linked(join, seen, own, plan)
+        return self._linked(join, seen, own, plan, renew=renew)
 
     def _ready(self, join: Join, seen: links.Hub) -> links.Hub:
         """The hub, when others can link to it: before that a token would be lost, and a Link would lead nowhere."""
@@ -93,7 +94,9 @@ class ActionModule(SkupperAction):
             raise ClusterError(f"the hub {join.hub.name} has no CA for links after {join.seconds:g} s: {found.why}.")
         return seen
 
-    def _linked(self, join: Join, seen: links.Hub, own: links.Site, plan: links.Plan) -> dict[str, Any]:
+    def _linked(
+        self, join: Join, seen: links.Hub, own: links.Site, plan: links.Plan, *, renew: bool
+    ) -> dict[str, Any]:
         spec, names, reasons = join.spec, plan.names, []
         if plan.do == links.TOKEN:
             if self.check:
@@ -102,9 +105,10 @@ class ActionModule(SkupperAction):
             own = join.look_at_site()
             names = links.redeemed_names(spec, own)
         made: Mapping[str, str] = own.entries
-        if plan.do == links.CERTIFICATE:
-            made = join.certificate(seen)
-        data = self._data(made, seen, renewed=plan.do == links.CERTIFICATE) if made else dict(_UNMADE)
+        by_hub = plan.do == links.CERTIFICATE or (plan.do == links.KEEP and renew)
+        if by_hub:
+            made = join.certificate(seen, own.entries.get("tls.crt", "") if renew else "")
+        data = self._data(made, seen, renewed=by_hub) if made else dict(_UNMADE)
         kind = (own.secret or {}).get("type") or skupper.TLS_SECRET
         endpoints = state.status(seen.site).get("endpoints") or _UNKNOWN
         wanted = [
@@ -117,11 +121,12 @@ class ActionModule(SkupperAction):
             join.forget_grant()
         ours = [item for item in wanted if item["kind"] == "Link"]
         found = self._await(ours, join, seen)
-        again = f" Its token was made anew: {'; '.join(reasons[1:])}." if len(reasons) > 1 else ""
+        failed = [reason for reason in reasons if reason != tokens.NONE_YET]
+        again = f"; its token was made anew: {'; '.join(failed)}" if failed else ""
         where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
         told = self._facts(own, found, data, adopted=False)
         self._tell(own, told)
-        return self.finished(f"linked to {where}.{again}".rstrip("."), denied=False, link=told)
+        return self.finished(f"linked to {where}{again}", denied=False, link=told)
 
     @staticmethod
     def _data(made: Mapping[str, str], seen: links.Hub, *, renewed: bool) -> dict[str, str]:

@@ -82,7 +82,10 @@ class ActionModule(SkupperAction):
         else:
             rendered = policies.skupper_listener_objects(spec)
             rendered += skupper.listener_objects(spec) if plan.adopted is None else []
-        self.apply(cluster, rendered, applyset=_SET, applyset_namespace=spec["namespace"])
+        # In check mode an earlier task has not made it.
+        around = self.make_namespace(cluster, spec, 0) if self.check else []
+        self.apply(cluster, [*around, *rendered], applyset=_SET, applyset_namespace=spec["namespace"])
+        self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
 
     def _look(self, cluster: Cluster, spec: Mapping[str, Any], kind: str, plan: listeners.Plan) -> State:
         live = listeners.chosen(plan, self.listed(cluster, kind, spec["namespace"]))

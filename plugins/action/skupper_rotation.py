@@ -74,11 +74,6 @@ class ActionModule(SkupperAction):
                 break
             hub.step(step)
             done |= {rotation.REPLACE_CA: {rotation.CA}, rotation.REPLACE_SERVER: {rotation.SERVER}}.get(step, set())
-        if rotation.LINK in todo and rotation.CA not in todo:
-            # Where one only is due, skupper_link has it made anew by itself.
-            for site in sorted(seen.links) if params["rotate"] == rotation.LINK else ():
-                if not params["sites"] or site in params["sites"]:
-                    hub.renew_link(site)
         return self._told(todo, facts, hub.read())
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:

@@ -51,6 +51,11 @@ options:
       - present
       - absent
     default: present
+  renew:
+    description:
+      - Whether the site's certificate is replaced however good it is.
+    type: bool
+    default: false
   wait_timeout:
     description:
       - Seconds to wait for one thing.

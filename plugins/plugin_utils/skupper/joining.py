@@ -93,10 +93,15 @@ class Join:
 
     # ---- by the hub's Certificate ------------------------------------------------------------------------------------
 
-    def certificate(self, hub: links.Hub) -> dict[str, str]:
+    def certificate(self, hub: links.Hub, worn: str = "") -> dict[str, str]:
         """Entries of the hub's Secret for this site's link, made or made anew where they are not good.
 
-        In check mode: empty where they would be made.
+        Args:
+            hub: what the hub shows.
+            worn: a certificate that is to be replaced, PEM, however good it is.
+
+        Returns:
+            The entries; in check mode empty where they would be made.
         """
         name = skupper.certificate_name(self.spec["cluster"])
         live = self.action.read(self.hub, "Certificate", name, self.at_hub)
@@ -109,12 +114,12 @@ class Join:
         self.action.apply(
             self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False
         )
-        asked = False
+        asked, secret = False, None
 
         def look() -> State:
-            nonlocal asked
+            nonlocal asked, secret
             secret = self.hub.get("v1", "Secret", name, self.at_hub)
-            fault = self._fault(secret, hub)
+            fault = self._fault(secret, hub, worn)
             if secret is not None and fault and not asked and not self.action.check:
                 # Skupper makes it anew when it is gone, and for no other reason before its end.
                 asked = True
@@ -135,9 +140,11 @@ class Join:
                 f"Certificate {self.at_hub}/{name} on {self.hub.name}, for the link of {self.spec['cluster']}, has led to no good Secret "
                 f"after {self.seconds:g} s: {found.why}."
             )
-        return entries(self.hub.get("v1", "Secret", name, self.at_hub))
+        return entries(secret)
 
-    def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub) -> str:
+    def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, worn: str) -> str:
+        if worn and entries(secret).get("tls.crt") == worn:
+            return "another one was asked for"
         return credentials.link_fault(entries(secret), hub.ca, self.spec["cluster"], self.now(), self.renew_before)
 
     def _delete_secret(self, name: str, secret: Mapping[str, Any], why: str) -> None:

@@ -93,10 +93,6 @@ class HubRotation:
 
             self._anew(skupper.SITE_SERVER, fault)
 
-    def renew_link(self, site: str) -> None:
-        """Have Skupper make the certificate of a site's link anew; C(skupper_link) brings it to the site."""
-        self._anew(skupper.certificate_name(site), lambda made: "")
-
     def _anew(self, name: str, fault: Callable[[Mapping[str, str]], str]) -> None:
         """Delete a Secret, and wait until Skupper has made it with another certificate."""
         live = self.cluster.get("v1", "Secret", name, self.namespace)

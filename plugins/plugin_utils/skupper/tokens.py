@@ -19,6 +19,8 @@ from . import state
 # What to do.
 WAIT, ANEW, REFUSE, DONE = "wait", "anew", "refuse", "done"
 
+NONE_YET = "there was none"
+
 _HTTP = re.compile(r"failed response: (\d{3})")
 
 
@@ -48,7 +50,7 @@ def judge(
             "every try would use up a token. Delete it, or give the link another name (skupper_link_name)",
         )
     if token is None:
-        return Verdict(ANEW, "there was none")
+        return Verdict(ANEW, NONE_YET)
     if not ours:
         return Verdict(
             REFUSE,
