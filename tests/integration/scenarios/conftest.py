@@ -490,7 +490,8 @@ def sensitive(value: bytes) -> list[str]:
     texts = []
     for key in _KEY.finditer(value):
         load = load_ssh_private_key if b"OPENSSH" in key[1] else load_pem_private_key
-        number = load(key[0].strip() + b"\n", None).private_numbers().private_value
+        numbers = load(key[0].strip() + b"\n", None).private_numbers()
+        number = numbers.d if hasattr(numbers, "d") else numbers.private_value  # RSA, or a curve
         secret = number.to_bytes((number.bit_length() + 7) // 8, "big")
         lines = key[2].split()
         at = base64.b64decode(b"".join(lines)).index(secret) * 4 // 3

@@ -1,0 +1,542 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sites that join through a Skupper network, with a stand-in for Skupper's controller and router (tests/skupper_standin).
+
+The federation of the other scenarios, with site-a linked directly and site-b by a token. Most of it runs the plays on
+Skupper alone (--tags skupper); who breaks something has the next run mend it.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+API = "skupper.io/v2alpha1"
+ROOT = Path(__file__).parents[3]
+SITES = ("site-a", "site-b")
+OURS = "app.kubernetes.io/managed-by=federated.flower"
+SKUPPER = ("--tags", "skupper")
+FAILED = "Controller got failed response: "
+
+
+class Network:
+    """The Skupper network of the federation, and ways to look at what is really there."""
+
+    def __init__(self, fed: Any) -> None:
+        self.fed = fed
+        self.space = fed.namespace
+
+    # Running
+
+    def hosts(self, **changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Hosts, with what some of them have besides (site_a={...})."""
+        found = self.fed.base()
+        for site in SITES:
+            found[site]["flower_connectivity"] = "skupper"
+        found["site-b"]["skupper_link_mode"] = "token"
+        for host, more in changes.items():
+            found[host.replace("_", "-")].update(more)
+        return found
+
+    def join(self, *arguments: str, rc: int | None = 0, common: dict[str, Any] | None = None, **changes: dict[str, Any]) -> Any:
+        """Run the plays on Skupper."""
+        self.fed.settled = False
+        return self.fed.play("site", *SKUPPER, *arguments, hosts=self.hosts(**changes), rc=rc, **(common or {}))
+
+    def play(self, playbook: str, *arguments: str, rc: int | None = 0) -> Any:
+        """Run another playbook."""
+        self.fed.settled = False
+        return self.fed.play(playbook, *arguments, hosts=self.hosts(), rc=rc)
+
+    # Looking
+
+    def all(self, context: str, kind: str, labels: str | None = None) -> dict[str, dict[str, Any]]:
+        """Name -> object of one of Skupper's kinds."""
+        found = self.fed.cluster(context).list(API, kind, self.space, labels=labels)
+        return {one["metadata"]["name"]: one for one in found}
+
+    def get(self, context: str, kind: str, name: str, version: str = API) -> dict[str, Any] | None:
+        """One object."""
+        return self.fed.cluster(context).get(version, kind, name, self.space)
+
+    def entries(self, context: str, name: str) -> dict[str, str]:
+        """Decoded entries of a Secret."""
+        found = self.get(context, "Secret", name, "v1") or {}
+        return {key: base64.b64decode(value).decode() for key, value in (found.get("data") or {}).items()}
+
+    def serials(self) -> dict[str, str]:
+        """What -> serial of its certificate."""
+        places = {"ca": ("hub", "skupper-site-ca"), "server": ("hub", "skupper-site-server")}
+        places |= {site: (site, "flower-hub") for site in SITES}
+        return {what: serial(self.entries(*place)["tls.crt"]) for what, place in places.items()}
+
+    def trusts(self) -> dict[str, int]:
+        """Who -> number of CAs that it trusts."""
+        places = {"hub": "skupper-site-server", **dict.fromkeys(SITES, "flower-hub")}
+        return {where: self.entries(where, name)["ca.crt"].count("BEGIN CERTIFICATE") for where, name in places.items()}
+
+    def links(self, *sites: str) -> dict[str, set[str]]:
+        """Site -> uids of its Links."""
+        return {site: {one["metadata"]["uid"] for one in self.all(site, "Link").values()} for site in sites or SITES}
+
+    def is_linked(self, site: str) -> bool:
+        """Whether a Link of the site is up and leads to the hub."""
+        (hub,) = self.all("hub", "Site").values()
+        return any(
+            one.get("status", {}).get("remoteSiteId") == hub["metadata"]["uid"] and is_true(one, "Ready")
+            for one in self.all(site, "Link").values()
+        )
+
+    def wires(self) -> list[dict[str, Any]]:
+        """Connections between routers as the hub's router sees them: what its sockets really negotiated."""
+        found = self.fed.hub.list("v1", "ConfigMap", self.space, labels="internal.skupper.io/standin=state")
+        states = [json.loads(one["data"]["state.json"]) for one in found]
+        return [wire for state in states for wire in state["connections"]]
+
+    def shown_on_the_wire(self) -> tuple[set[str], set[str]]:
+        """Serials that the hub's router shows, and is shown, over its connections."""
+        wires = self.wires()
+        return {wire["localSerial"] for wire in wires}, {wire["peerSerial"] for wire in wires}
+
+    def wait_wires(self, local: str, *peers: str) -> None:
+        """Wait until the hub's router has connections with this certificate of its own and these of others."""
+
+        def there() -> bool:
+            pairs = {(wire["localSerial"], wire["peerSerial"]) for wire in self.wires()}
+            return {(local, peer) for peer in peers} <= pairs
+
+        self.fed.wait(f"connections of {local} with {peers}, there are {self.wires()}", there, 60)
+
+    def stand_in(self, context: str, **settings: str) -> None:
+        """Have the stand-in of a cluster behave in another way; none sets it right again."""
+        cluster = self.fed.cluster(context)
+        cluster.delete("v1", "ConfigMap", "skupper-standin", "skupper")
+        if settings:
+            metadata = {"name": "skupper-standin", "namespace": "skupper"}
+            cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": settings})
+
+    def make(self, context: str, kind: str, name: str, spec: dict[str, Any], version: str = API, **labels: str) -> None:
+        """Make an object by hand."""
+        metadata = {"name": name, "namespace": self.space, "labels": labels}
+        self.fed.cluster(context).create({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
+
+    def drop(self, context: str, kind: str, name: str, version: str = API) -> None:
+        """Delete an object, and wait until it is gone."""
+        self.fed.cluster(context).delete(version, kind, name, self.space, propagation="Background")
+        self.fed.wait(f"the end of {kind} {name}", lambda: self.get(context, kind, name, version) is None)
+
+    def unlink(self, *kinds: str) -> None:
+        """Take away what site-b has of its link, some kinds of it only."""
+        for kind in kinds or ("AccessToken", "Link", "Secret"):
+            if self.get("site-b", kind, "flower-hub", "v1" if kind == "Secret" else API):
+                self.drop("site-b", kind, "flower-hub", "v1" if kind == "Secret" else API)
+
+
+def serial(pem: str) -> str:
+    """Serial of the first certificate, as the routers tell it."""
+    return format(x509.load_pem_x509_certificate(pem.encode()).serial_number, "x")
+
+
+def is_true(item: dict[str, Any], kind: str) -> bool:
+    """Whether a condition is true."""
+    return any(one["type"] == kind and one["status"] == "True" for one in item.get("status", {}).get("conditions", []))
+
+
+def fleet(*words: str) -> None:
+    """A command of the local fleet."""
+    environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
+    run = subprocess.run([sys.executable, str(ROOT / "tests" / "fleet"), *words], env=environment, text=True, capture_output=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.fixture(scope="module")
+def bare(federation: Any) -> Network:
+    """The federation, before Skupper's API is in its clusters."""
+    if os.geteuid() != 0:
+        pytest.skip("the local fleet needs root")
+    federation.site()
+    fleet("addon", "skupper", "down")
+    return Network(federation)
+
+
+@pytest.fixture(scope="module")
+def net(bare: Network) -> Network:
+    """The same with the stand-in."""
+    fleet("addon", "skupper", "up")
+    return bare
+
+
+@pytest.fixture
+def joined(net: Network) -> Network:
+    """Both sites are linked, and their SuperNodes come that way."""
+    if net.fed.settled or not all(net.all(site, "Link") for site in SITES):
+        net.fed.site(net.hosts())
+    return net
+
+
+def test_missing_definitions(bare):
+    run = bare.join(rc=None)
+    assert run.rc and "Skupper's CustomResourceDefinitions are not in the cluster" in run.messages("site-a", failed=True)
+    assert "skupper_site_install" in run.messages("hub", failed=True)
+    assert set(run.changed.values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"skupper_listener_host": "Flower_Superlink"}, "skupper_listener_host: 'Flower_Superlink' is no DNS-1123 label"),
+        ({"skupper_listener_host": "a" * 64}, "has 64 characters, at most 63 are possible"),
+        ({"skupper_listener_port": 70000}, "skupper_listener_port: 70000 is not between 1 and 65535"),
+        ({"skupper_link_mode": "direct,token"}, "asks for several modes"),
+        ({"skupper_listener_host": "supernode"}, "Service scenario/supernode is there already, and is none of Skupper's"),
+    ],
+)
+def test_bad_input(net, changes, said):
+    run = net.join("--limit", "hub,site-a", rc=None, site_a=changes)
+    assert run.rc and said in run.messages("site-a", failed=True), run.told()
+    assert set(run.changed.values()) == {0} and not net.all("hub", "Site")
+
+
+def test_check_mode_without_a_network(net):
+    run = net.fed.play("site", "--check", hosts=net.hosts())
+    assert all(run.changed[host] > 0 and not run.recap[host]["failed"] for host in ("hub", *SITES)), run.recap
+    assert not net.all("hub", "Site") and not net.all("site-a", "Site") and not net.all("site-b", "Link")
+
+
+def test_join(net):
+    run = net.fed.site(net.hosts())
+    assert "3 SuperNodes of 2 sites are online" in run.messages()
+    assert net.is_linked("site-a") and net.is_linked("site-b")
+    # One link by a certificate of the hub, one by a token, which has gone when it had done its work.
+    assert set(net.all("hub", "Certificate", OURS)) == {"flower-link-site-a"}
+    assert not net.all("hub", "AccessGrant") and not net.all("site-b", "AccessToken")
+    for site in SITES:
+        config = net.get(site, "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
+        assert "server hub flower-superlink.scenario.svc.cluster.local:9092" in config
+
+
+def test_second_run_and_check_mode_change_nothing(joined):
+    lives = {site: joined.fed.lives(site) for site in SITES}
+    joined.fed.unchanged(joined.hosts())
+    run = joined.fed.play("site", "--check", hosts=joined.hosts())
+    assert set(run.changed.values()) == {0}, run.changed
+    assert {site: joined.fed.lives(site) for site in SITES} == lives
+
+
+def test_supernodes_come_through_the_network_and_know_the_gateway(joined):
+    routers = joined.fed.hub.list("v1", "Pod", joined.space, labels="application=skupper-router")
+    addresses = {pod["status"]["podIP"] for pod in routers}
+    lines = [json.loads(line) for line in joined.fed.log("hub", "superlink-0", "gateway").splitlines() if line.startswith("{")]
+    last = {line["cn"]: line["src"] for line in lines if line.get("cn") in SITES}
+    assert set(last) == set(SITES) and set(last.values()) <= addresses, (last, addresses)
+
+
+def test_a_run_completes_over_the_listener(joined):
+    _run, finish = joined.fed.begin(**{"num-server-rounds": 2})
+    assert finish().rc == 0
+
+
+def test_status(joined):
+    run = joined.play("status", "-e", "flower_status_format=json")
+    assert run.report["healthy"], run.report["problems"]
+    network = run.report["network"]
+    assert network["hub"]["linked"] == {"site-a": True, "site-b": True}
+    assert network["hub"]["listeners"] == ["site-a", "site-b"]
+    assert [one["kind"] for one in network["hub"]["certificates"]] == ["ca", "server", "link"]
+    assert all(site["links"][0]["not_after"] > "2031" for site in network["sites"].values())
+    table = joined.play("status").table
+    assert any("linked: site-a (up), site-b (up)" in line for line in table), table
+
+
+# Tokens that are of no use: each recognised, and the site linked in the same run.
+
+
+def begun(net: Network, **grant: Any) -> dict[str, str]:
+    """A grant and what a token takes of it, as a run leaves them that breaks off in between."""
+    labels = {"app.kubernetes.io/managed-by": "federated.flower", "federated.flower/site": "site-b"}
+    net.unlink()
+    net.make("hub", "AccessGrant", "flower-site-b", {"redemptionsAllowed": 1, "expirationWindow": "600s", **grant}, **labels)
+    status = net.fed.wait("the grant", lambda: (net.get("hub", "AccessGrant", "flower-site-b").get("status") or {}).get("url")
+                          and net.get("hub", "AccessGrant", "flower-site-b")["status"])  # fmt: skip
+    return {key: status[key] for key in ("url", "code", "ca")}
+
+
+def token(net: Network, spec: dict[str, str], said: str) -> None:
+    """A token of ours in site-b; waits until the controller says of it what it is to say."""
+    labels = {"app.kubernetes.io/managed-by": "federated.flower"}
+    net.make("site-b", "AccessToken", "flower-hub", spec, **labels)
+    net.fed.wait(said, lambda: said in (net.get("site-b", "AccessToken", "flower-hub").get("status") or {}).get("message", ""))
+
+
+def mended(net: Network, why: str) -> None:
+    """One run links the site, and says what was wrong."""
+    run = net.join("--limit", "hub,site-b")
+    assert f"its token was made anew: {why}" in run.messages("site-b"), run.messages("site-b")
+    assert net.is_linked("site-b") and not net.all("site-b", "AccessToken") and not net.all("hub", "AccessGrant")
+
+
+def test_token_expired(joined):
+    spec = begun(joined, expirationWindow="1s")
+    token(joined, spec, FAILED + "404 (Not Found) No such claim")
+    mended(joined, "the hub no longer knows its grant (expired")
+
+
+def test_token_exhausted(joined):
+    spec = begun(joined)
+    patch = {"status": {"redemptions": 1}}
+    path = f"/apis/{API}/namespaces/{joined.space}/accessgrants/flower-site-b/status"
+    joined.fed.hub.request("PATCH", path, body=patch, content_type="application/merge-patch+json")
+    token(joined, spec, FAILED + "404 (Not Found) No such access granted")
+    mended(joined, "its grant was used up")
+
+
+def test_token_with_a_wrong_code(joined):
+    token(joined, {**begun(joined), "code": "wrong"}, FAILED + "403 (Forbidden)")
+    mended(joined, "its code is not that of the grant")
+
+
+def test_token_whose_grant_was_deleted(joined):
+    spec = begun(joined)
+    joined.drop("hub", "AccessGrant", "flower-site-b")
+    token(joined, spec, FAILED + "404 (Not Found) No such claim")
+    mended(joined, "the hub no longer knows its grant (deleted)")
+
+
+def test_token_with_its_secret_still_there(joined):
+    joined.unlink("Link")
+    assert joined.get("site-b", "Secret", "flower-hub", "v1")
+    joined.join("--limit", "hub,site-b")
+    assert joined.is_linked("site-b")
+
+
+def test_token_with_a_secret_of_somebody_else(joined):
+    joined.unlink()
+    joined.make("site-b", "Secret", "flower-hub", {}, "v1")
+    run = joined.join("--limit", "hub,site-b", rc=None)
+    assert run.rc and "Secret scenario/flower-hub is there already, and was not made by this collection" in run.messages("site-b", True)
+    assert not joined.all("hub", "AccessGrant"), "a redemption was wasted"
+    joined.drop("site-b", "Secret", "flower-hub", "v1")
+    joined.join("--limit", "hub,site-b")
+    assert joined.is_linked("site-b")
+
+
+def test_hub_of_somebody_else_without_link_access(joined):
+    cluster, space = joined.fed.hub, "scenario-d"
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+    site = {"apiVersion": API, "kind": "Site", "metadata": {"name": "theirs", "namespace": space}, "spec": {}}
+    cluster.create(site)
+    joined.fed.wait("the Site", lambda: cluster.get(API, "Site", "theirs", space).get("status"))
+    run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
+    assert run.rc and "Site scenario-d/theirs was made by somebody else and lets no other site link to it" in run.messages("hub", True)
+    assert "kubectl -n scenario-d patch site theirs" in run.messages("hub", True)
+    cluster.delete("v1", "Namespace", space, propagation="Background")
+
+
+# What changes around the network
+
+
+def test_hub_address_changed(joined):
+    links = joined.links()
+    (site,) = joined.all("hub", "Site").values()
+    was = {one["host"] for one in site["status"]["endpoints"]}
+    service = joined.get("hub", "Service", "skupper-router", "v1")
+    used = service["status"]["loadBalancer"]["ingress"][0]["ip"]
+    head, _dot, last = used.rpartition(".")
+    wanted = f"{head}.{int(last) + 3}"
+    joined.fed.hub.patch(API, "Site", "hub", joined.space, {"metadata": {"annotations": {"standin.skupper.io/address": wanted}}})
+    joined.drop("hub", "Service", "skupper-router", "v1")
+
+    def moved() -> bool:
+        (now,) = joined.all("hub", "Site").values()
+        return bool(now["status"].get("endpoints")) and {one["host"] for one in now["status"]["endpoints"]} == {wanted} != was
+
+    joined.fed.wait("another address", moved)
+    joined.join()
+    assert joined.links() == links, "a Link was made anew"
+    for site in SITES:
+        for link in joined.all(site, "Link").values():
+            assert {one["host"] for one in link["spec"]["endpoints"]} == {wanted}
+        assert joined.is_linked(site)
+
+
+def test_site_renamed_and_a_second_site(joined):
+    (before,) = joined.all("site-a", "Site").values()
+    run = joined.join("--limit", "hub,site-a", site_a={"skupper_site_name": "renamed"})
+    assert "is replaced by a Site named renamed" in run.warnings()
+    (after,) = joined.all("site-a", "Site").values()
+    assert (after["metadata"]["name"], joined.is_linked("site-a")) == ("renamed", True)
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    joined.make("site-a", "Site", "second", {})
+    run = joined.join("--limit", "hub,site-a", rc=None, site_a={"skupper_site_name": "renamed"})
+    assert run.rc and "namespace scenario has 2 Sites: renamed (ours, the one that Skupper serves), second" in run.messages("site-a", True)
+    joined.drop("site-a", "Site", "second")
+    joined.join("--limit", "hub,site-a")
+    assert set(joined.all("site-a", "Site")) == {"site-a"} and joined.is_linked("site-a")
+
+
+def test_site_again_after_its_namespace_was_deleted(joined):
+    for site in SITES:
+        joined.fed.cluster(site).delete("v1", "Namespace", joined.space, propagation="Background")
+    run = joined.fed.site(joined.hosts())  # waits for the end of the namespaces
+    assert "3 SuperNodes of 2 sites are online" in run.messages()
+    assert joined.is_linked("site-a") and joined.is_linked("site-b")
+    joined.fed.unchanged(joined.hosts())
+
+
+def test_controller_too_old(joined):
+    joined.stand_in("site-a", version="2.1.4")
+    try:
+        joined.fed.wait("the version", lambda: joined.all("site-a", "Site")["site-a"]["status"]["controller"]["version"] == "2.1.4")
+        run = joined.join("--limit", "hub,site-a", rc=None)
+        assert run.rc and "is Skupper 2.1.4: before 2.2.1" in run.messages("site-a", True)
+    finally:
+        joined.stand_in("site-a")
+    joined.fed.wait("the version", lambda: joined.all("site-a", "Site")["site-a"]["status"]["controller"]["version"] == "2.2.1")
+
+
+def test_waits_say_what_is_missing(joined):
+    cluster, space = joined.fed.hub, "scenario-c"
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+    annotations = {"standin.skupper.io/no-address": "true"}
+    run = joined.join(
+        "--limit", "hub", rc=None,
+        common={"flower_namespace": space, "skupper_site_annotations": annotations, "skupper_site_wait_timeout": 15},
+    )  # fmt: skip
+    assert run.rc and "the load balancer of Service skupper-router has not got one" in run.messages("hub", True), run.told()
+    cluster.delete("v1", "Namespace", space, propagation="Background")
+
+
+# Rotation
+
+
+def test_rotation_of_links_and_of_the_server(joined):
+    links, before = joined.links(), joined.serials()
+    joined.play("skupper_rotate", "-e", "flower_skupper_rotate=link")
+    after = joined.serials()
+    assert {what for what in before if before[what] != after[what]} == set(SITES)
+    joined.wait_wires(before["server"], after["site-a"], after["site-b"])
+    joined.play("skupper_rotate", "-e", "flower_skupper_rotate=server")
+    last = joined.serials()
+    assert {what for what in after if after[what] != last[what]} == {"server"}
+    joined.wait_wires(last["server"], last["site-a"], last["site-b"])
+    assert joined.links() == links, "a Link was made anew"
+    run = joined.play("skupper_rotate")
+    assert set(run.changed.values()) == {0} and "nothing is due" in run.messages()
+
+
+def test_rotation_of_the_ca_that_breaks_off(joined):
+    links, before = joined.links(), joined.serials()
+    run = joined.play("skupper_rotate", "-e", "flower_skupper_rotate=ca", "--limit", "hub,site-a", rc=None)
+    assert run.rc and "site-b: this run did not reach it" in run.messages(failed=True), run.told()
+    assert joined.serials()["ca"] != before["ca"] and joined.serials()["server"] == before["server"]
+    assert joined.trusts()["hub"] == 2 and joined.is_linked("site-a") and joined.is_linked("site-b")
+    _run, finish = joined.fed.begin(**{"num-server-rounds": 2})
+    joined.play("skupper_rotate")  # it was begun, so it is due
+    assert finish().rc == 0, "a run of an app did not survive the change of the CA"
+    after = joined.serials()
+    assert not set(before.values()) & set(after.values())
+    assert joined.trusts() == {"hub": 1, "site-a": 1, "site-b": 1}
+    assert joined.links() == links, "a Link was made anew"
+    joined.wait_wires(after["server"], after["site-a"], after["site-b"])
+    joined.fed.unchanged(joined.hosts())
+
+
+# Revocation
+
+
+def test_revoke_a_site_that_does_not_cooperate(joined):
+    held = joined.entries("site-b", "flower-hub")
+    lives = joined.fed.lives("site-a")
+    hosts = joined.hosts(site_b={"flower_context": "nowhere"})
+    run = joined.fed.play("skupper_revoke", "-e", "flower_site=site-b", hosts=hosts)
+    assert "site-b could not be asked to take its link away" in run.messages()
+    assert joined.entries("site-b", "flower-hub") == held, "it was to keep what it has"
+    joined.fed.wait("the end of the link", lambda: not joined.is_linked("site-b"), 60)
+    after = joined.serials()
+    joined.wait_wires(after["server"], after["site-a"])
+    assert after["site-b"] not in joined.shown_on_the_wire()[1], "the site is still connected"
+    assert joined.is_linked("site-a") and joined.fed.lives("site-a") == lives
+    joined.fed.wait_online(*joined.fed.keys("site-a").values())
+
+
+def test_a_revoked_site_stays_out_until_it_is_admitted(joined):
+    run = joined.join()
+    assert "site-b: the site is denied" in run.warnings() and not joined.is_linked("site-b")
+    joined.play("site_access", "-e", "flower_site=site-b", "-e", "flower_access=admitted")
+    run = joined.fed.site(joined.hosts())
+    assert joined.is_linked("site-b") and "3 SuperNodes of 2 sites are online" in run.messages()
+
+
+# What others made
+
+
+def test_what_others_made_is_used_and_left_alone(joined):
+    """site-a as somebody made it by hand, with the objects of the command `skupper`."""
+    joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
+    cluster = joined.fed.cluster("site-a")
+    joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": joined.space}})
+    joined.make("site-a", "Site", "theirs", {})
+    joined.make("hub", "Certificate", "link-hub", {"ca": "skupper-site-ca", "client": True, "subject": "x"})
+    made = joined.fed.wait("the Secret", lambda: joined.get("hub", "Secret", "link-hub", "v1"))
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": made["type"], "data": made["data"]}
+    cluster.create({**secret, "metadata": {"name": "link-hub", "namespace": joined.space}})
+    (hub,) = joined.all("hub", "Site").values()
+    joined.make("site-a", "Link", "link-hub-skupper-router", {"endpoints": hub["status"]["endpoints"], "tlsCredentials": "link-hub"})
+    listener = {"routingKey": "scenario-fleet", "host": "flower-superlink", "port": 9092}
+    joined.make("site-a", "Listener", "fleet-api", listener)
+    kinds = ("Site", "Link", "Listener")
+    before = {kind: joined.all("site-a", kind) for kind in kinds}
+    run = joined.fed.site(joined.hosts())
+    assert "3 SuperNodes of 2 sites are online" in run.messages()
+    for kind in kinds:
+        after = joined.all("site-a", kind)
+        assert set(after) == set(before[kind]), f"a {kind} was made beside that of somebody else"
+        assert all(after[name]["spec"] == before[kind][name]["spec"] for name in after)
+        assert all(after[name]["metadata"]["uid"] == before[kind][name]["metadata"]["uid"] for name in after)
+    joined.fed.unchanged(joined.hosts())
+    run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
+    assert "Site theirs" in run.messages("site-a")
+    assert {kind: set(joined.all("site-a", kind)) for kind in kinds} == {kind: set(before[kind]) for kind in kinds}
+    joined.drop("hub", "Certificate", "link-hub")
+    cluster.delete("v1", "Namespace", joined.space, propagation="Background")
+    joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
+
+
+def test_mixed_fleet_and_teardown(joined):
+    """One site direct, one through Skupper; then the network goes, with what was made of it."""
+    hosts = joined.hosts()
+    hosts["site-b"]["flower_connectivity"] = "direct"
+    theirs = ("hub", "Listener", "theirs")
+    joined.make(*theirs, {"routingKey": "db", "host": "db", "port": 5432})
+    run = joined.fed.site(hosts)
+    assert "3 SuperNodes of 2 sites are online" in run.messages()
+    config = joined.get("site-b", "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
+    assert "flower-superlink" not in config
+    joined.fed.play("teardown", "-e", "flower_teardown=true", hosts=joined.hosts())
+    for context in ("hub", *SITES):
+        for kind in ("Site", "Link", "Listener", "Connector", "AccessGrant", "AccessToken", "Certificate"):
+            assert not joined.all(context, kind, OURS), f"{kind} is left on {context}"
+    assert joined.get(*theirs), "what somebody else made was deleted"
+    joined.drop(*theirs)
+    joined.fed.settled = False
+
+
+def test_ends_of_certificates_are_seen_before_they_come(net):
+    """Unit tests judge certificates by any time; here only that what the stand-in makes lasts five years as the real ones do."""
+    net.fed.site(net.hosts())
+    pem = net.entries("hub", "skupper-site-server")["tls.crt"]
+    end = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
+    left = end - datetime.datetime.now(datetime.timezone.utc)
+    assert datetime.timedelta(days=1800) < left < datetime.timedelta(days=1900)
+    net.fed.play("teardown", "-e", "flower_teardown=true", hosts=net.hosts())
+    fleet("addon", "skupper", "down")
