@@ -522,6 +522,8 @@ def test_mixed_fleet_and_teardown(joined):
     assert "3 SuperNodes of 2 sites are online" in run.messages()
     config = joined.get("site-b", "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
     assert "flower-superlink" not in config
+    joined.fed.play("skupper_leave", "-e", "flower_site=site-b", hosts=hosts)
+    assert not joined.all("site-b", "Site") and not joined.all("site-b", "Listener") and joined.is_linked("site-a")
     joined.fed.play("teardown", "-e", "flower_teardown=true", hosts=joined.hosts())
     for context in ("hub", *SITES):
         for kind in ("Site", "Link", "Listener", "Connector", "AccessGrant", "AccessToken", "Certificate"):
