@@ -57,13 +57,17 @@ class ActionModule(SkupperAction):
         if live is not None and not ours:
             wrong = version_fault(controller.release(live))
             if wrong:
-                raise ClusterError(f"Deployment {namespace}/{controller.NAME} on {cluster.name}, made by somebody else, {wrong}.")
+                raise ClusterError(
+                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, made by somebody else, {wrong}."
+                )
             return self.finished(
                 f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was made by somebody else and is used as it is",
                 namespace=namespace,
             )
         wanted = controller.placed(self._read(spec), namespace)
-        (there,) = (item for item in wanted if item["kind"] == "Deployment" and item["metadata"]["name"] == controller.NAME)
+        (there,) = (
+            item for item in wanted if item["kind"] == "Deployment" and item["metadata"]["name"] == controller.NAME
+        )
         if live is not None and controller.image(live) != controller.image(there) and not params["upgrade"]:
             self.warn(
                 f"{cluster.name}: Skupper's controller is {controller.image(live)}, and the manifests have {controller.image(there)}. "
@@ -156,7 +160,9 @@ class ActionModule(SkupperAction):
             raise ClusterError(
                 f"Subscription {namespace}/{name} on {cluster.name} has not led to a controller{when}: {state.why}."
             )
-        return self.finished(f"Skupper's controller is installed by Subscription {namespace}/{name}", namespace=namespace)
+        return self.finished(
+            f"Skupper's controller is installed by Subscription {namespace}/{name}", namespace=namespace
+        )
 
     # ---- absent ------------------------------------------------------------------------------------------------------
 
@@ -168,10 +174,14 @@ class ActionModule(SkupperAction):
         if self.is_served(cluster):
             left = [
                 f"{one['metadata']['namespace']}/{one['metadata']['name']}"
-                for one in cluster.list("skupper.io/v2alpha1", "Site", namespace if spec.get("scope") == "namespace" else None)
+                for one in cluster.list(
+                    "skupper.io/v2alpha1", "Site", namespace if spec.get("scope") == "namespace" else None
+                )
             ]
             if left:
-                self.warn(f"{cluster.name}: Skupper's controller stays, since there still are Sites: {', '.join(sorted(left))}")
+                self.warn(
+                    f"{cluster.name}: Skupper's controller stays, since there still are Sites: {', '.join(sorted(left))}"
+                )
                 return self.finished("Skupper's controller stays")
         self.apply(
             cluster,

@@ -94,9 +94,7 @@ class ActionModule(SkupperAction):
             raise ClusterError(f"the hub {join.hub.name} has no CA for links after {join.seconds:g} s: {found.why}.")
         return seen
 
-    def _linked(
-        self, join: Join, seen: links.Hub, own: links.Site, plan: links.Plan, *, renew: bool
-    ) -> dict[str, Any]:
+    def _linked(self, join: Join, seen: links.Hub, own: links.Site, plan: links.Plan, *, renew: bool) -> dict[str, Any]:
         spec, names, reasons = join.spec, plan.names, []
         if plan.do == links.TOKEN:
             if self.check:
@@ -146,7 +144,14 @@ class ActionModule(SkupperAction):
         if now and not self.check and now.get("serial") != before.get("serial"):
             self.note(
                 self.inventory_host,
-                certificates=[{"change": "issued", "name": "link to the hub", "serial": now["serial"], "not_after": now["not_after"]}],
+                certificates=[
+                    {
+                        "change": "issued",
+                        "name": "link to the hub",
+                        "serial": now["serial"],
+                        "not_after": now["not_after"],
+                    }
+                ],
             )
 
     def _await(self, wanted: list[Any], join: Join, seen: links.Hub) -> list[Object]:
@@ -225,5 +230,3 @@ class ActionModule(SkupperAction):
             if live is not None and is_ours(live):
                 going.append(live)
         self.remove(hub, going, seconds, at_hub=True)
-
-

@@ -37,9 +37,7 @@ class ActionModule(SkupperAction):
                 self._check(cluster, site, listener, at_hub=not link)
         return self.finished(f"{cluster.name} can take part in the Skupper network")
 
-    def _check(
-        self, cluster: Cluster, site: Mapping[str, Any], listener: Mapping[str, Any], *, at_hub: bool
-    ) -> None:
+    def _check(self, cluster: Cluster, site: Mapping[str, Any], listener: Mapping[str, Any], *, at_hub: bool) -> None:
         namespace = site["namespace"]
         live = cluster.get("v1", "Namespace", namespace)
         if live is None or live["metadata"].get("deletionTimestamp"):

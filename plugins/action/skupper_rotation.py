@@ -86,7 +86,9 @@ class ActionModule(SkupperAction):
                 self.done["changed"] = True
                 self.note(cluster.name, words=[f"{site} is denied, since its link is revoked"])
         elif not ledger.read_denial(site):
-            self.warn(f"the ledger knows no site {site}: nothing keeps it from being linked again but its absence from the inventory")
+            self.warn(
+                f"the ledger knows no site {site}: nothing keeps it from being linked again but its absence from the inventory"
+            )
         going = []
         for kind, name in (
             ("AccessGrant", skupper.grant_name(site)),
@@ -99,9 +101,7 @@ class ActionModule(SkupperAction):
 
     def _told(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation.Hub) -> dict[str, Any]:
         words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"
-        return self.finished(
-            words, todo=todo, stage=rotation.stage(now), before=before, after=rotation.facts(now)
-        )
+        return self.finished(words, todo=todo, stage=rotation.stage(now), before=before, after=rotation.facts(now))
 
     def _finish(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         """Replace the router's own certificate, once nobody would be cut off by it; then cut old connections if asked."""

@@ -27,7 +27,14 @@ class ActionModule(SkupperAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read the pools and their pods."""
-        result: dict[str, Any] = {"changed": False, "reachable": True, "error": "", "workloads": [], "trouble": "", "skupper": params["skupper"]}
+        result: dict[str, Any] = {
+            "changed": False,
+            "reachable": True,
+            "error": "",
+            "workloads": [],
+            "trouble": "",
+            "skupper": params["skupper"],
+        }
         result["network"] = {}
         selector = "app.kubernetes.io/name=supernode"
         try:

@@ -53,7 +53,9 @@ def fleet_report(
             f"{name} is not in the inventory, but the ledger still knows it; "
             "-e flower_forget_sites=true unregisters its SuperNodes and frees its partitions"
         )
-    joined = {name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]}
+    joined = {
+        name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]
+    }
     around = hub.get("network") or {}
     if hub["reachable"] and joined:
         now = datetime.datetime.now(datetime.timezone.utc)
@@ -183,7 +185,10 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
     where = ", ".join(hub["site"]["endpoints"]) or "unknown"
     first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'nobody'}"
     links = [
-        f"{name} {link['not_after'][:10]}" for name, site in found["sites"].items() for link in site.get("links", []) if link["not_after"]
+        f"{name} {link['not_after'][:10]}"
+        for name, site in found["sites"].items()
+        for link in site.get("links", [])
+        if link["not_after"]
     ]
     return [first, f"skupper certificates end: {ends or 'unknown'}; links: {', '.join(links) or 'unknown'}"]
 

@@ -101,7 +101,9 @@ class SkupperAction(ClusterAction):
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 
-    def apply(self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], *, at_hub: bool = False, **options: Any) -> Any:
+    def apply(
+        self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], *, at_hub: bool = False, **options: Any
+    ) -> Any:
         """Apply objects and keep account of it.
 
         Args:
@@ -227,7 +229,9 @@ class SkupperAction(ClusterAction):
             raise ClusterError(f"Site {namespace}/{name} on {cluster.name} is not ready{when}: {found.why}.")
         live = self.read(cluster, "Site", name, namespace)
         if live is None:
-            raise ClusterError(f"Site {namespace}/{name} on {cluster.name} was deleted by somebody while this ran. Run again.")
+            raise ClusterError(
+                f"Site {namespace}/{name} on {cluster.name} was deleted by somebody while this ran. Run again."
+            )
         return live
 
 
@@ -245,6 +249,3 @@ def facts(site: Mapping[str, Any] | None, *, adopted: bool = False) -> dict[str,
         "endpoints": list(found.get("endpoints") or []),
         "controller": dict(found.get("controller") or {}),
     }
-
-
-

@@ -122,7 +122,12 @@ def subscription(spec: Mapping[str, Any]) -> list[Object]:
     if spec.get("operator_csv"):
         body["startingCSV"] = spec["operator_csv"]
     made.append(
-        {"apiVersion": OPERATORS, "kind": "Subscription", "metadata": {"name": PACKAGE, "namespace": namespace}, "spec": body}
+        {
+            "apiVersion": OPERATORS,
+            "kind": "Subscription",
+            "metadata": {"name": PACKAGE, "namespace": namespace},
+            "spec": body,
+        }
     )
     return made
 
@@ -158,13 +163,17 @@ def operator_state(
         problems = [
             text(one.get("message"))
             for one in status.get("conditions") or []
-            if one.get("status") == "True" and one.get("type") in ("ResolutionFailed", "CatalogSourcesUnhealthy", "InstallPlanFailed")
+            if one.get("status") == "True"
+            and one.get("type") in ("ResolutionFailed", "CatalogSourcesUnhealthy", "InstallPlanFailed")
         ]
         return State(False, f"nothing is installed yet{': ' + '; '.join(problems) if problems else ''}")
     phase = text((csv or {}).get("status", {}).get("phase"))
     if phase != "Succeeded":
         why = text((csv or {}).get("status", {}).get("message"))
-        return State(False, f"ClusterServiceVersion {status['installedCSV']} is {phase or 'not there'}{': ' + why if why else ''}")
+        return State(
+            False,
+            f"ClusterServiceVersion {status['installedCSV']} is {phase or 'not there'}{': ' + why if why else ''}",
+        )
     if deployment is None:
         return State(False, f"Deployment {NAME} is not there")
     ready = readiness.deployment(deployment)

@@ -111,9 +111,7 @@ class Join:
                 f"{self.spec['cluster']}. Delete it."
             )
         wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
-        self.action.apply(
-            self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False
-        )
+        self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
         asked, secret = False, None
 
         def look() -> State:
@@ -157,7 +155,8 @@ class Join:
             {"apiVersion": "v1", "kind": "Secret", "namespace": self.at_hub, "name": name, "change": "deleted"}
         )
         self.action.note(
-            self.hub.name, objects=[{"change": "deleted", "object": f"Secret {self.at_hub}/{name} (to be made anew: {why})"}]
+            self.hub.name,
+            objects=[{"change": "deleted", "object": f"Secret {self.at_hub}/{name} (to be made anew: {why})"}],
         )
 
     # ---- by a token --------------------------------------------------------------------------------------------------

@@ -112,7 +112,11 @@ def leads_to(link: Object, endpoints: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def decide(
-    spec: Mapping[str, Any], hub: Hub, site: Site, now: datetime.datetime, renew_before: datetime.timedelta | None = None
+    spec: Mapping[str, Any],
+    hub: Hub,
+    site: Site,
+    now: datetime.datetime,
+    renew_before: datetime.timedelta | None = None,
 ) -> Plan:
     """What to do about the link of a site.
 
@@ -170,9 +174,7 @@ def _fault(spec: Mapping[str, Any], hub: Hub, site: Site) -> str:
     if site.site is None:
         return f"there is no Site in namespace {spec['namespace']}: the role skupper_site makes one"
     if state.uid(site.site) == state.uid(hub.site):
-        return (
-            f"its namespace {spec['namespace']} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
-        )
+        return f"its namespace {spec['namespace']} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
     return ""
 
 
@@ -226,9 +228,7 @@ def why_not(spec: Mapping[str, Any], hub: Hub, found: Sequence[Object]) -> str:
     return "; ".join(f"{state.named(link)}: {one.why}" for link, one in states)
 
 
-def token_verdict(
-    spec: Mapping[str, Any], site: Site, grant: Object | None, now: datetime.datetime
-) -> tokens.Verdict:
+def token_verdict(spec: Mapping[str, Any], site: Site, grant: Object | None, now: datetime.datetime) -> tokens.Verdict:
     """What to do about the token of a site.
 
     Args:

@@ -31,7 +31,9 @@ def _short(site: Object) -> dict[str, Any]:
     }
 
 
-def of_hub(sites: Iterable[Object], connectors: Iterable[Object], certificates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def of_hub(
+    sites: Iterable[Object], connectors: Iterable[Object], certificates: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """What the hub sees.
 
     Args:
@@ -119,7 +121,9 @@ def of_site(
     return {"site": _short(site), "links": told, "listeners": heard}
 
 
-def problems(hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], now: Any, within: Any) -> list[str]:
+def problems(
+    hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], now: Any, within: Any
+) -> list[str]:
     """Sentences on what is wrong with the network.
 
     Args:
@@ -130,7 +134,11 @@ def problems(hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[
         within: how soon an end is told.
     """
     if not hub:
-        return [f"hub {hub_name}: there is no Skupper site, and {', '.join(sites)} would be reached through it"] if sites else []
+        return (
+            [f"hub {hub_name}: there is no Skupper site, and {', '.join(sites)} would be reached through it"]
+            if sites
+            else []
+        )
     told = []
     if not hub["site"]["ready"]:
         told.append(f"hub {hub_name}: Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}")
@@ -159,7 +167,9 @@ def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, wi
         told.append(f"it is not linked to the hub: {why or 'it has no Link'}")
     facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in site["links"]]
     told += credentials.ending(facts, now, within)
-    told += [f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in site["listeners"] if not one["ready"]]
+    told += [
+        f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in site["listeners"] if not one["ready"]
+    ]
     if not site["listeners"]:
         told.append("it has no Listener")
     return told

@@ -39,7 +39,16 @@ def is_redeemed(secret: Object | None) -> bool:
 
 
 # Kinds that people make; Skupper makes the others itself.
-_KINDS = ("Site", "Link", "Listener", "Connector", "AccessGrant", "AccessToken", "MultiKeyListener", "AttachedConnector")
+_KINDS = (
+    "Site",
+    "Link",
+    "Listener",
+    "Connector",
+    "AccessGrant",
+    "AccessToken",
+    "MultiKeyListener",
+    "AttachedConnector",
+)
 
 
 def of_others(cluster: Cluster, namespace: str) -> list[str]:

@@ -133,9 +133,7 @@ class HubRotation:
         """Have the hub's router trust the new CA beside the old one. Skupper does not look at this entry again."""
         hub = self.read()
         both = credentials.bundle(hub.server.get("ca.crt", ""), pki.first(hub.ca))
-        self.cluster.patch(
-            "v1", "Secret", skupper.SITE_SERVER, self.namespace, {"data": {"ca.crt": encode(both)}}
-        )
+        self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, {"data": {"ca.crt": encode(both)}})
         self._note("changed", skupper.SITE_SERVER)
 
     # ---- cutting connections -----------------------------------------------------------------------------------------
@@ -172,4 +170,6 @@ class HubRotation:
         entry = {"apiVersion": "v1", "kind": "Secret", "namespace": self.namespace, "name": name, "change": change}
         self.action.done["hub_objects"].append(entry)
         if not self.action.check:
-            self.action.note(self.cluster.name, objects=[{"change": change, "object": f"Secret {self.namespace}/{name}"}])
+            self.action.note(
+                self.cluster.name, objects=[{"change": change, "object": f"Secret {self.namespace}/{name}"}]
+            )

@@ -71,7 +71,10 @@ def stage(hub: Hub) -> str:
 
 def facts(hub: Hub) -> list[dict[str, Any]]:
     """Public facts of all certificates that the hub knows of: C(what), C(kind) and those of C(credentials.describe)."""
-    found = [("the CA of the Skupper network", CA, hub.ca), ("the certificate of the hub's Skupper router", SERVER, hub.server.get("tls.crt", ""))]
+    found = [
+        ("the CA of the Skupper network", CA, hub.ca),
+        ("the certificate of the hub's Skupper router", SERVER, hub.server.get("tls.crt", "")),
+    ]
     found += [(f"the certificate of the link of {site}", LINK, pem) for site, pem in sorted(hub.links.items())]
     return [{"what": what, "kind": kind, **credentials.describe(pem)} for what, kind, pem in found if pem]
 
@@ -103,7 +106,9 @@ def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | Non
     return found
 
 
-def todo(choice: str, hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> dict[str, str]:
+def todo(
+    choice: str, hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None
+) -> dict[str, str]:
     """Kind -> why it is to be replaced, for what was asked for (C(CHOICES)); what was begun is always gone on with."""
     found = due(hub, now, renew_before)
     if choice != DUE:

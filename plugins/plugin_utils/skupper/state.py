@@ -153,7 +153,9 @@ def link(obj: Object, remote: str = "") -> State:
         )
     found = text(status(obj).get("remoteSiteId"))
     if remote and found != remote:
-        return State(False, f"it leads to Site {status(obj).get('remoteSiteName') or '?'} ({found}), not to the hub's ({remote})")
+        return State(
+            False, f"it leads to Site {status(obj).get('remoteSiteName') or '?'} ({found}), not to the hub's ({remote})"
+        )
     return READY
 
 
@@ -186,7 +188,9 @@ def connector(obj: Object) -> State:
         return State(False, _NOBODY)
     if not is_true(obj, "Configured"):
         why = said(obj, "Configured") or "no reason given"
-        return State(False, f"it is not Configured: {why}; it takes ready pods of the SuperLink ({obj['spec'].get('selector')})")
+        return State(
+            False, f"it is not Configured: {why}; it takes ready pods of the SuperLink ({obj['spec'].get('selector')})"
+        )
     return READY
 
 
@@ -199,7 +203,9 @@ def certificate(obj: Object, secret: Object | None) -> State:
         return State(False, f"it is not Ready: {why or 'no reason given'}", "not controlled" in why)
     missing = [key for key in ("tls.crt", "tls.key", "ca.crt") if not ((secret or {}).get("data") or {}).get(key)]
     if missing:
-        return State(False, "its Secret is not there yet" if secret is None else f"its Secret lacks {', '.join(missing)}")
+        return State(
+            False, "its Secret is not there yet" if secret is None else f"its Secret lacks {', '.join(missing)}"
+        )
     return READY
 
 

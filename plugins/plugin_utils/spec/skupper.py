@@ -86,7 +86,9 @@ def site_faults(spec: Spec) -> list[str]:
     if spec.get("controller"):
         parts = text(spec["controller"]).split("/")
         if len(parts) > 2 or not all(re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", part) for part in parts):
-            faults.add("controller", spec["controller"], 'is neither the "name" nor the "namespace/name" of a controller')
+            faults.add(
+                "controller", spec["controller"], 'is neither the "name" nor the "namespace/name" of a controller'
+            )
     policy_faults(spec, faults)
     for key in ("api_server", "egress"):
         peer_faults(key, spec.get(key), faults)

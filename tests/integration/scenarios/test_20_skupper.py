@@ -47,7 +47,9 @@ class Network:
             found[host.replace("_", "-")].update(more)
         return found
 
-    def join(self, *arguments: str, rc: int | None = 0, common: dict[str, Any] | None = None, **changes: dict[str, Any]) -> Any:
+    def join(
+        self, *arguments: str, rc: int | None = 0, common: dict[str, Any] | None = None, **changes: dict[str, Any]
+    ) -> Any:
         """Run the plays on Skupper."""
         self.fed.settled = False
         return self.fed.play("site", *SKUPPER, *arguments, hosts=self.hosts(**changes), rc=rc, **(common or {}))
@@ -154,7 +156,9 @@ def is_true(item: dict[str, Any], kind: str) -> bool:
 def fleet(*words: str) -> None:
     """A command of the local fleet."""
     environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
-    run = subprocess.run([sys.executable, str(ROOT / "tests" / "fleet"), *words], env=environment, text=True, capture_output=True)
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "fleet"), *words], env=environment, text=True, capture_output=True
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -185,7 +189,9 @@ def joined(net: Network) -> Network:
 
 def test_missing_definitions(bare):
     run = bare.join(rc=None)
-    assert run.rc and "Skupper's CustomResourceDefinitions are not in the cluster" in run.messages("site-a", failed=True)
+    assert run.rc and "Skupper's CustomResourceDefinitions are not in the cluster" in run.messages(
+        "site-a", failed=True
+    )
     assert "skupper_site_install" in run.messages("hub", failed=True)
     assert set(run.changed.values()) == {0}
 
@@ -193,11 +199,17 @@ def test_missing_definitions(bare):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"skupper_listener_host": "Flower_Superlink"}, "skupper_listener_host: 'Flower_Superlink' is no DNS-1123 label"),
+        (
+            {"skupper_listener_host": "Flower_Superlink"},
+            "skupper_listener_host: 'Flower_Superlink' is no DNS-1123 label",
+        ),
         ({"skupper_listener_host": "a" * 64}, "has 64 characters, at most 63 are possible"),
         ({"skupper_listener_port": 70000}, "skupper_listener_port: 70000 is not between 1 and 65535"),
         ({"skupper_link_mode": "direct,token"}, "asks for several modes"),
-        ({"skupper_listener_host": "supernode"}, "Service scenario/supernode is there already, and is none of Skupper's"),
+        (
+            {"skupper_listener_host": "supernode"},
+            "Service scenario/supernode is there already, and is none of Skupper's",
+        ),
     ],
 )
 def test_bad_input(net, changes, said):
@@ -235,7 +247,11 @@ def test_second_run_and_check_mode_change_nothing(joined):
 def test_supernodes_come_through_the_network_and_know_the_gateway(joined):
     routers = joined.fed.hub.list("v1", "Pod", joined.space, labels="application=skupper-router")
     addresses = {pod["status"]["podIP"] for pod in routers}
-    lines = [json.loads(line) for line in joined.fed.log("hub", "superlink-0", "gateway").splitlines() if line.startswith("{")]
+    lines = [
+        json.loads(line)
+        for line in joined.fed.log("hub", "superlink-0", "gateway").splitlines()
+        if line.startswith("{")
+    ]
     last = {line["cn"]: line["src"] for line in lines if line.get("cn") in SITES}
     assert set(last) == set(SITES) and set(last.values()) <= addresses, (last, addresses)
 
@@ -264,7 +280,9 @@ def begun(net: Network, **grant: Any) -> dict[str, str]:
     """A grant and what a token takes of it, as a run leaves them that breaks off in between."""
     labels = {"app.kubernetes.io/managed-by": "federated.flower", "federated.flower/site": "site-b"}
     net.unlink()
-    net.make("hub", "AccessGrant", "flower-site-b", {"redemptionsAllowed": 1, "expirationWindow": "600s", **grant}, **labels)
+    net.make(
+        "hub", "AccessGrant", "flower-site-b", {"redemptionsAllowed": 1, "expirationWindow": "600s", **grant}, **labels
+    )
     status = net.fed.wait("the grant", lambda: (net.get("hub", "AccessGrant", "flower-site-b").get("status") or {}).get("url")
                           and net.get("hub", "AccessGrant", "flower-site-b")["status"])  # fmt: skip
     return {key: status[key] for key in ("url", "code", "ca")}
@@ -274,7 +292,9 @@ def token(net: Network, spec: dict[str, str], said: str) -> None:
     """A token of ours in site-b; waits until the controller says of it what it is to say."""
     labels = {"app.kubernetes.io/managed-by": "federated.flower"}
     net.make("site-b", "AccessToken", "flower-hub", spec, **labels)
-    net.fed.wait(said, lambda: said in (net.get("site-b", "AccessToken", "flower-hub").get("status") or {}).get("message", ""))
+    net.fed.wait(
+        said, lambda: said in (net.get("site-b", "AccessToken", "flower-hub").get("status") or {}).get("message", "")
+    )
 
 
 def mended(net: Network, why: str) -> None:
@@ -322,7 +342,11 @@ def test_token_with_a_secret_of_somebody_else(joined):
     joined.unlink()
     joined.make("site-b", "Secret", "flower-hub", {}, "v1")
     run = joined.join("--limit", "hub,site-b", rc=None)
-    assert run.rc and "Secret scenario/flower-hub is there already, and was not made by this collection" in run.messages("site-b", True)
+    assert (
+        run.rc
+        and "Secret scenario/flower-hub is there already, and was not made by this collection"
+        in run.messages("site-b", True)
+    )
     assert not joined.all("hub", "AccessGrant"), "a redemption was wasted"
     joined.drop("site-b", "Secret", "flower-hub", "v1")
     joined.join("--limit", "hub,site-b")
@@ -336,7 +360,11 @@ def test_hub_of_somebody_else_without_link_access(joined):
     cluster.create(site)
     joined.fed.wait("the Site", lambda: cluster.get(API, "Site", "theirs", space).get("status"))
     run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
-    assert run.rc and "Site scenario-d/theirs was made by somebody else and lets no other site link to it" in run.messages("hub", True)
+    assert (
+        run.rc
+        and "Site scenario-d/theirs was made by somebody else and lets no other site link to it"
+        in run.messages("hub", True)
+    )
     assert "kubectl -n scenario-d patch site theirs" in run.messages("hub", True)
     cluster.delete("v1", "Namespace", space, propagation="Background")
 
@@ -352,12 +380,17 @@ def test_hub_address_changed(joined):
     used = service["status"]["loadBalancer"]["ingress"][0]["ip"]
     head, _dot, last = used.rpartition(".")
     wanted = f"{head}.{int(last) + 3}"
-    joined.fed.hub.patch(API, "Site", "hub", joined.space, {"metadata": {"annotations": {"standin.skupper.io/address": wanted}}})
+    joined.fed.hub.patch(
+        API, "Site", "hub", joined.space, {"metadata": {"annotations": {"standin.skupper.io/address": wanted}}}
+    )
     joined.drop("hub", "Service", "skupper-router", "v1")
 
     def moved() -> bool:
         (now,) = joined.all("hub", "Site").values()
-        return bool(now["status"].get("endpoints")) and {one["host"] for one in now["status"]["endpoints"]} == {wanted} != was
+        return (
+            bool(now["status"].get("endpoints"))
+            and {one["host"] for one in now["status"]["endpoints"]} == {wanted} != was
+        )
 
     joined.fed.wait("another address", moved)
     joined.join()
@@ -377,7 +410,11 @@ def test_site_renamed_and_a_second_site(joined):
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
     joined.make("site-a", "Site", "second", {})
     run = joined.join("--limit", "hub,site-a", rc=None, site_a={"skupper_site_name": "renamed"})
-    assert run.rc and "namespace scenario has 2 Sites: renamed (ours, the one that Skupper serves), second" in run.messages("site-a", True)
+    assert (
+        run.rc
+        and "namespace scenario has 2 Sites: renamed (ours, the one that Skupper serves), second"
+        in run.messages("site-a", True)
+    )
     joined.drop("site-a", "Site", "second")
     joined.join("--limit", "hub,site-a")
     assert set(joined.all("site-a", "Site")) == {"site-a"} and joined.is_linked("site-a")
@@ -395,12 +432,16 @@ def test_site_again_after_its_namespace_was_deleted(joined):
 def test_controller_too_old(joined):
     joined.stand_in("site-a", version="2.1.4")
     try:
-        joined.fed.wait("the version", lambda: joined.all("site-a", "Site")["site-a"]["status"]["controller"]["version"] == "2.1.4")
+        joined.fed.wait(
+            "the version", lambda: joined.all("site-a", "Site")["site-a"]["status"]["controller"]["version"] == "2.1.4"
+        )
         run = joined.join("--limit", "hub,site-a", rc=None)
         assert run.rc and "is Skupper 2.1.4: before 2.2.1" in run.messages("site-a", True)
     finally:
         joined.stand_in("site-a")
-    joined.fed.wait("the version", lambda: joined.all("site-a", "Site")["site-a"]["status"]["controller"]["version"] == "2.2.1")
+    joined.fed.wait(
+        "the version", lambda: joined.all("site-a", "Site")["site-a"]["status"]["controller"]["version"] == "2.2.1"
+    )
 
 
 def test_waits_say_what_is_missing(joined):
@@ -411,7 +452,9 @@ def test_waits_say_what_is_missing(joined):
         "--limit", "hub", rc=None,
         common={"flower_namespace": space, "skupper_site_annotations": annotations, "skupper_site_wait_timeout": 15},
     )  # fmt: skip
-    assert run.rc and "the load balancer of Service skupper-router has not got one" in run.messages("hub", True), run.told()
+    assert run.rc and "the load balancer of Service skupper-router has not got one" in run.messages("hub", True), (
+        run.told()
+    )
     cluster.delete("v1", "Namespace", space, propagation="Background")
 
 
@@ -491,7 +534,12 @@ def test_what_others_made_is_used_and_left_alone(joined):
     secret = {"apiVersion": "v1", "kind": "Secret", "type": made["type"], "data": made["data"]}
     cluster.create({**secret, "metadata": {"name": "link-hub", "namespace": joined.space}})
     (hub,) = joined.all("hub", "Site").values()
-    joined.make("site-a", "Link", "link-hub-skupper-router", {"endpoints": hub["status"]["endpoints"], "tlsCredentials": "link-hub"})
+    joined.make(
+        "site-a",
+        "Link",
+        "link-hub-skupper-router",
+        {"endpoints": hub["status"]["endpoints"], "tlsCredentials": "link-hub"},
+    )
     listener = {"routingKey": "scenario-fleet", "host": "flower-superlink", "port": 9092}
     joined.make("site-a", "Listener", "fleet-api", listener)
     kinds = ("Site", "Link", "Listener")

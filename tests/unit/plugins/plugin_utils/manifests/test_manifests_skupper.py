@@ -19,7 +19,9 @@ DATA = {"tls.crt": "certificate", "tls.key": "key", "ca.crt": "authority"}
 
 
 def test_golden_of_the_hub(site_spec, listener_spec, golden):
-    spec = site_spec(cluster="hub", link_access="default", ha=True, controller="skupper/one", monitoring_namespaces=["m"])
+    spec = site_spec(
+        cluster="hub", link_access="default", ha=True, controller="skupper/one", monitoring_namespaces=["m"]
+    )
     listener = listener_spec(cluster="hub")
     rendered = [*skupper.site_objects(spec), *policies.skupper_site_objects(spec)]
     rendered += [*skupper.connector_objects(listener), *policies.skupper_connector_objects(listener)]
@@ -129,15 +131,20 @@ def test_way_of_a_router_to_the_hub(link_spec):
 def test_doors_of_a_site_that_others_link_to(site_spec):
     closed = policies.skupper_site_objects(site_spec())
     assert not any(port["port"] == 55671 for _n, rule in rules(closed, "ingress") for port in rule.get("ports", []))
-    opened = policies.skupper_site_objects(site_spec(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}]))
+    opened = policies.skupper_site_objects(
+        site_spec(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}])
+    )
     assert any(
-        rule.get("from") == [{"ipBlock": {"cidr": "198.51.100.0/24"}}] and {p["port"] for p in rule["ports"]} == {45671, 55671}
+        rule.get("from") == [{"ipBlock": {"cidr": "198.51.100.0/24"}}]
+        and {p["port"] for p in rule["ports"]} == {45671, 55671}
         for _n, rule in rules(opened, "ingress")
     )
 
 
 def test_a_controller_of_the_namespace_has_its_ways(site_spec):
-    names = [p["metadata"]["name"] for p in policies.skupper_site_objects(site_spec(install="manifests", scope="namespace"))]
+    names = [
+        p["metadata"]["name"] for p in policies.skupper_site_objects(site_spec(install="manifests", scope="namespace"))
+    ]
     assert names == ["skupper-router", "skupper-controller"]
     assert len(policies.skupper_site_objects(site_spec(install="manifests"))) == 1
 

@@ -26,18 +26,35 @@ def condition(kind, good=True, message="OK", generation=1):
 
 
 def live(kind, name, spec=None, *conditions, ours=True, uid="", going=False, owners=(), **status):
-    meta = {"name": name, "namespace": "flower", "uid": uid or f"uid-of-{name}", "generation": 1, "labels": OURS if ours else {}}
+    meta = {
+        "name": name,
+        "namespace": "flower",
+        "uid": uid or f"uid-of-{name}",
+        "generation": 1,
+        "labels": OURS if ours else {},
+    }
     if going:
         meta["deletionTimestamp"] = "2026-11-21T10:00:00Z"
     if owners:
         meta["ownerReferences"] = [{"kind": owner, "uid": f"uid-of-{owner}"} for owner in owners]
     found = {"conditions": list(conditions), **status} if conditions or status else {}
-    return {"apiVersion": API, "kind": kind, "metadata": meta, "spec": spec or {}, **({"status": found} if found else {})}
+    return {
+        "apiVersion": API,
+        "kind": kind,
+        "metadata": meta,
+        "spec": spec or {},
+        **({"status": found} if found else {}),
+    }
 
 
 def site(name="site-a", access="", **more):
     spec = {"linkAccess": access} if access else {}
-    parts = [condition("Configured"), condition("Running"), *([condition("Resolved")] if access else []), condition("Ready")]
+    parts = [
+        condition("Configured"),
+        condition("Running"),
+        *([condition("Resolved")] if access else []),
+        condition("Ready"),
+    ]
     if access:
         more.setdefault("endpoints", ENDPOINTS)
     return live("Site", name, spec, *more.pop("conditions", parts), **more)
@@ -49,7 +66,11 @@ def hub_site(**more):
 
 def link(name="flower-hub-skupper-router", up=True, remote="uid-of-hub", credentials="flower-hub", **more):
     spec = {"endpoints": more.pop("endpoints", ENDPOINTS), "tlsCredentials": credentials}
-    parts = [condition("Configured"), condition("Operational", up, "OK" if up else "Not Operational"), condition("Ready", up)]
+    parts = [
+        condition("Configured"),
+        condition("Operational", up, "OK" if up else "Not Operational"),
+        condition("Ready", up),
+    ]
     return live("Link", name, spec, *parts, remoteSiteId=remote if up else "", remoteSiteName="hub", **more)
 
 

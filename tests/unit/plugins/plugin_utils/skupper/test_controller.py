@@ -51,7 +51,9 @@ def test_manifests_are_placed_as_kubectl_would(site_spec):
     assert controller.release(deployment) == "2.2.1" and controller.image(deployment).endswith("controller:2.2.1")
 
 
-@pytest.mark.parametrize(("image", "tag"), [("quay.io:443/a/b", ""), ("a/b:v2-latest", "v2-latest"), ("a/b:1.2@sha256:0", "1.2"), ("", "")])
+@pytest.mark.parametrize(
+    ("image", "tag"), [("quay.io:443/a/b", ""), ("a/b:v2-latest", "v2-latest"), ("a/b:1.2@sha256:0", "1.2"), ("", "")]
+)
 def test_release_of_an_image(image, tag):
     assert controller.release({"spec": {"template": {"spec": {"containers": [{"image": image}]}}}}) == tag
 
@@ -100,7 +102,9 @@ def test_generations_are_not_crossed():
 
 
 def test_what_an_operator_lacks():
-    waiting = controller.operator_state(subscription(approval="Manual", installPlanRef={"name": "install-1"}), None, None)
+    waiting = controller.operator_state(
+        subscription(approval="Manual", installPlanRef={"name": "install-1"}), None, None
+    )
     assert waiting.hopeless and "install-1 waits for an administrator's approval" in waiting.why
     failed = [{"type": "ResolutionFailed", "status": "True", "message": "no such package"}]
     assert "no such package" in controller.operator_state(subscription(conditions=failed), None, None).why

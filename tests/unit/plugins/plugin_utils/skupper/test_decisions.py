@@ -51,7 +51,9 @@ def test_an_empty_namespace_gets_a_site(site_spec):
 
 def test_a_renamed_site_takes_the_place_of_the_former(site_spec):
     plan = sites.decide(site_spec(name="new"), [given.site()])
-    assert [one["metadata"]["name"] for one in plan.former] == ["site-a"] and "replaced by a Site named new" in plan.warnings[0]
+    assert [one["metadata"]["name"] for one in plan.former] == [
+        "site-a"
+    ] and "replaced by a Site named new" in plan.warnings[0]
 
 
 def test_a_site_that_is_going_is_waited_for(site_spec):
@@ -69,23 +71,33 @@ def test_a_hub_of_somebody_else_has_to_let_sites_in(site_spec):
     assert "lets no other site link to it" in closed.fault and "kubectl -n flower patch site theirs" in closed.fault
     assert not sites.decide(site_spec(link_access="default"), [given.site("theirs", "route", ours=False)]).fault
     # A RouterAccess of their own does it, too.
-    assert not sites.decide(site_spec(link_access="default"), [given.site("x", ours=False, endpoints=given.ENDPOINTS)]).fault
+    assert not sites.decide(
+        site_spec(link_access="default"), [given.site("x", ours=False, endpoints=given.ENDPOINTS)]
+    ).fault
 
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_two_sites_are_one_too_many(ours, site_spec):
     refused = given.site(
-        "second", ours=False, conditions=[given.condition("Configured", False, "An active site already exists in the namespace (site-a)")]
+        "second",
+        ours=False,
+        conditions=[given.condition("Configured", False, "An active site already exists in the namespace (site-a)")],
     )
     plan = sites.decide(site_spec(), [given.site(ours=ours), refused])
-    assert "namespace flower has 2 Sites" in plan.fault and "site-a" in plan.fault and "second (made by somebody else)" in plan.fault
+    assert (
+        "namespace flower has 2 Sites" in plan.fault
+        and "site-a" in plan.fault
+        and "second (made by somebody else)" in plan.fault
+    )
     assert f"site-a ({'ours' if ours else 'made by somebody else'}, the one that Skupper serves)" in plan.fault
     assert sites.active([refused, given.site()])["metadata"]["name"] == "site-a"
 
 
 def test_what_skupper_made_for_a_deleted_site():
     config = given.live("ConfigMap", "skupper-router", owners=["Site"])
-    assert sites.dependents("uid-of-Site", [config, given.live("ConfigMap", "other")]) == ["ConfigMap flower/skupper-router"]
+    assert sites.dependents("uid-of-Site", [config, given.live("ConfigMap", "other")]) == [
+        "ConfigMap flower/skupper-router"
+    ]
 
 
 # Links
@@ -121,7 +133,9 @@ def test_a_certificate_of_a_former_ca_is_replaced_without_a_token(link_spec, hub
     other = pki.make_ca("former", YEARS)
     old = pki.issue_client(other, "site-a", "flower", YEARS)
     held = {"tls.crt": old.certificate, "tls.key": old.key, "ca.crt": other.certificate}
-    plan = decided(link_spec(mode="token"), hub, given.link("flower-hub"), secret=given.secret("flower-hub", held), entries=held)
+    plan = decided(
+        link_spec(mode="token"), hub, given.link("flower-hub"), secret=given.secret("flower-hub", held), entries=held
+    )
     assert plan.do == links.CERTIFICATE and "another CA" in plan.why
 
 
@@ -147,7 +161,9 @@ def test_both_linked_is_told(link_spec, hub, entries):
 
 def test_a_secret_of_somebody_else_is_in_the_way(link_spec, hub, entries):
     for mode in ("direct", "token"):
-        plan = decided(link_spec(mode=mode), hub, secret=given.secret("flower-hub", entries, ours=False), entries=entries)
+        plan = decided(
+            link_spec(mode=mode), hub, secret=given.secret("flower-hub", entries, ours=False), entries=entries
+        )
         assert "Secret flower/flower-hub is there already" in plan.fault and "skupper_link_name" in plan.fault
 
 
@@ -165,15 +181,27 @@ def test_who_cannot_be_linked(link_spec, hub, ca):
 
 def test_what_has_to_go_before_another_token(link_spec, entries):
     redeemed = given.secret("flower-hub", entries, ours=False, owners=["Site"])
-    own = links.Site(given.site(), [given.link("flower-hub-1", ours=False), given.link("x", ours=False, credentials="x")], redeemed, {}, given.token())
-    assert [item["metadata"]["name"] for item in links.leftovers(link_spec(), own)] == ["flower-hub", "flower-hub-1", "flower-hub"]
+    own = links.Site(
+        given.site(),
+        [given.link("flower-hub-1", ours=False), given.link("x", ours=False, credentials="x")],
+        redeemed,
+        {},
+        given.token(),
+    )
+    assert [item["metadata"]["name"] for item in links.leftovers(link_spec(), own)] == [
+        "flower-hub",
+        "flower-hub-1",
+        "flower-hub",
+    ]
     foreign = links.Site(given.site(), [], given.secret("flower-hub", entries, ours=False), {}, given.token(ours=False))
     assert links.leftovers(link_spec(), foreign) == []
 
 
 def test_verdict_on_a_token(link_spec, entries):
     expired = given.grant(ends="2020-01-01T00:00:00Z")
-    own = links.Site(given.site(), [], None, {}, given.token("Controller got failed response: 404 (Not Found) No such claim"))
+    own = links.Site(
+        given.site(), [], None, {}, given.token("Controller got failed response: 404 (Not Found) No such claim")
+    )
     found = links.token_verdict(link_spec(), own, expired, NOW)
     assert found.do == tokens.ANEW and "expired: it ended on 2020" in found.why
     assert "deleted" in links.token_verdict(link_spec(), own, None, NOW).why
@@ -184,7 +212,9 @@ def test_verdict_on_a_token(link_spec, entries):
 def test_why_a_site_is_not_linked(link_spec, hub):
     assert links.why_not(link_spec(), hub, [given.link()]) == ""
     assert "there is no Link" in links.why_not(link_spec(), hub, [])
-    assert "Link flower/flower-hub-skupper-router: it is not Operational" in links.why_not(link_spec(), hub, [given.link(up=False)])
+    assert "Link flower/flower-hub-skupper-router: it is not Operational" in links.why_not(
+        link_spec(), hub, [given.link(up=False)]
+    )
 
 
 # Certificates of links
@@ -236,7 +266,10 @@ def service(skupper=False):
 
 def test_a_listener_is_made(listener_spec):
     assert listeners.decide_listener(listener_spec(), [], None) == listeners.Plan()
-    assert listeners.decide_listener(listener_spec(), [listener("flower-superlink", ours=True)], service(True)) == listeners.Plan()
+    assert (
+        listeners.decide_listener(listener_spec(), [listener("flower-superlink", ours=True)], service(True))
+        == listeners.Plan()
+    )
 
 
 def test_a_listener_of_somebody_else_that_does_the_same(listener_spec):
@@ -259,11 +292,16 @@ def test_a_listener_of_somebody_else_that_does_not_fit(found, said, listener_spe
 
 
 def test_a_listener_of_somebody_else_for_something_else(listener_spec):
-    assert listeners.decide_listener(listener_spec(), [listener(host="db", port=5432, key="db")], None) == listeners.Plan()
+    assert (
+        listeners.decide_listener(listener_spec(), [listener(host="db", port=5432, key="db")], None) == listeners.Plan()
+    )
 
 
 def test_a_service_is_in_the_way(listener_spec):
-    assert "Service flower/flower-superlink is there already" in listeners.decide_listener(listener_spec(), [], service()).fault
+    assert (
+        "Service flower/flower-superlink is there already"
+        in listeners.decide_listener(listener_spec(), [], service()).fault
+    )
     assert listeners.decide_listener(listener_spec(), [], service(True)) == listeners.Plan()
 
 
@@ -276,7 +314,10 @@ def test_a_connector(listener_spec):
     assert listeners.decide_connector(listener_spec(), [connector()]).adopted is not None
     assert listeners.decide_connector(listener_spec(), [connector(port=443, host="superlink")]).adopted is not None
     assert "leads to port 9091" in listeners.decide_connector(listener_spec(), [connector(port=9091)]).fault
-    assert "another routing key (x)" in listeners.decide_connector(listener_spec(), [connector("flower-superlink", "x")]).fault
+    assert (
+        "another routing key (x)"
+        in listeners.decide_connector(listener_spec(), [connector("flower-superlink", "x")]).fault
+    )
     assert listeners.decide_connector(listener_spec(), [connector(key="db", port=5432)]) == listeners.Plan()
 
 

@@ -31,15 +31,22 @@ def record(name, up=True):
 
 
 def hub(*others, connected=True, **more):
-    site = given.hub_site(network=[{"id": "uid-of-hub", "name": "hub"}, *others], controller={"version": "2.2.1"}, **more)
+    site = given.hub_site(
+        network=[{"id": "uid-of-hub", "name": "hub"}, *others], controller={"version": "2.2.1"}, **more
+    )
     connector = given.live(
-        "Connector", "flower-superlink", {"routingKey": "flower-fleet"}, given.condition("Configured", connected, "No pods match selector")
+        "Connector",
+        "flower-superlink",
+        {"routingKey": "flower-fleet"},
+        given.condition("Configured", connected, "No pods match selector"),
     )
     return network.of_hub([site], [connector], rotation.facts(rotation.Hub(CA.certificate)))
 
 
 def joined(up=True, matched=True, service=True, **more):
-    listener = given.live("Listener", "flower-superlink", LISTENER, given.condition("Configured"), given.condition("Matched", matched))
+    listener = given.live(
+        "Listener", "flower-superlink", LISTENER, given.condition("Configured"), given.condition("Matched", matched)
+    )
     return network.of_site(
         [given.site()],
         [given.link(up=up, **more)],
@@ -64,7 +71,11 @@ def test_all_is_well():
     ("seen", "site", "said"),
     [
         ({}, joined(), "hub hub: there is no Skupper site"),
-        (hub(conditions=[given.condition("Configured"), given.condition("Running", False)]), joined(), "hub hub: Skupper site hub is not ready"),
+        (
+            hub(conditions=[given.condition("Configured"), given.condition("Running", False)]),
+            joined(),
+            "hub hub: Skupper site hub is not ready",
+        ),
         (hub(connected=False), joined(), "the Connector to the SuperLink is not ready"),
         (hub(), {}, "site-a: there is no Skupper site"),
         (hub(), joined(up=False), "site-a: it is not linked to the hub: flower-hub-skupper-router"),
@@ -91,7 +102,14 @@ def report(**more):
         "reachable": True, "error": "", "deployed": True, "address": "a:1", "version": "1.41.0", "workloads": [], "trouble": "",
         "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [], "unknown_nodes": [], **more,
     }  # fmt: skip
-    site = {"reachable": True, "error": "", "workloads": [], "trouble": "", "skupper": True, "network": joined(up=False)}
+    site = {
+        "reachable": True,
+        "error": "",
+        "workloads": [],
+        "trouble": "",
+        "skupper": True,
+        "network": joined(up=False),
+    }
     return fleet_report("hub", told, {"site-a": site})
 
 
@@ -100,7 +118,9 @@ def test_report_and_table():
     assert made["network"]["hub"]["linked"] == {"site-a": False}
     assert any("it is not linked to the hub" in one for one in made["problems"])
     lines = fleet_table(made).splitlines()
-    assert any(line.startswith("skupper 2.2.1 at 192.0.2.7:55671") and "linked: site-a (down)" in line for line in lines)
+    assert any(
+        line.startswith("skupper 2.2.1 at 192.0.2.7:55671") and "linked: site-a (down)" in line for line in lines
+    )
     assert any(line.startswith("skupper certificates end: CA 20") and "links: site-a 20" in line for line in lines)
 
 

@@ -35,7 +35,11 @@ def new():
 
 def server(ca, *trusted, lifetime=YEARS):
     made = pki.issue(ca, "skupper-router", ["192.0.2.7"], lifetime)
-    return {"tls.crt": pki.first(made.certificate), "tls.key": made.key, "ca.crt": "".join(one.certificate for one in trusted)}
+    return {
+        "tls.crt": pki.first(made.certificate),
+        "tls.key": made.key,
+        "ca.crt": "".join(one.certificate for one in trusted),
+    }
 
 
 def client(ca, lifetime=YEARS):
@@ -57,8 +61,14 @@ def test_stages(old, new):
 def test_a_change_of_the_ca_step_by_step(old, new):
     """Whoever breaks off after any step goes on with the next."""
     asked = [rotation.CA]
-    assert rotation.next_step(rotation.Hub(old.certificate, server(old, old)), asked, changed_over=False) == rotation.REPLACE_CA
-    assert rotation.next_step(rotation.Hub(new.certificate, server(old, old)), (), changed_over=False) == rotation.TRUST_BOTH
+    assert (
+        rotation.next_step(rotation.Hub(old.certificate, server(old, old)), asked, changed_over=False)
+        == rotation.REPLACE_CA
+    )
+    assert (
+        rotation.next_step(rotation.Hub(new.certificate, server(old, old)), (), changed_over=False)
+        == rotation.TRUST_BOTH
+    )
     overlap = rotation.Hub(new.certificate, server(old, old, new))
     assert rotation.next_step(overlap, (), changed_over=False) == ""
     assert rotation.next_step(overlap, (), changed_over=True) == rotation.REPLACE_SERVER
@@ -73,7 +83,9 @@ def test_server_alone(old):
 
 
 def test_what_is_due(old):
-    hub = rotation.Hub(old.certificate, server(old, old, lifetime=SHORT), {"site-a": client(old), "site-b": client(old, SHORT)})
+    hub = rotation.Hub(
+        old.certificate, server(old, old, lifetime=SHORT), {"site-a": client(old), "site-b": client(old, SHORT)}
+    )
     assert rotation.due(hub, NOW) == {}
     assert set(rotation.due(hub, NOW + SHORT * 0.6)) == {rotation.SERVER, rotation.LINK}
     assert "site-b" in rotation.due(hub, NOW + SHORT * 0.6)[rotation.LINK]
@@ -118,7 +130,9 @@ def test_strangers_that_a_new_ca_would_cut_off():
         links = [{"name": "x", "remoteSiteId": "uid-of-hub", "operational": up}]
         return {"id": f"uid-of-{name}", "name": name, "links": links}
 
-    hub = given.hub_site(network=[{"id": "uid-of-hub", "name": "hub"}, record("site-a"), record("theirs"), record("gone", up=False)])
+    hub = given.hub_site(
+        network=[{"id": "uid-of-hub", "name": "hub"}, record("site-a"), record("theirs"), record("gone", up=False)]
+    )
     assert rotation.strangers(hub, ["uid-of-site-a"]) == ["theirs"]
 
 

@@ -30,9 +30,19 @@ def test_a_site_is_ready():
             "Skupper takes one for a namespace",
             True,
         ),
-        ([given.condition("Configured", False, "Unsupported value for LinkAccess: nodeport")], "nodeport", "-enabled-access-types", True),
+        (
+            [given.condition("Configured", False, "Unsupported value for LinkAccess: nodeport")],
+            "nodeport",
+            "-enabled-access-types",
+            True,
+        ),
         ([given.condition("Configured", False, "boom")], "", "it is not Configured: boom", False),
-        ([given.condition("Configured"), given.condition("Running", False, "Not Running")], "", "its router does not run: there are no pods", False),
+        (
+            [given.condition("Configured"), given.condition("Running", False, "Not Running")],
+            "",
+            "its router does not run: there are no pods",
+            False,
+        ),
         (
             [given.condition("Configured"), given.condition("Running"), given.condition("Resolved", False, "Pending")],
             "default",
@@ -62,12 +72,20 @@ def test_a_link_has_to_lead_to_the_hub():
 def test_what_a_link_lacks():
     down = state.link(given.link(up=False))
     assert "192.0.2.7:45671, 192.0.2.7:55671" in down.why and "not Operational" in down.why
-    alone = given.live("Link", "a", {"endpoints": []}, given.condition("Configured", False, "No active site in namespace"))
+    alone = given.live(
+        "Link", "a", {"endpoints": []}, given.condition("Configured", False, "No active site in namespace")
+    )
     assert "No active site in namespace" in state.link(alone).why
 
 
 def listener(*conditions, **status):
-    return given.live("Listener", "flower-superlink", {"host": "flower-superlink", "port": 9092, "routingKey": "k"}, *conditions, **status)
+    return given.live(
+        "Listener",
+        "flower-superlink",
+        {"host": "flower-superlink", "port": 9092, "routingKey": "k"},
+        *conditions,
+        **status,
+    )
 
 
 def test_a_listener_without_its_service_is_not_ready_whatever_it_says():
@@ -80,14 +98,20 @@ def test_what_a_listener_lacks():
     lonely = listener(given.condition("Configured"), given.condition("Matched", False, "No matching connectors"))
     assert "no connector in the network has its routing key k" in state.listener(lonely, {}).why
     assert state.listener(listener(given.condition("Configured"), hasMatchingConnector=True), {}).ready
-    taken = state.listener(listener(given.condition("Configured", False, "Service x already exists in namespace")), None)
+    taken = state.listener(
+        listener(given.condition("Configured", False, "Service x already exists in namespace")), None
+    )
     assert taken.hopeless and "already exists" in taken.why
 
 
 def test_a_connector_is_ready_when_it_has_pods():
-    made = given.live("Connector", "a", {"selector": "x=y"}, given.condition("Configured"), given.condition("Matched", False))
+    made = given.live(
+        "Connector", "a", {"selector": "x=y"}, given.condition("Configured"), given.condition("Matched", False)
+    )
     assert state.connector(made).ready
-    none = given.live("Connector", "a", {"selector": "x=y"}, given.condition("Configured", False, "No pods match selector"))
+    none = given.live(
+        "Connector", "a", {"selector": "x=y"}, given.condition("Configured", False, "No pods match selector")
+    )
     assert "No pods match selector" in state.connector(none).why
 
 
@@ -97,7 +121,9 @@ def test_a_certificate_needs_its_secret():
     assert state.certificate(good, full).ready
     assert state.certificate(good, None).why == "its Secret is not there yet"
     assert "lacks ca.crt" in state.certificate(good, given.secret("a", {"tls.crt": "x", "tls.key": "y"})).why
-    foreign = given.live("Certificate", "a", {}, given.condition("Ready", False, "Secret exists but is not controlled by skupper"))
+    foreign = given.live(
+        "Certificate", "a", {}, given.condition("Ready", False, "Secret exists but is not controlled by skupper")
+    )
     assert state.certificate(foreign, full).hopeless
 
 
@@ -126,11 +152,19 @@ FAILED = "Controller got failed response: "
         ("", tokens.WAIT, "not tried it yet"),
         (FAILED + "404 (Not Found) No such claim", tokens.ANEW, "no longer knows its grant (deleted)"),
         (FAILED + "404 (Not Found) No such access granted", tokens.ANEW, "used up"),
-        (FAILED + "403 (Forbidden) Redemption of access token refused", tokens.ANEW, "its code is not that of the grant"),
+        (
+            FAILED + "403 (Forbidden) Redemption of access token refused",
+            tokens.ANEW,
+            "its code is not that of the grant",
+        ),
         (FAILED + "500 (Internal Server Error) Failed to create token", tokens.ANEW, "used it up"),
         ('Controller could not create received secret: secrets "flower-hub" already exists', tokens.ANEW, "in its way"),
         ("Already redeemed for a deleted site", tokens.ANEW, "a Site that was deleted"),
-        ("Controller got error: dial tcp 192.0.2.7:9090: connect: connection refused", tokens.WAIT, "connection refused"),
+        (
+            "Controller got error: dial tcp 192.0.2.7:9090: connect: connection refused",
+            tokens.WAIT,
+            "connection refused",
+        ),
         ("Controller got error: x509: certificate signed by unknown authority", tokens.WAIT, "x509"),
     ],
 )

@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[5]
 
 
 def test_defaults_are_right(site_spec, link_spec, listener_spec):
-    assert rules.site_faults(site_spec()) == rules.link_faults(link_spec()) == rules.listener_faults(listener_spec()) == []
+    assert (
+        rules.site_faults(site_spec()) == rules.link_faults(link_spec()) == rules.listener_faults(listener_spec()) == []
+    )
     assert rules.site_faults(site_spec(install="manifests")) == rules.site_faults(site_spec(install="operator")) == []
 
 
@@ -60,7 +62,9 @@ def test_link(link_spec):
     assert "at most 40" in rules.link_faults(link_spec(name="a" * 41))[0]
     assert "is not between 30 and 86400 seconds" in rules.link_faults(link_spec(window="2d"))[0]
     assert "is no time like" in rules.link_faults(link_spec(renew_before="soon"))[0]
-    assert "is below" in rules.link_faults(link_spec(cost=-1))[0] or "between" in rules.link_faults(link_spec(cost=-1))[0]
+    assert (
+        "is below" in rules.link_faults(link_spec(cost=-1))[0] or "between" in rules.link_faults(link_spec(cost=-1))[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,9 @@ def test_one_way_to_the_hub(value, supernode_spec):
 
 
 def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):
-    spec = supernode_spec(connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"])
+    spec = supernode_spec(
+        connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"]
+    )
     assert "has no effect" in supernode.spec_faults(spec)[0]
 
 
