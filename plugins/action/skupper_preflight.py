@@ -29,8 +29,7 @@ class ActionModule(SkupperAction):
         """Check the variables, then the cluster."""
         self.begin()
         site, link, listener = (plain(params[part]) for part in ("site", "link", "listener"))
-        faults = rules.site_faults(site) + rules.listener_faults(listener)
-        self.refuse(dict.fromkeys(faults + (rules.link_faults(link) if link else [])))
+        self.refuse(rules.all_faults(site, listener, link))
         with self.reach() as cluster:
             if site.get("install") == "none" or self.is_served(cluster):
                 self.require_kinds(cluster)

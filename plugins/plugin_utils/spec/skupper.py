@@ -138,6 +138,12 @@ def listener_faults(spec: Spec) -> list[str]:
     return faults.found
 
 
+def all_faults(site: Spec, listener: Spec, link: Spec) -> list[str]:
+    """All faults of a site's three specs, each once; an empty link spec is the hub's."""
+    found = site_faults(site) + listener_faults(listener) + (link_faults(link) if link else [])
+    return list(dict.fromkeys(found))
+
+
 def _common_faults(spec: Spec, faults: Faults) -> None:
     faults.label("federation", spec.get("federation"))
     faults.label("namespace", spec.get("namespace"))

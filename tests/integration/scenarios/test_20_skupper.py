@@ -208,16 +208,21 @@ def test_missing_definitions(bare):
         ({"skupper_listener_host": "a" * 64}, "has 64 characters, at most 63 are possible"),
         ({"skupper_listener_port": 70000}, "skupper_listener_port: 70000 is not between 1 and 65535"),
         ({"skupper_link_mode": "direct,token"}, "asks for several modes"),
-        (
-            {"skupper_listener_host": "supernode"},
-            "Service scenario/supernode is there already, and is none of Skupper's",
-        ),
     ],
 )
 def test_bad_input(net, changes, said):
-    run = net.join("--limit", "hub,site-a", rc=None, site_a=changes)
+    run = net.join(rc=None, site_a=changes)
     assert run.rc and said in run.messages("site-a", failed=True), run.told()
     assert set(run.changed.values()) == {0} and not net.all("hub", "Site")
+
+
+def test_name_of_a_service_that_is_there(net):
+    net.make("site-a", "Service", "taken", {"ports": [{"port": 1}]}, "v1")
+    run = net.join("--check", rc=None, site_a={"skupper_listener_host": "taken"})
+    said = "Service scenario/taken is there already, and is none of Skupper's"
+    assert run.rc and said in run.messages("site-a", failed=True), run.told()
+    assert run.recap["site-b"]["failed"] == 0, "one site held up the other"
+    net.drop("site-a", "Service", "taken", "v1")
 
 
 def test_check_mode_without_a_network(net):
