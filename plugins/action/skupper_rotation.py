@@ -136,10 +136,8 @@ class ActionModule(SkupperAction):
 
     def _name_of(self, host: str) -> str:
         """Name of the Site of a host that is to be cut off: nobody may be able to ask its cluster."""
-        try:
-            given = self.task_vars["hostvars"][host].get("skupper_site_name")
-        except KeyError:
-            given = None
+        known = self.task_vars.get("hostvars") or {}
+        given = known[host].get("skupper_site_name") if host and host in known else None
         return str(plain(self._templar.template(given))) if given else host
 
     def _settle(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
