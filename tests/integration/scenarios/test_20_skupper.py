@@ -576,7 +576,7 @@ def test_what_others_made_is_used_and_left_alone(joined):
         assert all(after[name]["metadata"]["uid"] == before[kind][name]["metadata"]["uid"] for name in after)
     joined.fed.unchanged(joined.hosts())
     run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
-    assert "Site theirs" in run.messages("site-a")
+    assert "Site scenario/theirs, made by somebody else, stays" in run.messages("site-a")
     assert {kind: set(joined.all("site-a", kind)) for kind in kinds} == {kind: set(before[kind]) for kind in kinds}
     joined.drop("hub", "Certificate", "link-hub")
     cluster.delete("v1", "Namespace", joined.space, propagation="Background")
