@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 from ..hub.sources.base import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
@@ -114,8 +115,17 @@ def spec_faults(spec: Spec) -> list[str]:
             if not is_ip(text(name)):
                 faults.subdomain(f"certificate_names[{number}]", name)
 
-    patch_faults(spec, faults, manifests.objects)
+    patch_faults(spec, faults, lambda whole: manifests.objects(_complete(whole)))
     return faults.found
+
+
+def _complete(spec: Spec) -> dict[str, Any]:
+    """The spec with stand-ins for what is found later, so that patches can be tried."""
+    return {
+        **spec,
+        "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
+        "ca_bundle": spec.get("ca_bundle") or "-",
+    }
 
 
 def _certificate_faults(spec: Spec, faults: Faults) -> None:
