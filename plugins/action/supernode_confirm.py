@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, pods
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, pods
 
 
 class ActionModule(ClusterAction):
@@ -22,6 +22,8 @@ class ActionModule(ClusterAction):
         "report": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
         "extra": {"type": "dict", "default": {}},
+        "spec": {"type": "dict", "default": {}},
+        "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -44,9 +46,8 @@ class ActionModule(ClusterAction):
                     f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink, "
                     "and Flower never takes them again. Run again: their SuperNodes get new keys."
                 )
-            for pool, names in params["extra"].items():
-                if not self.check:
-                    self._drop(site, params["namespace"], pool, names)
+            if not self.check:
+                self._drop_all(site, params)
         dropped = sum(map(len, params["extra"].values()))
         return {
             "changed": bool(dropped),
@@ -70,6 +71,13 @@ class ActionModule(ClusterAction):
             f"{report['online']} of {report['expected']} SuperNodes are online at the SuperLink ({names}). "
             f"Pods on {site.name}: {pods.summary(found)}."
         )
+
+    def _drop_all(self, site: Cluster, params: dict[str, Any]) -> None:
+        if params["spec"].get("key_source") == SITE:
+            made_there.drop(site, params["spec"], params["extra"], params["wait_timeout"])
+            return
+        for pool, names in params["extra"].items():
+            self._drop(site, params["namespace"], pool, names)
 
     def _drop(self, site: Cluster, namespace: str, pool: str, names: list[str]) -> None:
         name = keys_secret(pool)

@@ -31,6 +31,10 @@ class Clock:
         self.deadline = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE
 
+    def is_over(self) -> bool:
+        """Is time up?"""
+        return time.monotonic() >= self.deadline
+
     def tick(self) -> bool:
         """Sleep; False when time is up."""
         left = self.deadline - time.monotonic()
@@ -137,7 +141,7 @@ class Waiter:
             told.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}")
         if len(pods) > _PODS:
             told.append(f"and {len(pods) - _PODS} more pods")
-        told.extend(self._events(obj["metadata"].get("namespace") or "default", names))
+        told.extend(self.events(obj["metadata"].get("namespace") or "default", names))
         return ". ".join(told)
 
     def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,7 +157,8 @@ class Waiter:
             return []
         return [pod for pod in pods if not state(pod).ready]
 
-    def _events(self, namespace: str, names: Sequence[str]) -> list[str]:
+    def events(self, namespace: str, names: Sequence[str]) -> list[str]:
+        """The last events of some objects, a sentence each."""
         events: list[dict[str, Any]] = []
         for name in names:
             try:

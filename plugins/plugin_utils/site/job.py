@@ -1,0 +1,137 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the job of C(manifests/key_job.py) in a site's cluster: start, wait, say what went wrong, take away."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from ..apply.readiness import State
+from ..apply.readiness import job as job_state
+from ..apply.wait import Clock, Waiter, pod_faults
+from ..cluster import Cluster, Conflict, Forbidden
+from ..errors import ClusterError
+from ..manifests import key_job
+from . import shipped
+
+_JOB = ("batch/v1", "Job", key_job.NAME)
+# A job is suspended for as long as its belongings are made, a second or two. After this time its controller has died.
+_ORPHANED = 15.0
+# The controller gives up first, while the pod is still there to tell why.
+_HEADROOM = 60
+# Why a container waits when waiting longer will not help.
+_HOPELESS = frozenset(
+    ["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError"]
+)
+
+
+def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
+    """Wait for an earlier job, or take it away when nobody else will; returns whether there was one.
+
+    Raises:
+        ClusterError: it is still there when time is up.
+    """
+    clock, suspended = Clock(seconds), Clock(_ORPHANED)
+    there = site.get(*_JOB, namespace)
+    if there is None:
+        return False
+    while there is not None:
+        spec, going = there["spec"], there["metadata"].get("deletionTimestamp")
+        if not spec.get("suspend"):
+            suspended = Clock(_ORPHANED)
+        if not going and (_is_over(there) or suspended.is_over()):
+            site.delete(*_JOB, namespace, uid=there["metadata"]["uid"])
+        if not clock.tick():
+            raise ClusterError(
+                f"job {namespace}/{key_job.NAME} on {site.name}, which makes the site's keys, is still "
+                f"{'being deleted' if going else 'at work'} after {seconds:g} s. Another run of the role may have "
+                "started it: wait for it, or delete the job, and run again."
+            )
+        there = site.get(*_JOB, namespace)
+    return True
+
+
+def _is_over(job: Mapping[str, Any]) -> bool:
+    state = job_state(job)
+    return state.failed or (state.ready and not job["spec"].get("suspend"))
+
+
+def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seconds: int) -> None:
+    """Let the site make its keys.
+
+    Args:
+        site: a connection to the site's cluster; needs no right on Secrets when C(given) below is true.
+        spec: the site's specification.
+        request: see C(maker.py).
+        seconds: how long the job may take, image pull included.
+
+    Raises:
+        ClusterError: with the job's last words, or what its pod waits for.
+    """
+    namespace = spec["namespace"]
+    given = site.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
+    suffix = "".join(secrets.choice(string.ascii_lowercase) for _letter in range(5))
+    account = key_job.ACCESS if given else key_job.own_name(suffix)
+    program = shipped.files()
+    try:
+        job = site.create(key_job.job(spec, account, suffix, program, seconds + _HEADROOM))
+    except Conflict as error:
+        raise ClusterError(
+            f"another run of the role has just started to make keys on {site.name} ({error.text}); run again when it is done."
+        ) from error
+    try:
+        for item in key_job.belongings(spec, job, suffix, program, request, given=given):
+            _create(site, item)
+        site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
+        _wait(site, namespace, job["metadata"]["uid"], seconds)
+    finally:
+        site.delete(*_JOB, namespace, uid=job["metadata"]["uid"])
+
+
+def _create(site: Cluster, item: dict[str, Any]) -> None:
+    try:
+        site.create(item)
+    except Forbidden as error:
+        if item["kind"] not in ("Role", "RoleBinding"):
+            raise
+        raise ClusterError(
+            f"the identity used for {site.name} may not give the job that makes the keys its rights ({error.text}). Let "
+            f"the site's administrators make service account {key_job.ACCESS}, a role and a role binding of that name "
+            f"in namespace {item['metadata']['namespace']}: it takes the place of these."
+        ) from error
+
+
+def _wait(site: Cluster, namespace: str, uid: str, seconds: int) -> None:
+    clock = Clock(seconds)
+    while True:
+        job = site.get(*_JOB, namespace)
+        if job is None or job["metadata"]["uid"] != uid:
+            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by somebody; run again.")
+        state = job_state(job)
+        if state.ready:
+            return
+        labels = ",".join(f"{key}={value}" for key, value in job["spec"]["selector"]["matchLabels"].items())
+        pods = site.list("v1", "Pod", namespace, labels=labels)
+        if state.failed or any(map(_is_hopeless, pods)) or not clock.tick():
+            raise ClusterError(_words(site, namespace, state, pods, seconds))
+
+
+def _is_hopeless(pod: Mapping[str, Any]) -> bool:
+    statuses = pod.get("status", {}).get("containerStatuses", [])
+    return any(one.get("state", {}).get("waiting", {}).get("reason") in _HOPELESS for one in statuses)
+
+
+def _words(site: Cluster, namespace: str, state: State, pods: list[dict[str, Any]], seconds: int) -> str:
+    names = [pod["metadata"]["name"] for pod in pods]
+    faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}" for pod in pods]
+    why = state.why if state.failed or faults else f"not done after {seconds} s: {state.why}"
+    return (
+        f"job {namespace}/{key_job.NAME} on {site.name} could not make the site's keys: "
+        + ". ".join([why, *faults, *Waiter(site, 0).events(namespace, [key_job.NAME, *names])])
+        + ". Nothing is half done: run again when that is mended."
+    )

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Keys that a site makes itself, seen from the controller: is there work for the site, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .. import pki
+from ..cluster import Cluster
+from ..errors import ClusterError
+from ..manifests.common import PUBLIC_KEYS, keys_secret
+from ..manifests.sidecar import CLIENT_KEY
+from . import job, keys, public
+
+
+@dataclass
+class Outcome:
+    """What C(make) did, or C(foresee) foresaw.
+
+    Attributes:
+        found: keys, extra ones and reasons, as C(keys.plan) gives them; C(secrets) is empty.
+        before: what the site told before.
+        after: what it tells now; None when nothing was done.
+    """
+
+    found: keys.SiteKeys
+    before: public.Public
+    after: public.Public | None = None
+
+    def objects(self, namespace: str) -> list[dict[str, str]]:
+        """What became of each Secret, as C(apply) tells it."""
+        told = []
+        for name, version in sorted((self.after or self.before).versions.items()):
+            was = self.before.versions.get(name)
+            change = "created" if was is None else "unchanged" if was == version else "changed"
+            told.append({"apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": name, "change": change})
+        return told
+
+    def diff(self, namespace: str) -> list[dict[str, str]]:
+        """Entries for Ansible's C(--diff): fingerprints of the keys."""
+        if not self.found.reasons:
+            return []
+        before = {(pool, name): pki.fingerprint(key) for pool, held in self.before.lines.items() for name, key in held.items()}
+        after = {(key["pool"], key["name"]): key["fingerprint"] for key in self.found.keys}
+        if self.after is None:
+            after = {key: print_ if print_ in before.values() else "(to be made)" for key, print_ in after.items()}
+        header = f"SuperNode keys of namespace {namespace}, made at the site"
+        return [
+            {"before_header": header, "after_header": header, "before": _text(before), "after": _text(after)}
+        ]
+
+
+def _text(prints: Mapping[tuple[str, str], str]) -> str:
+    ordered = sorted(prints, key=lambda key: (key[0], keys.natural(key[1])))
+    return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
+
+
+def read(site: Cluster, namespace: str) -> public.Public:
+    """What the site tells now."""
+    return public.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
+
+
+def make(
+    site: Cluster, spec: Mapping[str, Any], wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
+) -> Outcome:
+    """Let the site make what is missing. Does nothing, with one request, when nothing is.
+
+    Args:
+        site: a connection to the site's cluster.
+        spec: the site's specification.
+        wanted: what the site is to have.
+        seconds: how long the site's job may take.
+        prepare: called before anything is made; the namespace has to exist afterwards.
+
+    Raises:
+        ClusterError: the site's job could not do it.
+    """
+    namespace = spec["namespace"]
+    before = read(site, namespace)
+    work = public.survey(wanted, before)
+    if not work.reasons:
+        return Outcome(work, before)
+    if job.make_room(site, namespace, seconds):
+        # Another run was at it: it may have done all that there was to do.
+        return make(site, spec, wanted, seconds, prepare)
+    prepare()
+    job.run(site, spec, _request(spec, wanted, before), seconds)
+    after = read(site, namespace)
+    found = public.survey(wanted, after)
+    if found.reasons:
+        raise ClusterError(
+            f"the job that makes the site's keys ended well, but ConfigMap {namespace}/{PUBLIC_KEYS} on {site.name} "
+            f"says: {'; '.join(found.reasons)}. Is somebody deleting Secrets in that namespace? Run again."
+        )
+    found.reasons = work.reasons
+    return Outcome(found, before, after)
+
+
+def foresee(site: Cluster, spec: Mapping[str, Any], wanted: keys.Wanted) -> Outcome:
+    """What C(make) would do. What the site would make has stand-ins, which nobody will see again."""
+    pki.require()
+    before = read(site, spec["namespace"])
+    found = public.survey(wanted, before)
+    good = {(key["pool"], key["name"]): key for key in found.keys}
+    found.keys = [
+        good.get((pool.name, name)) or stand_in(pool.name, name) for pool in wanted.pools for name in pool.names
+    ]
+    if wanted.client and not found.client_request:
+        found.client_request = pki.client_request(pki.make_client_key(), wanted.client)
+    return Outcome(found, before)
+
+
+def stand_in(pool: str, name: str) -> dict[str, str]:
+    """Facts of a key that nobody has."""
+    return keys.key_facts(pool, name, pki.supernode_public_key(pki.make_supernode_key()))
+
+
+def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> None:
+    """Let the site delete keys that nobody needs any more."""
+    namespace = spec["namespace"]
+    job.make_room(site, namespace, seconds)
+    known = read(site, namespace)
+    lasting = {pool["name"] for pool in spec["pools"]}
+    left = [
+        keys.Pool(pool.name, [name for name in pool.names if name not in extra.get(pool.name, [])], pool.offset)
+        for pool in known.pools
+        if pool.name in lasting
+    ]
+    request = _request(spec, keys.Wanted(left, client=known.client), known)
+    job.run(site, spec, {**request, "drop": {pool: list(names) for pool, names in extra.items()}}, seconds)
+
+
+def secret_names(pools: Iterable[str]) -> list[str]:
+    """The Secrets that the site's job may touch."""
+    return sorted({*map(keys_secret, pools), *keys.SHARED, CLIENT_KEY})
+
+
+def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
+    """The request for the site's job, see C(maker.py)."""
+    return {
+        **asdict(wanted),
+        "federation": spec["federation"],
+        "namespace": spec["namespace"],
+        "drop": {},
+        "secrets": secret_names(pool.name for pool in [*wanted.pools, *known.pools]),
+    }
