@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import string
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
         if not spec.get("suspend"):
             suspended = Clock(_ORPHANED)
         if not going and (_is_over(there) or suspended.is_over()):
-            site.delete(*_JOB, namespace, uid=there["metadata"]["uid"])
+            _take_away(site, there)
         if not clock.tick():
             raise ClusterError(
                 f"job {namespace}/{key_job.NAME} on {site.name}, which makes the site's keys, is still "
@@ -88,9 +89,9 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
         for item in key_job.belongings(spec, job, suffix, program, request, given=given):
             _create(site, item)
         site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
-        _wait(site, namespace, job["metadata"]["uid"], seconds)
+        _wait(site, job, seconds)
     finally:
-        site.delete(*_JOB, namespace, uid=job["metadata"]["uid"])
+        _take_away(site, job)
 
 
 def _create(site: Cluster, item: dict[str, Any]) -> None:
@@ -106,11 +107,18 @@ def _create(site: Cluster, item: dict[str, Any]) -> None:
         ) from error
 
 
-def _wait(site: Cluster, namespace: str, uid: str, seconds: int) -> None:
+def _take_away(site: Cluster, job: Mapping[str, Any]) -> None:
+    """Delete this very job; what belongs to it goes with it."""
+    with contextlib.suppress(Conflict):  # then it is gone, and another run's has its name
+        site.delete(*_JOB, job["metadata"]["namespace"], uid=job["metadata"]["uid"])
+
+
+def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
+    namespace = started["metadata"]["namespace"]
     clock = Clock(seconds)
     while True:
         job = site.get(*_JOB, namespace)
-        if job is None or job["metadata"]["uid"] != uid:
+        if job is None or job["metadata"]["uid"] != started["metadata"]["uid"]:
             raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by somebody; run again.")
         state = job_state(job)
         if state.ready:
