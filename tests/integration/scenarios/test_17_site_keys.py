@@ -8,7 +8,6 @@ import threading
 
 import pytest
 import yaml
-from conftest import GPU, NAMESPACE
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
@@ -252,16 +251,16 @@ def limited(fed):
 
 
 def test_a_control_node_that_sees_no_secret(fed, limited):
-    site = fed.cluster("site-b")
+    site, where = fed.cluster("site-b"), fed.namespace
     run = fed.play("site", "--tags", "preflight", hosts=limited, rc=2)
     assert "the identity used for site-b may not: get secrets" in run.messages("site-b", failed=True)
     names = made_there.secret_names(["gpu"])
-    apply_objects(site, key_job.given_access(specification(NAMESPACE, cluster="site-b"), names))
+    apply_objects(site, key_job.given_access(specification(where, cluster="site-b"), names))
 
     before, neighbour, pods = fed.keys("site-b"), fed.keys("site-a"), fed.lives("site-a")
     run = fed.site(limited, *ON_SITE_B, "--check")
     assert run.changed["site-b"] > 0 and fed.keys("site-b") == before
-    assert site.get("v1", "ConfigMap", PUBLIC_KEYS, NAMESPACE) is None
+    assert site.get("v1", "ConfigMap", PUBLIC_KEYS, where) is None
 
     fed.site(limited, *ON_SITE_B)
     after, nodes = fed.keys("site-b"), fed.nodes()
@@ -269,25 +268,25 @@ def test_a_control_node_that_sees_no_secret(fed, limited):
     assert {nodes[node] for node in after.values()} == {"online"}
     assert {nodes[node] for node in before.values()} == {"unregistered"}
     assert (fed.keys("site-a"), fed.lives("site-a")) == (neighbour, pods)
-    for secret in site.list("v1", "Secret", NAMESPACE, labels="app.kubernetes.io/name=supernode"):
+    for secret in site.list("v1", "Secret", where, labels="app.kubernetes.io/name=supernode"):
         assert keys.source_of(secret) == "site", secret["metadata"]["name"]
     with connect({"kubeconfig": limited["site-b"]["flower_kubeconfig"], "context": "site-b"}) as seen:
         for name in names:
             with pytest.raises(Forbidden):
-                seen.get("v1", "Secret", name, NAMESPACE)
+                seen.get("v1", "Secret", name, where)
     fed.unchanged(limited, *ON_SITE_B)
 
     # The administrators know nothing of a pool that is new.
-    limited["site-b"]["supernode_pools"] = [GPU, {"name": "extra"}]
+    limited["site-b"]["supernode_pools"] += [{"name": "extra"}]
     run = fed.play("site", *ON_SITE_B, hosts=limited, rc=2)
     words = run.messages("site-b", failed=True)
     assert "supernode-extra-keys" in words and "forbidden" in words, words
-    assert fed.keys("site-b") == after and not leftovers(site, NAMESPACE)
+    assert fed.keys("site-b") == after and not leftovers(site, where)
 
     # And back: the controller makes all keys anew.
     fed.site(None, *ON_SITE_B)
     back, nodes = fed.keys("site-b"), fed.nodes()
     assert {nodes[node] for node in after.values()} == {"unregistered"}
     assert {nodes[node] for node in back.values()} == {"online"}
-    assert site.get("v1", "ConfigMap", PUBLIC_KEYS, NAMESPACE) is None
+    assert site.get("v1", "ConfigMap", PUBLIC_KEYS, where) is None
     assert (fed.keys("site-a"), fed.lives("site-a")) == (neighbour, pods)
