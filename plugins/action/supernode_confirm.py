@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, keys_secret
 from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, pods
@@ -74,7 +75,9 @@ class ActionModule(ClusterAction):
 
     def _drop_all(self, site: Cluster, params: dict[str, Any]) -> None:
         if params["spec"].get("key_source") == SITE:
-            made_there.drop(site, params["spec"], params["extra"], params["wait_timeout"])
+            done = made_there.drop(site, params["spec"], params["extra"], params["wait_timeout"])
+            for name, change in done.items():
+                self._note_secret(params["namespace"], name, change)
             return
         for pool, names in params["extra"].items():
             self._drop(site, params["namespace"], pool, names)
@@ -89,6 +92,8 @@ class ActionModule(ClusterAction):
             site.delete("v1", "Secret", name, namespace)
         else:
             site.replace({**secret, "data": data})
-        self.note(
-            objects=[{"change": "deleted" if data is None else "changed", "object": f"Secret {namespace}/{name}"}]
-        )
+        self._note_secret(namespace, name, "deleted" if data is None else "changed")
+
+    def _note_secret(self, namespace: str, name: str, change: str) -> None:
+        secret = {"kind": "Secret", "namespace": namespace, "name": name, "change": change}
+        self.note(objects=told.of_objects([secret]))

@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, sidecar, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import PUBLIC_KEYS, SITE, boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
 from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, nodes
@@ -51,13 +51,21 @@ class ActionModule(ClusterAction):
     ) -> tuple[keys.SiteKeys, dict[str, Any]]:
         """Make them on the controller."""
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
-        live = {item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)}
+        live = {
+            item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)
+        }
         plan = keys.plan(spec["federation"], spec["namespace"], wanted.pools, live, wanted.dead, wanted.client)
         space = self._namespace(site, spec) if plan.secrets else []
         outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
-        if any(keys.source_of(there) == SITE for there in live.values()) and not self.check:
-            site.delete("v1", "ConfigMap", PUBLIC_KEYS, spec["namespace"])  # it told of keys that are replaced
-        return plan, {"changed": outcome.changed, "diff": outcome.diff, "objects": outcome.objects}
+        objects = outcome.objects
+        if any(keys.source_of(there) == SITE for there in live.values()):
+            # What the site told of its keys, and the owner of those that are no longer wanted.
+            ended = [
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec["namespace"]}}
+                for name in (PUBLIC_KEYS, key_job.OWNER)
+            ]
+            objects = objects + apply_objects(site, ended, state="absent", check=self.check).objects
+        return plan, {"changed": outcome.changed, "diff": outcome.diff, "objects": objects}
 
     def _at_site(
         self, site: Cluster, spec: dict[str, Any], wanted: keys.Wanted, seconds: int

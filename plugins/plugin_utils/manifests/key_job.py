@@ -8,6 +8,8 @@ Only this job's pod has a service-account token, and the job is there for second
 give rights on Secrets (Kubernetes lets nobody give what he has not) leaves that to the site's administrators: they make
 the service account C(ACCESS) with its rights once (C(given_access)).
 
+The Secrets belong to the ConfigMap C(OWNER): whoever deletes it deletes them, without a right on Secrets.
+
 The job is one object with one name: as long as it exists, the API server refuses a second one, so two controllers never
 write the same Secrets.
 
@@ -15,7 +17,8 @@ RBAC cannot confine C(create) to names when an object is posted, because the nam
 apply, where the name is in the address. The job uses nothing else, so all its rights are confined to names.
 
 Keys of the supernode spec used here: C(image), C(resources), C(node_selector), C(tolerations), C(affinity),
-C(priority_class), C(pod_labels), C(pod_annotations), C(network_policies).
+C(priority_class), C(pod_labels), C(pod_annotations), C(network_policies), and C(api_server), a list of peers (see
+policies.py) where the cluster's API server is.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import policies
 from .common import (
     PUBLIC_KEYS,
     Object,
@@ -33,6 +37,7 @@ from .common import (
     config_map,
     container_security_context,
     image,
+    keys_secret,
     metadata,
     mount,
     pod_spec,
@@ -40,11 +45,15 @@ from .common import (
     resources,
     selector,
 )
+from .sidecar import CLIENT_KEY, LOCAL_TLS
+from .supernode import SUPEREXEC_SECRET
 
 NAME = "supernode-keys"
 APPLICATION = "supernode-keys"
 # Service account, role and role binding that the site's administrators made for the job.
 ACCESS = NAME
+# ConfigMap to which all Secrets that the site makes belong.
+OWNER = "supernode-keys-owner"
 PROGRAM = "/program"
 API = "/api"
 REQUEST = "request.json"
@@ -165,9 +174,26 @@ def belongings(
     return built
 
 
+def owner(spec: Spec) -> Object:
+    """The ConfigMap to which the Secrets belong. It is no part of an ApplySet, so nothing prunes it."""
+    words = (
+        "The Secrets with the keys that this site made belong to this ConfigMap: whoever deletes it deletes them, and the "
+        "SuperNodes of this site have to be registered anew.\n"
+    )
+    return config_map(spec, OWNER, APPLICATION, {"README": words})
+
+
+def secret_names(pools: Iterable[str]) -> list[str]:
+    """The Secrets that the job may touch."""
+    return sorted({*map(keys_secret, pools), SUPEREXEC_SECRET, LOCAL_TLS, CLIENT_KEY})
+
+
 def given_access(spec: Spec, secrets: Iterable[str]) -> list[Object]:
     """Service account and rights, for the site's administrators to make once."""
-    return access(spec, ACCESS, secrets)
+    made = access(spec, ACCESS, secrets)
+    for item in made:  # what administrators once approved does not change with a release of Flower
+        item["metadata"]["labels"].pop("app.kubernetes.io/version")
+    return made
 
 
 def access(spec: Spec, name: str, secrets: Iterable[str]) -> list[Object]:
@@ -210,16 +236,18 @@ def _rule(resource: str, verbs: list[str], names: list[str]) -> Object:
 def network_policy(spec: Spec, name: str) -> Object:
     """The job's pod reaches API servers and is reached by nobody. It comes and goes with the job.
 
-    No name is looked up. Policies know no API server, and network plugins see its address before or after the Service's
-    is translated: so the ports are named, and not the addresses.
+    No name is looked up. NetworkPolicies know no API server, plugins look at its address before or after the Service's is
+    translated, and some match no address of a node at all: so ports are named, and addresses only if the spec does.
     """
+    anywhere = [{"ports": [{"port": port, "protocol": "TCP"} for port in API_PORTS]}]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
         "metadata": metadata(spec, name, APPLICATION),
         "spec": {
             "podSelector": {"matchLabels": selector(spec, APPLICATION)},
-            "policyTypes": ["Egress", "Ingress"],
-            "egress": [{"ports": [{"port": port, "protocol": "TCP"} for port in API_PORTS]}],
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [],
+            "egress": policies.egress_rules(spec.get("api_server")) or anywhere,
         },
     }

@@ -25,6 +25,8 @@ _JOB = ("batch/v1", "Job", key_job.NAME)
 _ORPHANED = 15.0
 # The controller gives up first, while the pod is still there to tell why.
 _HEADROOM = 60
+# A pod that cannot be made now (a quota, a policy of the cluster) cannot be made later either, most of the time.
+_NO_POD = 20.0
 # Why a container waits when waiting longer will not help.
 _HOPELESS = frozenset(
     ["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError"]
@@ -68,7 +70,7 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
     Args:
         site: a connection to the site's cluster; needs no right on Secrets when C(given) below is true.
         spec: the site's specification.
-        request: see C(maker.py).
+        request: see C(maker.py), without C(owner).
         seconds: how long the job may take, image pull included.
 
     Raises:
@@ -79,6 +81,9 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
     suffix = "".join(secrets.choice(string.ascii_lowercase) for _letter in range(5))
     account = key_job.ACCESS if given else key_job.own_name(suffix)
     program = shipped.files()
+    owner = site.apply(key_job.owner(spec))
+    belongs = {name: owner[name] for name in ("apiVersion", "kind")}
+    belongs |= {name: owner["metadata"][name] for name in ("name", "uid")}
     try:
         job = site.create(key_job.job(spec, account, suffix, program, seconds + _HEADROOM))
     except Conflict as error:
@@ -86,7 +91,7 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
             f"another run of the role has just started to make keys on {site.name} ({error.text}); run again when it is done."
         ) from error
     try:
-        for item in key_job.belongings(spec, job, suffix, program, request, given=given):
+        for item in key_job.belongings(spec, job, suffix, program, {**request, "owner": belongs}, given=given):
             _create(site, item)
         site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
         _wait(site, job, seconds)
@@ -115,7 +120,7 @@ def _take_away(site: Cluster, job: Mapping[str, Any]) -> None:
 
 def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
     namespace = started["metadata"]["namespace"]
-    clock = Clock(seconds)
+    clock, unmade = Clock(seconds), Clock(_NO_POD)
     while True:
         job = site.get(*_JOB, namespace)
         if job is None or job["metadata"]["uid"] != started["metadata"]["uid"]:
@@ -125,8 +130,17 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
             return
         labels = ",".join(f"{key}={value}" for key, value in job["spec"]["selector"]["matchLabels"].items())
         pods = site.list("v1", "Pod", namespace, labels=labels)
-        if state.failed or any(map(_is_hopeless, pods)) or not clock.tick():
-            raise ClusterError(_words(site, namespace, state, pods, seconds))
+        refused = not pods and unmade.is_over() and "FailedCreate" in _reasons(site, job)
+        if state.failed or refused or any(map(_is_hopeless, pods)) or not clock.tick():
+            raise ClusterError(_words(site, job, state, pods, seconds))
+
+
+def _reasons(site: Cluster, job: Mapping[str, Any]) -> set[str]:
+    """What the cluster says of this very job, in words of one kind each."""
+    events = site.list(
+        "v1", "Event", job["metadata"]["namespace"], fields=f"involvedObject.uid={job['metadata']['uid']}"
+    )
+    return {str(event.get("reason")) for event in events}
 
 
 def _is_hopeless(pod: Mapping[str, Any]) -> bool:
@@ -134,12 +148,12 @@ def _is_hopeless(pod: Mapping[str, Any]) -> bool:
     return any(one.get("state", {}).get("waiting", {}).get("reason") in _HOPELESS for one in statuses)
 
 
-def _words(site: Cluster, namespace: str, state: State, pods: list[dict[str, Any]], seconds: int) -> str:
-    names = [pod["metadata"]["name"] for pod in pods]
+def _words(site: Cluster, job: Mapping[str, Any], state: State, pods: list[dict[str, Any]], seconds: int) -> str:
+    namespace = job["metadata"]["namespace"]
     faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}" for pod in pods]
     why = state.why if state.failed or faults else f"not done after {seconds} s: {state.why}"
     return (
         f"job {namespace}/{key_job.NAME} on {site.name} could not make the site's keys: "
-        + ". ".join([why, *faults, *Waiter(site, 0).events(namespace, [key_job.NAME, *names])])
+        + ". ".join([why, *faults, *Waiter(site, 0).events([job, *pods])])
         + ". Nothing is half done: run again when that is mended."
     )

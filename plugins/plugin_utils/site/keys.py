@@ -209,7 +209,9 @@ def plan(
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": pki.make_secret()})
     shared(LOCAL_TLS, {"tls.crt", "tls.key", "ca.crt"}, _loopback)
     if client:
-        _client_key(result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source)
+        _client_key(
+            result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source
+        )
     return result
 
 

@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import pki
 from ..cluster import Cluster
 from ..errors import ClusterError
-from ..manifests.common import PUBLIC_KEYS, keys_secret
-from ..manifests.sidecar import CLIENT_KEY
+from ..manifests import key_job
+from ..manifests.common import PUBLIC_KEYS
 from . import job, keys, public
 
 
@@ -34,25 +34,34 @@ class Outcome:
 
     def objects(self, namespace: str) -> list[dict[str, str]]:
         """What became of each Secret, as C(apply) tells it."""
-        told = []
-        for name, version in sorted((self.after or self.before).versions.items()):
-            was = self.before.versions.get(name)
-            change = "created" if was is None else "unchanged" if was == version else "changed"
-            told.append({"apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": name, "change": change})
-        return told
+        return [
+            {"apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": name, "change": change}
+            for name, change in changes(self.before, self.after or self.before).items()
+        ]
 
     def diff(self, namespace: str) -> list[dict[str, str]]:
         """Entries for Ansible's C(--diff): fingerprints of the keys."""
         if not self.found.reasons:
             return []
-        before = {(pool, name): pki.fingerprint(key) for pool, held in self.before.lines.items() for name, key in held.items()}
+        before = {
+            (pool, name): pki.fingerprint(key) for pool, held in self.before.lines.items() for name, key in held.items()
+        }
         after = {(key["pool"], key["name"]): key["fingerprint"] for key in self.found.keys}
         if self.after is None:
             after = {key: print_ if print_ in before.values() else "(to be made)" for key, print_ in after.items()}
         header = f"SuperNode keys of namespace {namespace}, made at the site"
-        return [
-            {"before_header": header, "after_header": header, "before": _text(before), "after": _text(after)}
-        ]
+        return [{"before_header": header, "after_header": header, "before": _text(before), "after": _text(after)}]
+
+
+def changes(before: public.Public, after: public.Public) -> dict[str, str]:
+    """Secret -> what became of it."""
+    told = {}
+    for name in sorted({*before.versions, *after.versions}):
+        was, now = before.versions.get(name), after.versions.get(name)
+        told[name] = (
+            "created" if was is None else "deleted" if now is None else "unchanged" if was == now else "changed"
+        )
+    return told
 
 
 def _text(prints: Mapping[tuple[str, str], str]) -> str:
@@ -120,8 +129,8 @@ def stand_in(pool: str, name: str) -> dict[str, str]:
     return keys.key_facts(pool, name, pki.supernode_public_key(pki.make_supernode_key()))
 
 
-def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> None:
-    """Let the site delete keys that nobody needs any more."""
+def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
+    """Let the site delete keys that nobody needs any more; returns what became of each Secret."""
     namespace = spec["namespace"]
     job.make_room(site, namespace, seconds)
     known = read(site, namespace)
@@ -133,11 +142,7 @@ def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[st
     ]
     request = _request(spec, keys.Wanted(left, client=known.client), known)
     job.run(site, spec, {**request, "drop": {pool: list(names) for pool, names in extra.items()}}, seconds)
-
-
-def secret_names(pools: Iterable[str]) -> list[str]:
-    """The Secrets that the site's job may touch."""
-    return sorted({*map(keys_secret, pools), *keys.SHARED, CLIENT_KEY})
+    return changes(known, read(site, namespace))
 
 
 def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
@@ -147,5 +152,5 @@ def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public)
         "federation": spec["federation"],
         "namespace": spec["namespace"],
         "drop": {},
-        "secrets": secret_names(pool.name for pool in [*wanted.pools, *known.pools]),
+        "secrets": key_job.secret_names(pool.name for pool in [*wanted.pools, *known.pools]),
     }

@@ -13,6 +13,7 @@ Shape of the request::
     {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a",
      "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is to be there
      "drop": {"cpu": ["7"], "old": ["0"]},                           keys that nobody needs any more
+     "owner": {"apiVersion": "v1", "kind": "ConfigMap", …},          the owner of all Secrets, see C(key_job.OWNER)
      "secrets": ["supernode-cpu-keys", …]}                           all Secrets that it may touch
 """
 
@@ -89,11 +90,22 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
             wanted.pop(name, None)
             result.deletes += [live[name]] if name in live else []
         result.reasons.append(f"{name}: dropped {', '.join(names)}")
+    gone = {there["metadata"]["name"] for there in result.deletes}
+    for name, there in live.items():
+        if name not in wanted and name not in gone and keys.source_of(there) == SITE and not _belongs(there, request):
+            # Kubernetes is about to delete it, together with an owner that was deleted.
+            wanted[name] = keys.without(federation, namespace, there, ())
+            result.reasons.append(f"{name}: has another owner now")
     for name, secret in wanted.items():
+        secret["metadata"]["ownerReferences"] = [request["owner"]]
         if name in live:  # so that nobody's change in between is lost
             secret["metadata"]["resourceVersion"] = live[name]["metadata"]["resourceVersion"]
         result.writes.append(secret)
     return result
+
+
+def _belongs(there: Object, request: Mapping[str, Any]) -> bool:
+    return request["owner"]["uid"] in [one["uid"] for one in there["metadata"].get("ownerReferences") or []]
 
 
 class Api:
@@ -187,9 +199,7 @@ def _once(request: Mapping[str, Any], api: Api) -> list[str]:
         del live[secret["metadata"]["name"]]
     # A Secret that the controller made, of a pool that is gone, is none of the site's to tell of.
     own = {name: there for name, there in live.items() if keys.source_of(there) == SITE}
-    told = public.record(
-        request["federation"], request["namespace"], own, request["client"], decision.client_request
-    )
+    told = public.record(request["federation"], request["namespace"], own, request["client"], decision.client_request)
     api.apply("configmaps", told)
     return decision.reasons
 
@@ -200,9 +210,7 @@ def connect() -> Callable[[str, str, Object | None, str], tuple[int, Object]]:
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     context = ssl.create_default_context(cafile=str(TOKEN_FOLDER / "ca.crt"))
     # No proxy: the API server of one's own cluster is not behind one.
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
 
     def call(method: str, path: str, body: Object | None, content_type: str) -> tuple[int, Object]:
         request = urllib.request.Request(server + path, method=method)

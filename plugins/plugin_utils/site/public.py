@@ -79,7 +79,8 @@ def record(
             pools[pool.name] = {
                 "offset": pool.offset,
                 "keys": {
-                    name: {"public_key": public[name], "fingerprint": pki.fingerprint(public[name])} for name in pool.names
+                    name: {"public_key": public[name], "fingerprint": pki.fingerprint(public[name])}
+                    for name in pool.names
                 },
             }
     told: dict[str, Any] = {
@@ -162,7 +163,9 @@ def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
         was = public.offsets.get(pool.name)
         settled = keys.settle(pool, held, was, lambda line: pki.fingerprint(line) in wanted.dead)
         result.keys += [
-            keys.key_facts(pool.name, entry, settled.kept[entry]) for entry in pool.names if entry not in settled.lacking
+            keys.key_facts(pool.name, entry, settled.kept[entry])
+            for entry in pool.names
+            if entry not in settled.lacking
         ]
         if settled.extra:
             result.extra[pool.name] = settled.extra

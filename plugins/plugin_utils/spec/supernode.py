@@ -63,6 +63,7 @@ def spec_faults(spec: Spec) -> list[str]:
     faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
     peer_faults("egress", spec.get("egress"), faults)
     faults.choice("key_source", spec.get("key_source"), KEY_SOURCES)
+    peer_faults("api_server", spec.get("api_server"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)

@@ -12,9 +12,10 @@ REQUEST = {"secrets": ["supernode-default-keys", "supernode-superexec"], "dead":
 
 
 def everything(spec, given=False):
+    """In the order in which it takes effect: the job, made first, is suspended until the others are there."""
     job = key_job.job(spec, key_job.ACCESS if given else key_job.own_name("abcde"), "abcde", PROGRAM, 60)
     owner = {"metadata": {"uid": "1-2-3"}}
-    return [job, *key_job.belongings(spec, owner, "abcde", PROGRAM, REQUEST, given=given)]
+    return [key_job.owner(spec), *key_job.belongings(spec, owner, "abcde", PROGRAM, REQUEST, given=given), job]
 
 
 def test_golden(supernode_spec, golden):
@@ -22,7 +23,7 @@ def test_golden(supernode_spec, golden):
 
 
 def test_everything_goes_with_the_job(supernode_spec):
-    job, *belongings = everything(supernode_spec())
+    _owner, *belongings, job = everything(supernode_spec())
     assert {item["kind"] for item in belongings} == {"ConfigMap", "ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"}
     for item in belongings:
         assert item["metadata"]["ownerReferences"] == [
@@ -32,7 +33,7 @@ def test_everything_goes_with_the_job(supernode_spec):
 
 
 def test_rights_that_were_given_are_not_made_again(supernode_spec):
-    job, *belongings = everything(supernode_spec(), given=True)
+    _owner, *belongings, job = everything(supernode_spec(), given=True)
     assert {item["kind"] for item in belongings} == {"ConfigMap", "NetworkPolicy"}
     assert job["spec"]["template"]["spec"]["serviceAccountName"] == "supernode-keys"
     given = key_job.given_access(supernode_spec(), REQUEST["secrets"])
@@ -49,7 +50,7 @@ def test_all_rights_are_confined_to_names():
 
 def test_only_the_job_has_a_token_and_no_workload_selects_its_pod(supernode_spec):
     spec = supernode_spec(key_source="site", resources={"requests": {"cpu": "1", "nvidia.com/gpu": "1"}})
-    job = everything(spec)[0]
+    job = everything(spec)[-1]
     labels = job["spec"]["template"]["metadata"]["labels"]
     for item in supernode.objects(spec):
         chosen = item.get("spec", {}).get("selector") or {}
@@ -69,6 +70,24 @@ def test_pods_are_replaced_when_the_source_changes_and_else_stay_as_they_are(sup
     assert notes() == [None]
     assert notes(key_source="site") == [{KEY_SOURCE: "site"}]
     assert notes(key_source="site", insecure=True) == [None]
+
+
+def test_what_the_administrators_give_names_no_release(supernode_spec):
+    one, other = (key_job.given_access(supernode_spec(version=version), ["a"]) for version in ("1.41.0", "1.42.0"))
+    assert one == other
+
+
+def test_the_way_to_the_api_server_is_by_port_unless_its_address_is_told(supernode_spec):
+    def egress(**changes):
+        (policy,) = (item for item in everything(supernode_spec(**changes)) if item["kind"] == "NetworkPolicy")
+        assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and policy["spec"]["ingress"] == []
+        return policy["spec"]["egress"]
+
+    (anywhere,) = egress()
+    assert "to" not in anywhere and {443, 6443} <= {port["port"] for port in anywhere["ports"]}
+    assert egress(api_server=[{"cidr": "192.0.2.7", "ports": ["6443"]}]) == [
+        {"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}], "ports": [{"port": 6443, "protocol": "TCP"}]}
+    ]
 
 
 def test_without_network_policies_there_is_none(supernode_spec):

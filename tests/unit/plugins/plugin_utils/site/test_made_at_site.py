@@ -15,12 +15,14 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.sidecar import CLIENT_KEY
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, maker, public, shipped
 
 CPU = keys.Pool("cpu", ["0", "1"], 0)
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": "1-2-3"}
 
 
 def request(*pools, known=(), dead=(), drop=None):
@@ -31,7 +33,8 @@ def request(*pools, known=(), dead=(), drop=None):
         "dead": list(dead),
         "client": "site-a",
         "drop": drop or {},
-        "secrets": made_there.secret_names([*(pool.name for pool in pools), *known]),
+        "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
+        "owner": OWNER,
     }
 
 
@@ -135,6 +138,18 @@ def test_extra_keys_are_no_work_until_they_are_dropped():
     assert survey([left], told(now)).extra == {}
 
 
+def test_all_secrets_belong_to_one_owner_and_are_taken_over_by_a_new_one():
+    live, _decision = after(request(CPU))
+    assert all(secret["metadata"]["ownerReferences"] == [OWNER] for secret in live.values())
+    renewed = {**request(CPU), "owner": {**OWNER, "uid": "4-5-6"}}
+    now, decision = after(renewed, live, "2")
+    assert sorted(now) == sorted(secret["metadata"]["name"] for secret in decision.writes)
+    for name, secret in now.items():
+        assert secret["data"] == live[name]["data"] and secret["metadata"]["annotations"] == live[name]["metadata"]["annotations"]
+        assert [one["uid"] for one in secret["metadata"]["ownerReferences"]] == ["4-5-6"]
+    assert survey([CPU], told(now)).reasons == []
+
+
 def test_a_wanted_pool_of_no_replicas_keeps_its_secret():
     none = keys.Pool("cpu", [], 0)
     live, _decision = after(request(CPU))
@@ -222,6 +237,8 @@ def test_objects_say_what_became_of_each_secret():
         "supernode-client-key": "unchanged", "supernode-cpu-keys": "changed",
         "supernode-local-tls": "unchanged", "supernode-superexec": "unchanged",
     }  # fmt: skip
+    fewer = {name: secret for name, secret in now.items() if name != "supernode-cpu-keys"}
+    assert made_there.changes(told(now), told(fewer))["supernode-cpu-keys"] == "deleted"
 
 
 def test_the_program_starts_with_nothing_but_python_and_cryptography(tmp_path):
