@@ -71,16 +71,19 @@ class ActionModule(ClusterAction):
         self, site: Cluster, spec: dict[str, Any], wanted: keys.Wanted, seconds: int
     ) -> tuple[keys.SiteKeys, dict[str, Any]]:
         """Let the site make them."""
+        prepared: list[dict[str, str]] = []
+
+        def prepare() -> None:
+            prepared.extend(apply_objects(site, [*self._namespace(site, spec), key_job.owner(spec)]).objects)
+
         if self.check:
             outcome = made_there.foresee(site, spec, wanted)
         else:
-            outcome = made_there.make(
-                site, spec, wanted, seconds, lambda: apply_objects(site, self._namespace(site, spec))
-            )
+            outcome = made_there.make(site, spec, wanted, seconds, prepare)
         return outcome.found, {
             "changed": bool(outcome.found.reasons),
             "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
-            "objects": outcome.objects(spec["namespace"]),
+            "objects": prepared + outcome.objects(spec["namespace"]),
         }
 
     @staticmethod
