@@ -12,7 +12,6 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from ..apply.readiness import State
 from ..apply.readiness import job as job_state
 from ..apply.wait import Clock, Waiter, pod_faults
 from ..cluster import Cluster, Conflict, Forbidden
@@ -131,8 +130,12 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
         labels = ",".join(f"{key}={value}" for key, value in job["spec"]["selector"]["matchLabels"].items())
         pods = site.list("v1", "Pod", namespace, labels=labels)
         refused = not pods and unmade.is_over() and "FailedCreate" in _reasons(site, job)
-        if state.failed or refused or any(map(_is_hopeless, pods)) or not clock.tick():
-            raise ClusterError(_words(site, job, state, pods, seconds))
+        if state.failed:
+            raise ClusterError(_words(site, job, state.why, pods))
+        if refused or any(map(_is_hopeless, pods)):
+            raise ClusterError(_words(site, job, "its pod does not start", pods))
+        if not clock.tick():
+            raise ClusterError(_words(site, job, f"not done after {seconds} s", pods))
 
 
 def _reasons(site: Cluster, job: Mapping[str, Any]) -> set[str]:
@@ -148,10 +151,9 @@ def _is_hopeless(pod: Mapping[str, Any]) -> bool:
     return any(one.get("state", {}).get("waiting", {}).get("reason") in _HOPELESS for one in statuses)
 
 
-def _words(site: Cluster, job: Mapping[str, Any], state: State, pods: list[dict[str, Any]], seconds: int) -> str:
+def _words(site: Cluster, job: Mapping[str, Any], why: str, pods: list[dict[str, Any]]) -> str:
     namespace = job["metadata"]["namespace"]
     faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}" for pod in pods]
-    why = state.why if state.failed or faults else f"not done after {seconds} s: {state.why}"
     return (
         f"job {namespace}/{key_job.NAME} on {site.name} could not make the site's keys: "
         + ". ".join([why, *faults, *Waiter(site, 0).events([job, *pods])])

@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import CPU
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
@@ -179,7 +178,8 @@ def test_two_controllers_at_once_make_one_set_of_keys(federation, home):
     assert all("another run of the role has just started" in message for message in told), told
 
 
-def test_a_job_whose_control_node_died_is_no_hindrance(home, monkeypatch):
+def test_a_job_whose_control_node_died_is_no_hindrance(federation, home, monkeypatch):
+    federation.wait("the end of earlier jobs", lambda: not leftovers(home, HOME), 30)
     home.create(key_job.job(specification(HOME), key_job.own_name("lost"), "lost", {}, SECONDS))
     monkeypatch.setattr(job, "_ORPHANED", 1.0)
     assert len(prints(make(home, POOL, keys.Pool("late", ["0"], 0)))) == 3
@@ -277,7 +277,7 @@ def test_a_dead_key_is_replaced_and_numbers_move_with_their_keys(federation, hos
     lost, kept = (before["cpu", str(start + count)] for count in range(2))
     (answer,) = FlowerCLI(fed.hub, fed.namespace).unregister([lost])
     assert answer.ok, answer.message
-    hosts["site-a"]["supernode_pools"] = [{**CPU, "replicas": 3}, EDGE]
+    hosts["site-a"]["supernode_pools"] = [{**hosts["site-a"]["supernode_pools"][0], "replicas": 3}, EDGE]
     run = fed.play("site", hosts=hosts, rc=2)
     assert "Run again: their SuperNodes get new keys" in run.messages("site-a", failed=True)
     fed.site(hosts)
