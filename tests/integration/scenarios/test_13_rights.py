@@ -409,7 +409,7 @@ def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
         assert refused(control.patch, "v1", "Secret", name, SPACE, {"metadata": {"labels": {"seen": "yes"}}})
     assert not [one for one in deployed.recorder("site-b").seen if one.resource == "secrets"]
     assert [one for one in deployed.recorder("site-a").seen if one.resource == "secrets"]
-    assert deployed.federation.shown() == {}
+    assert deployed.federation.shown(deployed.federation.logs) == {}
 
 
 # People

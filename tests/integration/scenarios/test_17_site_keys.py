@@ -312,4 +312,5 @@ def test_and_back(federation):
 
 
 def test_no_key_was_shown(federation):
-    assert federation.shown() == {}
+    federation._collect()
+    assert federation.shown(federation.logs, federation.home, federation.tmp) == {}
