@@ -60,8 +60,9 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         given = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
         works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
         for namespace, needs in given.items() if who else ():
-            needs = [need for need in needs if need.work in works]
-            roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, needs, who)
+            chosen = [need for need in needs if need.work in works]
+            if chosen:
+                roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, chosen, who)
     made = [item for name in own for item in namespace_manifests.objects({**spec, "namespace": name})]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
     return [*made, *unique.values(), *roles, *job]

@@ -33,6 +33,7 @@ from typing import Any
 
 from ..errors import ClusterError
 from ..manifests.common import MANAGER, PUBLIC_KEYS, SITE, keys_secret
+from ..manifests.sidecar import CLIENT_KEY
 from . import keys, public
 
 TOKEN_FOLDER = Path("/api")  # token and ca.crt of the projected volume
@@ -189,8 +190,7 @@ def work(request: Mapping[str, Any], api: Api) -> list[str]:
 
 
 def _once(request: Mapping[str, Any], api: Api) -> list[str]:
-    found = {name: api.get("secrets", name) for name in request["secrets"]}
-    live = {name: there for name, there in found.items() if there is not None}
+    live, lost = _read(request, api)
     decision = decide(request, live)
     for secret in decision.writes:
         live[secret["metadata"]["name"]] = api.apply("secrets", secret)
@@ -201,7 +201,25 @@ def _once(request: Mapping[str, Any], api: Api) -> list[str]:
     own = {name: there for name, there in live.items() if keys.source_of(there) == SITE}
     told = public.record(request["federation"], request["namespace"], own, request["client"], decision.client_request)
     api.apply("configmaps", told)
-    return decision.reasons
+    return decision.reasons + lost
+
+
+def _read(request: Mapping[str, Any], api: Api) -> tuple[dict[str, Object], list[str]]:
+    """The Secrets that are there, and sentences on those that are none of ours any more."""
+    needed = {*map(keys_secret, (pool["name"] for pool in request["pools"])), *keys.SHARED, CLIENT_KEY}
+    live, lost = {}, []
+    for name in request["secrets"]:
+        try:
+            there = api.get("secrets", name)
+        except Refused as error:
+            if error.status != 403 or name in needed:
+                raise
+            # Rights that the site's administrators gave follow the pools. It goes with its owner.
+            lost.append(f"{name}: is left alone ({error.message})")
+            continue
+        if there is not None:
+            live[name] = there
+    return live, lost
 
 
 def connect() -> Callable[[str, str, Object | None, str], tuple[int, Object]]:
