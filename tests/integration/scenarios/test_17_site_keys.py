@@ -141,10 +141,12 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
 
     for name in ("supernode-superexec", "supernode-cpu-keys"):
         home.delete("v1", "Secret", name, HOME, propagation="Background")
-        federation.wait("the owner's end", noticed, 20)
-        after = make(home, pool)
-        assert after.found.reasons == [f"{name}: there is none"]
-        assert (prints(after) == prints(before)) == (name != "supernode-cpu-keys")
+    federation.wait("the owners' end", lambda: len(noticed()) == 2, 20)
+    after = make(home, pool)
+    assert after.found.reasons == ["supernode-cpu-keys: there is none", "supernode-superexec: there is none"]
+    assert not set(prints(after).values()) & set(prints(before).values())
+    requests = (outcome.found.client_request for outcome in (before, after))
+    assert len(set(map(pki.request_fingerprint, requests))) == 1
 
 
 def test_the_keys_go_with_their_owner(federation, home):
