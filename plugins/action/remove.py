@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common 
 from ansible_collections.federated.flower.plugins.plugin_utils.site import job
 
 _TRAIL = f"app.kubernetes.io/component={COMPONENT}"
+_CLAIM = "PersistentVolumeClaim"
 _POLICY = "NetworkPolicy"
 _MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
 
@@ -104,7 +105,7 @@ class ActionModule(ClusterAction):
         """What is to go besides the set, and a word on what has to stay."""
         kept = []
         found: list[dict[str, Any]] = []
-        own = ["Secret", "ConfigMap"] + (["PersistentVolumeClaim"] if params["volumes"] else [])
+        own = ["Secret", "ConfigMap"] + ([_CLAIM] if params["volumes"] else [])
         beside = ["Secret", _POLICY]  # in the namespace itself, policies belong to the set
         for name, kinds in {**dict.fromkeys(params["more_namespaces"], beside), params["namespace"]: own}.items():
             namespace = cluster.get("v1", "Namespace", name)
@@ -123,7 +124,9 @@ class ActionModule(ClusterAction):
                     continue  # who makes no policies has no rights on them
                 if kind == "Secret" and params["key_source"] == SITE and not _may(cluster, "list", name, "secrets"):
                     continue  # those of a site that makes its keys itself go with their owner
-                for item in cluster.list(api, kind, name, labels=_MANAGED):
+                # A StatefulSet makes its claims with the labels by which it finds its pods, and no others.
+                labels = f"app.kubernetes.io/name={params['applyset']}" if kind == _CLAIM else _MANAGED
+                for item in cluster.list(api, kind, name, labels=labels):
                     if item["metadata"]["uid"] in staying:
                         continue
                     if applyset.ID_LABEL in item["metadata"]["labels"]:
@@ -145,7 +148,7 @@ def _reason_to_stay(cluster: Cluster, namespace: dict[str, Any], trail: list[dic
     name = namespace["metadata"]["name"]
     if namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") != MANAGER:
         return "it was made by somebody else"
-    claims = [] if volumes else cluster.list("v1", "PersistentVolumeClaim", name)
+    claims = [] if volumes else cluster.list("v1", _CLAIM, name)
     holds = [f"{len(claims)} volume claims"] if claims else []
     holds += ["the audit trail"] if trail else []
     if holds:
