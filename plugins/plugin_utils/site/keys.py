@@ -30,6 +30,8 @@ LOCAL_TLS = "supernode-local-tls"
 SHARED = (SUPEREXEC, LOCAL_TLS)
 # Number of the pool's first pod when the names in its Secret were given; tells how to rename them after a move.
 OFFSET = "federated.flower/offset"
+# On a shared secret that was made anew on demand: which demand that was.
+MARK = "federated.flower/secrets-mark"
 # The loopback certificate never leaves its pod; it is trusted by the SuperNode beside it and by nobody else.
 LOCAL_LIFETIME = datetime.timedelta(days=3650)
 
@@ -108,9 +110,11 @@ def build(
     *,
     pool: Pool | None = None,
     source: str = CONTROLLER,
+    mark: str = "",
 ) -> dict[str, Any]:
     """A Secret of the site; of a pool's keys when C(pool) is given."""
     notes = {} if source == CONTROLLER else {KEY_SOURCE: source}
+    notes |= {MARK: mark} if mark else {}
     if pool is None:
         return secret(federation, namespace, name, data, application="supernode", annotations=notes)
     if pool.offset is not None:
@@ -136,6 +140,11 @@ def pool_of(there: Mapping[str, Any]) -> Pool | None:
 def source_of(there: Mapping[str, Any]) -> str:
     """Where the content of a live Secret was made."""
     return there["metadata"].get("annotations", {}).get(KEY_SOURCE, CONTROLLER)
+
+
+def mark_of(there: Mapping[str, Any] | None) -> str:
+    """The demand on which a live Secret was made anew; empty for none."""
+    return ((there or {}).get("metadata", {}).get("annotations") or {}).get(MARK, "")
 
 
 def _offset(there: Mapping[str, Any] | None) -> int | None:
@@ -176,6 +185,7 @@ def plan(
     client: str = "",
     *,
     source: str = CONTROLLER,
+    renew: Mapping[str, str] | None = None,
 ) -> SiteKeys:
     """Compare the Secrets that a site has with what its pools need; make what is missing.
 
@@ -187,6 +197,7 @@ def plan(
         dead: fingerprints of keys that Flower, or the hub, takes no more; they are replaced.
         client: name of the site in its client certificate; empty when it needs none.
         source: where this runs. What was made elsewhere is made anew: who made it may know it still.
+        renew: shared secret -> mark of a demand to make it anew.
     """
     pki.require()
     result = SiteKeys()
@@ -200,10 +211,14 @@ def plan(
             result.extra[held.name] = list(held.names)
 
     def shared(name: str, needed: set[str], make: Callable[[], dict[str, str]]) -> None:
-        if needed <= set(entries(own.get(name))):
+        mark = mark_of(own.get(name))
+        wanted_mark = (renew or {}).get(name, mark)
+        if mark == wanted_mark and needed <= set(entries(own.get(name))):
             return
-        why = "it was made elsewhere" if name in live and name not in own else "there was none"
-        result.secrets.append(build(federation, namespace, name, make(), source=source))
+        why = (
+            "there was none" if name not in live else "it was made elsewhere" if name not in own else "it is made anew"
+        )
+        result.secrets.append(build(federation, namespace, name, make(), source=source, mark=wanted_mark))
         result.reasons.append(f"{name}: {why}")
 
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": pki.make_secret()})
@@ -292,4 +307,4 @@ def without(federation: str, namespace: str, there: Mapping[str, Any], names: Se
     """A keys Secret without some of its keys, complete."""
     left = entries({"data": without_extra(there, names)})
     name = there["metadata"]["name"]
-    return build(federation, namespace, name, left, pool=pool_of(there), source=source_of(there))
+    return build(federation, namespace, name, left, pool=pool_of(there), source=source_of(there), mark=mark_of(there))

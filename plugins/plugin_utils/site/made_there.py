@@ -145,6 +145,26 @@ def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[st
     return changes(known, read(site, namespace))
 
 
+def renew(site: Cluster, spec: Mapping[str, Any], names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
+    """Let the site make shared secrets anew that do not carry the mark yet; returns what became of each Secret.
+
+    A site that has made none yet is left alone.
+    """
+    namespace = spec["namespace"]
+
+    def done(known: public.Public) -> bool:
+        return not known.versions or all(known.marks.get(name) == mark for name in names)
+
+    known = read(site, namespace)
+    if not done(known) and job.make_room(site, namespace, seconds):
+        known = read(site, namespace)
+    if done(known):
+        return {}
+    request = _request(spec, keys.Wanted(known.pools, client=known.client), known)
+    job.run(site, spec, {**request, "renew": dict.fromkeys(names, mark)}, seconds)
+    return changes(known, read(site, namespace))
+
+
 def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
     """The request for the site's job, see C(maker.py)."""
     return {
@@ -152,5 +172,6 @@ def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public)
         "federation": spec["federation"],
         "namespace": spec["namespace"],
         "drop": {},
+        "renew": {},
         "secrets": key_job.secret_names(pool.name for pool in [*wanted.pools, *known.pools]),
     }

@@ -13,6 +13,7 @@ Shape of the request::
     {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a",
      "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is to be there
      "drop": {"cpu": ["7"], "old": ["0"]},                           keys that nobody needs any more
+     "renew": {"supernode-superexec": "1a2b"},                       shared secrets to make anew -> mark of the demand
      "owner": {"apiVersion": "v1", "kind": "ConfigMap", …},          the owner of all Secrets, see C(key_job.OWNER)
      "secrets": ["supernode-cpu-keys", …]}                           all Secrets that it may touch
 """
@@ -76,7 +77,9 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
     """What turns the live Secrets (name -> Secret) into what the request wants. Pure but for randomness."""
     federation, namespace = request["federation"], request["namespace"]
     pools = [keys.Pool(**pool) for pool in request["pools"]]
-    plan = keys.plan(federation, namespace, pools, live, request["dead"], request["client"], source=SITE)
+    plan = keys.plan(
+        federation, namespace, pools, live, request["dead"], request["client"], source=SITE, renew=request["renew"]
+    )
     result = Decision(client_request=plan.client_request, reasons=plan.reasons)
     wanted = {secret["metadata"]["name"]: secret for secret in plan.secrets}
     for pool, names in request["drop"].items():

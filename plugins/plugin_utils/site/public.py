@@ -14,15 +14,19 @@ Shape of the entry C(public.json)::
 
     {"pools": {"cpu": {"offset": 0, "keys": {"0": {"public_key": "ecdsa-…", "fingerprint": "SHA256:…"}}}},
      "client": {"name": "site-a", "request": "-----BEGIN CERTIFICATE REQUEST-----…"},
-     "versions": {"supernode-cpu-keys": "1234"}}
+     "versions": {"supernode-cpu-keys": "1234"},
+     "digests": {"supernode-cpu-keys": {"0": "9f86…"}},
+     "marks": {"supernode-superexec": "1a2b"}}
 
 C(offset) is null in a DaemonSet pool; C(client) is there when the site has a client key; C(versions) are the Secrets'
-resource versions, which tell what was written anew.
+resource versions, which tell what was written anew. C(digests) (SHA-256 of each entry, of which each is too random to be
+guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew.
 """
 
 from __future__ import annotations
 
 import binascii
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +51,8 @@ class Public:
         pools: pools whose Secret exists, with the names of all keys in it.
         lines: pool -> name -> public line.
         versions: Secret that exists -> its resource version when the site wrote this.
+        digests: Secret that exists -> entry -> SHA-256 of it, hex.
+        marks: Secret that exists -> the demand on which it was made anew; without those that were not.
         client: name of the site in C(client_request).
         client_request: request for its client certificate, PEM; empty when it has no client key.
     """
@@ -56,6 +62,8 @@ class Public:
     versions: Mapping[str, str] = field(default_factory=dict)
     client: str = ""
     client_request: str = ""
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def offsets(self) -> dict[str, int | None]:
@@ -86,6 +94,8 @@ def record(
     told: dict[str, Any] = {
         "pools": pools,
         "versions": {name: there["metadata"]["resourceVersion"] for name, there in secrets.items()},
+        "digests": {name: _digests(there) for name, there in secrets.items()},
+        "marks": {name: keys.mark_of(there) for name, there in secrets.items() if keys.mark_of(there)},
     }
     if client_request:
         told["client"] = {"name": client, "request": client_request}
@@ -130,12 +140,18 @@ def read(there: Mapping[str, Any] | None) -> Public:
             {name: version for name, version in told["versions"].items() if name in standing},
             client["name"] if client else "",
             client["request"] if client else "",
+            {name: found for name, found in told["digests"].items() if name in standing},
+            {name: mark for name, mark in told["marks"].items() if name in standing},
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(
             f"ConfigMap {PUBLIC_KEYS} in namespace {there['metadata']['namespace']} is not what the site's job writes "
             f"({type(error).__name__}: {error}); delete it and run again: it is written anew from the Secrets."
         ) from error
+
+
+def _digests(there: Mapping[str, Any]) -> dict[str, str]:
+    return {name: hashlib.sha256(value.encode("ascii")).hexdigest() for name, value in entries(there).items()}
 
 
 def _checked(line: str) -> str:

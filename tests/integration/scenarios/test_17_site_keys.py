@@ -132,6 +132,15 @@ def test_kept_dead_moved_and_extra_keys(home):
     assert pki.request_fingerprint(left.found.client_request) == pki.request_fingerprint(shrunk.found.client_request)
 
 
+def test_a_shared_secret_is_made_anew_once_for_each_demand(home):
+    keep, shared = made_there.read(home, HOME).digests, "supernode-superexec"
+    changes = made_there.renew(home, specification(HOME), [shared], "first", SECONDS)
+    assert [name for name, change in changes.items() if change != "unchanged"] == [shared]
+    now = made_there.read(home, HOME).digests
+    assert now[shared] != keep[shared] and {**now, shared: ""} == {**keep, shared: ""}
+    assert made_there.renew(home, specification(HOME), [shared], "first", SECONDS) == {}
+
+
 def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation, home):
     pool = keys.Pool("cpu", ["5"], 5)
     before, wanted = make(home, pool), keys.Wanted([pool], (), "site-a")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import subprocess
 import sys
@@ -34,6 +35,7 @@ def request(*pools, known=(), dead=(), drop=None):
         "client": "site-a",
         "drop": drop or {},
         "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
+        "renew": {},
         "owner": OWNER,
     }
 
@@ -148,6 +150,29 @@ def test_all_secrets_belong_to_one_owner_and_are_taken_over_by_a_new_one():
         assert secret["data"] == live[name]["data"] and secret["metadata"]["annotations"] == live[name]["metadata"]["annotations"]
         assert [one["uid"] for one in secret["metadata"]["ownerReferences"]] == ["4-5-6"]
     assert survey([CPU], told(now)).reasons == []
+
+
+def test_a_shared_secret_is_made_anew_once_for_each_demand():
+    live, _decision = after(request(CPU))
+    assert told(live).marks == {}
+    demand = {**request(CPU), "renew": {"supernode-superexec": "first"}}
+    now, decision = after(demand, live, "2")
+    assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-superexec"]
+    assert entries(now["supernode-superexec"]) != entries(live["supernode-superexec"])
+    assert told(now).marks == {"supernode-superexec": "first"}
+    for same in (demand, request(CPU)):
+        assert maker.decide(same, now).writes == []
+    other = {**request(CPU), "renew": {"supernode-superexec": "second"}, "owner": {**OWNER, "uid": "4-5-6"}}
+    assert told(after(other, now, "3")[0]).marks == {"supernode-superexec": "second"}
+    assert told(after({**request(CPU), "owner": {**OWNER, "uid": "4-5-6"}}, now, "3")[0]).marks == told(now).marks
+
+
+def test_digests_tell_what_a_pod_should_run_with():
+    live, _decision = after(request(CPU))
+    held = entries(live["supernode-cpu-keys"])
+    assert told(live).digests["supernode-cpu-keys"] == {
+        name: hashlib.sha256(key.encode()).hexdigest() for name, key in held.items()
+    }
 
 
 def test_a_wanted_pool_of_no_replicas_keeps_its_secret():
