@@ -290,7 +290,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     assert access("admitted").changed == RECORDED
     admitted = time.monotonic()
     # Flower's SuperNode waits for up to 20 s between two tries; the first one after the admission has to succeed.
-    fed.wait("site-b to be online", lambda: fed.nodes()[node] == "online", 20 + 3)
+    fed.wait("site-b to be online", lambda: fed.nodes()[node] == "online", 20 + 8)
     print(f"online {time.monotonic() - admitted:.1f} s after site-b was admitted")
     assert not refused(fed)
     fed.wait_online(*fed.keys("site-a").values())
