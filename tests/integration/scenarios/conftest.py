@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import hashlib
 import json
 import os
 import re
@@ -180,8 +181,10 @@ class Federation:
             "flower_hub": {"hosts": {name: found for name, found in hosts.items() if name == "hub"}},
             "flower_sites": {"hosts": {name: found for name, found in hosts.items() if name != "hub"}},
         }
-        path = self.folder / f"inventory-{self.runs:03}.json"
-        path.write_text(json.dumps({"all": {"vars": {**self.common, **common}, "children": groups}}, indent=1))
+        text = json.dumps({"all": {"vars": {**self.common, **common}, "children": groups}}, indent=1)
+        # The same one has the same name: what a run was about is told by its inventory, too.
+        path = self.folder / f"inventory-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+        path.write_text(text)
         return path
 
     def environment(self, results: Path) -> dict[str, str]:
