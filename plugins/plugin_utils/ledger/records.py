@@ -123,3 +123,10 @@ def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[
         "fingerprint": fingerprint,
         **{name: str(key[name]) for name in ("pool", "name", "node_id")},
     }
+
+
+def to_renew(record: Mapping[str, Any]) -> list[str]:
+    """Fingerprints of keys to replace when a site is to be enrolled anew; none while it is being enrolled anew already."""
+    if leaving(record):
+        return []
+    return sorted(fingerprint for fingerprint, key in record["keys"].items() if not key.get("dead"))

@@ -28,6 +28,7 @@ from collections.abc import Callable
 
 from ..manifests import exposure, key_job, supernode
 from ..manifests.common import SITE, boolean
+from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
 from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
 
@@ -167,17 +168,10 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         ),
         Need(
             FEDERATION,
-            "certificates/status.cert-manager.io",
-            "update",
-            "have a certificate issued anew",
-            work=ROTATE,
-            when=_cert_manager,
-        ),
-        Need(
-            FEDERATION,
             "secrets",
-            "update delete",
-            "replace certificates and shared secrets, with nobody else at it",
+            "delete",
+            "remove the certificate by which sites tried the next CA",
+            names=NEXT_SECRET,
             work=ROTATE,
         ),
         Need(CA, "secrets", "update", "replace a certificate authority, with nobody else at it", work=ROTATE),

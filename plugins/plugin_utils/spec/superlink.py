@@ -43,7 +43,8 @@ _SUPEREXEC_OPTIONS = {
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
 _SUPERLINK_VOLUMES = {
-    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-clients", "rt-certs", "superexec",
+    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-next", "gw-clients", "rt-certs",
+    "superexec",
 }  # fmt: skip
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}

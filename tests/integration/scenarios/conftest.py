@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -208,7 +209,12 @@ class Federation:
         command = ["ansible-playbook", "-vvv", "--diff", "-i", str(self.inventory(hosts, **common)), name, *arguments]
         with log.open("wb") as sink:
             process = subprocess.Popen(
-                command, cwd=self.folder, env=self.environment(results), stdout=sink, stderr=subprocess.STDOUT
+                command,
+                cwd=self.folder,
+                env=self.environment(results),
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
         def finish() -> Run:
@@ -222,6 +228,14 @@ class Federation:
             self._collect()
             return Run(rc, log.read_text(encoding="utf-8"), log, [json.loads(line) for line in lines])
 
+        def kill() -> None:
+            """End the playbook and its forks as a crash would; no matter if it is over."""
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+        finish.kill = kill
+        finish.running = lambda: process.poll() is None
+        finish.tasks = lambda: results.read_text(encoding="utf-8").count("\n") if results.exists() else 0
         return finish
 
     def play(

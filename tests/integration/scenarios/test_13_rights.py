@@ -393,7 +393,10 @@ def test_a_missing_right_of_the_job_is_named_before_anything_changes(deployed):
     before = versions(deployed)
     hosts = deployed.controllers(**{"site-b": {"supernode_pools": [EDGE, {"name": "late"}], **ALONE}})
     words = deployed.play("site", "--limit", "site-b", hosts=hosts, rc=2).messages("site-b", failed=True)
-    assert "the job that makes the keys on site-b may not: get secrets in namespace scenario-rights (supernode-late-keys)" in words
+    assert (
+        "the job that makes the keys on site-b may not: get secrets in namespace scenario-rights (supernode-late-keys)"
+        in words
+    )
     assert "federated.flower.rbac" in words and versions(deployed) == before
 
 
@@ -410,6 +413,13 @@ def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
     assert not [one for one in deployed.recorder("site-b").seen if one.resource == "secrets"]
     assert [one for one in deployed.recorder("site-a").seen if one.resource == "secrets"]
     assert deployed.federation.shown(deployed.federation.logs) == {}
+
+
+def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed):
+    """Nobody may enter the pods of site-b, so they cannot be asked which certificates they take."""
+    run = deployed.play("rotate_certs", "-e", "flower_rotate=leaf", hosts=deployed.controllers(), rc=2)
+    assert "get pods/exec in namespace scenario-rights" in run.messages("site-b", failed=True)
+    assert set(run.changed.values()) == {0}, "something was changed before the missing right was named"
 
 
 # People

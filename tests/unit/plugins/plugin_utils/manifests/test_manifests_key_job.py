@@ -24,7 +24,13 @@ def test_golden(supernode_spec, golden):
 
 def test_everything_goes_with_the_job(supernode_spec):
     _owner, *belongings, job = everything(supernode_spec())
-    assert {item["kind"] for item in belongings} == {"ConfigMap", "ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"}
+    assert {item["kind"] for item in belongings} == {
+        "ConfigMap",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "NetworkPolicy",
+    }
     for item in belongings:
         assert item["metadata"]["ownerReferences"] == [
             {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"], "uid": "1-2-3"}

@@ -9,7 +9,11 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered, subjects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
+    controller_rights,
+    grants,
+    rights_of_work,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     FEDERATION,
     TEARDOWN,
@@ -125,6 +129,16 @@ def test_what_the_preflight_asks_for_is_what_the_roles_give(part_and_spec):
         assert missing(wanted, given.get(namespace, [])) == []
 
 
+def test_a_rotation_takes_the_same_rights_whatever_the_spec(part_and_spec):
+    """Its actions ask for them without a spec."""
+    part, spec = part_and_spec
+    found = controller_rights(part, spec, "flower-ca", works=["rotate"])
+    asked = rights_of_work(part, "rotate", spec["namespace"], "flower-ca")
+    assert {where: set(rights) for where, rights in asked.items()} == {
+        where: set(rights) for where, rights in found.items()
+    }
+
+
 def test_the_roles_give_nothing_that_no_work_needs(part_and_spec):
     part, spec = part_and_spec
     wanted = {one for found in controller_rights(part, spec, "flower-ca", works=WORKS).values() for one in found}
@@ -189,9 +203,10 @@ def test_who_gives_the_job_its_rights_has_them(supernode_spec):
     rules = [{"verbs": [one.verb], "apiGroups": [one.group], "resources": [one.resource],
               "resourceNames": [one.name] if one.name else []} for one in own]  # fmt: skip
     assert missing(singles(key_job.rules(["supernode-a-keys"]), "flower"), rules) == []
-    assert {"create roles.rbac.authorization.k8s.io in namespace flower", "create jobs.batch in namespace flower"} <= set(
-        map(str, own)
-    )
+    assert {
+        "create roles.rbac.authorization.k8s.io in namespace flower",
+        "create jobs.batch in namespace flower",
+    } <= set(map(str, own))
     given = controller_rights("supernode", {**spec, "keys_account": True}, works=WORKS)["flower"]
     assert not any(one.resource == "secrets" or (one.verb, one.resource) == ("create", "roles") for one in given)
 

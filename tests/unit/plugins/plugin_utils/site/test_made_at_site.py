@@ -147,7 +147,10 @@ def test_all_secrets_belong_to_one_owner_and_are_taken_over_by_a_new_one():
     now, decision = after(renewed, live, "2")
     assert sorted(now) == sorted(secret["metadata"]["name"] for secret in decision.writes)
     for name, secret in now.items():
-        assert secret["data"] == live[name]["data"] and secret["metadata"]["annotations"] == live[name]["metadata"]["annotations"]
+        assert (
+            secret["data"] == live[name]["data"]
+            and secret["metadata"]["annotations"] == live[name]["metadata"]["annotations"]
+        )
         assert [one["uid"] for one in secret["metadata"]["ownerReferences"]] == ["4-5-6"]
     assert survey([CPU], told(now)).reasons == []
 
@@ -184,7 +187,9 @@ def test_a_wanted_pool_of_no_replicas_keeps_its_secret():
 
 
 def test_keys_change_with_their_source_in_both_directions():
-    by_controller = {item["metadata"]["name"]: stored(item) for item in keys.plan("demo", "flower", [CPU], {}, (), "site-a").secrets}
+    by_controller = {
+        item["metadata"]["name"]: stored(item) for item in keys.plan("demo", "flower", [CPU], {}, (), "site-a").secrets
+    }
     by_site, decision = after(request(CPU), by_controller, "2")
     assert len(decision.writes) == 4
     for name, secret in by_site.items():
@@ -198,7 +203,9 @@ def test_keys_change_with_their_source_in_both_directions():
 
 
 def test_what_the_controller_made_is_not_told_by_the_site():
-    by_controller = {item["metadata"]["name"]: stored(item) for item in keys.plan("demo", "flower", [CPU], {}, (), "site-a").secrets}
+    by_controller = {
+        item["metadata"]["name"]: stored(item) for item in keys.plan("demo", "flower", [CPU], {}, (), "site-a").secrets
+    }
     other = keys.Pool("gpu", ["0"], 0)
     live, _decision = after(request(other, known=["cpu"]), by_controller, "2")
     own = {name: there for name, there in live.items() if keys.source_of(there) == SITE}
@@ -230,7 +237,9 @@ def test_a_foreign_config_map_is_an_error_that_says_what_to_do():
     for text in ("", "{}", published["data"]["public.json"].replace("ecdsa-sha2-nistp384 ", "ssh-ed25519 ")):
         broken = copy.deepcopy(published)
         broken["data"]["public.json"] = text
-        with pytest.raises(ClusterError, match="ConfigMap supernode-public in namespace flower .* delete it and run again"):
+        with pytest.raises(
+            ClusterError, match="ConfigMap supernode-public in namespace flower .* delete it and run again"
+        ):
             public.read(broken)
 
 
