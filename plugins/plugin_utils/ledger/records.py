@@ -110,8 +110,10 @@ def natural(name: str) -> tuple[int, int, str]:
 
 
 def dead_keys(record: Mapping[str, Any]) -> list[str]:
-    """Fingerprints of keys that Flower takes no more; the site has to make new ones."""
-    return sorted(fingerprint for fingerprint, key in record["keys"].items() if key.get("dead"))
+    """Fingerprints of keys that Flower takes no more; the site has to make new ones. It has done so for those that leave."""
+    return sorted(
+        fingerprint for fingerprint, key in record["keys"].items() if key.get("dead") and not key.get("leaving")
+    )
 
 
 def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[str, str]:
