@@ -40,7 +40,7 @@ else:
     )
     _NOT_SIGNED = (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm)
 
-from .cluster import ClusterError
+from .errors import ClusterError
 from .manifests.common import is_ip
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.

@@ -122,6 +122,20 @@ def selector(spec: Spec, name: str, component: str | None = None, *, pool: str |
     return picked
 
 
+# Where a site's keys are made. The annotation notes it on Secrets and pods; nothing stands for the controller.
+KEY_SOURCE = "federated.flower/key-source"
+CONTROLLER = "controller"
+SITE = "site"
+KEY_SOURCES = (CONTROLLER, SITE)
+# ConfigMap in which a site that makes its keys itself tells their public halves.
+PUBLIC_KEYS = "supernode-public"
+
+
+def keys_secret(pool: str) -> str:
+    """Name of the Secret with a pool's SuperNode keys, one entry per pod index or node name."""
+    return f"supernode-{pool}-keys"
+
+
 def metadata(
     spec: Spec,
     object_name: str,
