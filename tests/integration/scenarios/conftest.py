@@ -47,6 +47,7 @@ NAMESPACES = [
     "scenario-cert",
     "scenario-cert-ca",
     "scenario-d",
+    "scenario-keys",
     "scenario-race",
     "scenario-rights",
     "scenario-rights-ca",

@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, TEARDOWN, WORKS, Right, rights
@@ -46,7 +47,9 @@ COMMON = {
 CPU = {"name": "cpu", "replicas": 2, "node_config": {"partition-id": "{partition}"}}
 EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"}}
 HUB = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
-SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE]}}
+# A site that makes its keys itself, and whose pods nobody may enter: what reads its Secrets is in no rule.
+ALONE = {"supernode_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
+SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
 PARTS = {"hub": "superlink", "site-a": "supernode", "site-b": "supernode"}
 API = "rbac.authorization.k8s.io"
 
@@ -161,11 +164,16 @@ class World:
         text = (ROOT / "roles" / part / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
         options = yaml.safe_load(text)["argument_specs"]["main"]["options"]
         spec = {name[len(part) + 1 :]: option.get("default") for name, option in options.items()}
-        own = {name[len(part) + 1 :]: value for name, value in ({"hub": HUB, **SITES}[context]).items()}
-        return {**spec, "federation": "rights", "namespace": SPACE, **own, **changes}
+        own = {
+            name[len(part) + 1 :]: value
+            for name, value in {"hub": HUB, **SITES}[context].items()
+            if name.startswith(f"{part}_")
+        }
+        return {**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes}
 
     def needed(self, context: str, *works: str) -> dict[str, list[Right]]:
-        """What the table says that the controller needs, for deployment and teardown."""
+        """What the table says that the controller needs, of what it is to do there."""
+        works = [work for work in works if work in {"hub": {}, **SITES}[context].get("flower_rbac_works", WORKS)]
         return controller_rights(PARTS[context], self.spec(context), CA_SPACE, works=works)
 
 
@@ -379,6 +387,29 @@ def test_a_change_and_a_smaller_pool(deployed):
     assert "2 SuperNodes of 2 sites are online" in run.messages()
     secret = deployed.federation.cluster("site-a").get("v1", "Secret", "supernode-cpu-keys", SPACE)
     assert set(secret["data"]) == {"0"}, "the key of the replica that is gone is still there"
+
+
+def test_a_missing_right_of_the_job_is_named_before_anything_changes(deployed):
+    before = versions(deployed)
+    hosts = deployed.controllers(**{"site-b": {"supernode_pools": [EDGE, {"name": "late"}], **ALONE}})
+    words = deployed.play("site", "--limit", "site-b", hosts=hosts, rc=2).messages("site-b", failed=True)
+    assert "the job that makes the keys on site-b may not: get secrets in namespace scenario-rights (supernode-late-keys)" in words
+    assert "federated.flower.rbac" in words and versions(deployed) == before
+
+
+def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
+    site, control = deployed.federation.cluster("site-b"), deployed.connect("site-b", "flower-controller")
+    held = [item["metadata"]["name"] for item in site.list("v1", "Secret", SPACE)]
+    assert sorted(held) == key_job.secret_names(["edge"])
+    (pod,) = deployed.federation.pods("site-b", SPACE)
+    assert refused(control.list, "v1", "Secret", SPACE) and refused(control.exec, SPACE, pod, "supernode", ["true"])
+    for name in held:
+        for call in (control.get, control.delete):
+            assert refused(call, "v1", "Secret", name, SPACE)
+        assert refused(control.patch, "v1", "Secret", name, SPACE, {"metadata": {"labels": {"seen": "yes"}}})
+    assert not [one for one in deployed.recorder("site-b").seen if one.resource == "secrets"]
+    assert [one for one in deployed.recorder("site-a").seen if one.resource == "secrets"]
+    assert deployed.federation.shown(deployed.federation.logs) == {}
 
 
 # People
