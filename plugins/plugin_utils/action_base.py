@@ -9,7 +9,6 @@ files is paid once and inherited by the fork of every host.
 from __future__ import annotations
 
 import gc
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.run import now, run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS, Cluster, ClusterError, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
@@ -32,21 +32,6 @@ gc.freeze()
 
 #: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
 _IDENTITY = ("kubeconfig", "host")
-
-
-def plain(value: Any) -> Any:
-    """Plain JSON data from what Ansible hands over (tagged and lazy types, dates from unquoted YAML, …)."""
-    return json.loads(json.dumps(value, default=_jsonable))
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, (set, frozenset, tuple)) or hasattr(value, "__iter__") and not isinstance(value, (str, bytes)):
-        return list(value)
-    return str(value)
 
 
 class ClusterAction(ActionBase):
