@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -335,19 +336,25 @@ def test_the_hub_that_manages_itself(inventory: Inventory, extra: Any) -> None:
         hub_host="local-cluster",
         hub_group="servers",
         sites_group="clients",
-        hub_vars={"superlink_exposure": "node_port", "flower_context": "of-my-own"},
+        hub_vars={"superlink_exposure": "node_port", "flower_context": "of-my-own", "late": "{{ 6 * 7 }}"},
     )
     assert (found.groups["servers"], found.groups["clients"]) == (["local-cluster"], ["x-1"])
     host = found.hosts["local-cluster"]
     assert host["ocm_name"] == "local-cluster"
     assert (host["flower_context"], host["superlink_exposure"]) == ("of-my-own", "node_port")
     assert not {"flower_delivery", "flower_kubeconfig"} & set(host)
+    # what the user writes is a template
+    told = inventory.run("ansible", "-i", "fleet.ocm.yml", "servers", "-m", "ansible.builtin.debug", "-a", "var=late")
+    assert re.search(r'"?late"?: "?42"?', told.stdout)
 
 
 def test_credentials_are_not_copied(inventory: Inventory, hub: Cluster) -> None:
     inventory.auth = {"host": hub.server, "api_key": "s3cret", "validate_certs": False}
     told = inventory.fault(hub_host="hub")
-    assert "hub_host: api_key, host, validate_certs would be shown in the inventory if it were copied: say in hub_vars" in told
+    assert (
+        "hub_host: api_key, host, validate_certs would be shown in the inventory if it were copied: say in hub_vars"
+        in told
+    )
     assert "s3cret" not in told
     told = inventory.fault(hub_host="hub", hub_vars={"flower_context": "hub"})
     assert "does not accept the credentials" in told
@@ -532,16 +539,20 @@ def test_the_example_is_what_the_guide_shows(inventory: Inventory, hub: Cluster,
     told = f"[WARNING]: fleet/fleet.ocm.yml: {warning}"
     assert shown(told) in guide
     assert shown(graph.stdout) in guide
-    facts = {key: value for key, value in yaml.safe_load(host.stdout).items() if key.startswith(("ocm_", "flower_d", "flower_r"))}
+    facts = {
+        key: value
+        for key, value in yaml.safe_load(host.stdout).items()
+        if key.startswith(("ocm_", "flower_d", "flower_r"))
+    }
+    facts["ocm_labels"].pop(ocm_hub.MARK)
     assert shown(yaml.safe_dump(facts, sort_keys=True, width=120)) in guide
 
 
 def guide_rights() -> list[dict[str, Any]]:
     """The Roles that the guide tells people to make."""
-    guide = GUIDE.read_text(encoding="utf-8")
-    block = re.search(r"\.\. code-block:: yaml\n\n((?:    .*\n|\n)*?    kind: ClusterRole\n(?:    .*\n|\n)*)", guide)
-    assert block, "the guide has no Roles"
-    return list(yaml.safe_load_all(block[1].replace("\n    ", "\n").removeprefix("    ")))
+    blocks = re.findall(r"\.\. code-block:: yaml\n\n((?:    .*\n|\n)+)", GUIDE.read_text(encoding="utf-8"))
+    found = [yaml.safe_load(textwrap.dedent(block)) for block in blocks]
+    return [one for one in found if one.get("kind") in ("ClusterRole", "Role")]
 
 
 def test_rights(inventory: Inventory, hub: Cluster, auth: Auth, namespace: str) -> None:
