@@ -146,6 +146,9 @@ class ClusterAction(ActionBase):
         ``flower_kubeconfig`` and ``flower_context``; for another host only its variables count. What is still missing
         comes from K8S_AUTH_* in the environment (see cluster_auth). A task that names a kubeconfig or a host itself
         takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
+
+        A host whose objects are delivered through Open Cluster Management's hub has no access of its own: what all hosts share,
+        or the environment has, leads to another cluster. Raises :class:`ClusterError` unless the host says more.
         """
         other = host is not None and host != self.inventory_host
         given = {} if other else dict(self._auth_params)
@@ -158,7 +161,14 @@ class ClusterAction(ActionBase):
                 raise ClusterError(f"the inventory has no host '{host}'.") from None
         else:
             variables = self.task_vars
-        return self._auth_of_variables(variables) | given
+        auth = self._auth_of_variables(variables) | given
+        through_the_hub = plain(self._templar.template(variables.get("flower_delivery"))) == "ocm"
+        if through_the_hub and not any(auth.get(name) for name in ("context", "host")):
+            raise ClusterError(
+                f"{host or self.inventory_host}: its objects are delivered through the hub of Open Cluster Management (flower_delivery: ocm), "
+                "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
+            )
+        return auth
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
