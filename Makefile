@@ -69,6 +69,7 @@ test: stage ## all of the above gates, then stop the fleet
 	@python tools/test.py
 
 bench: stage ## speed, side by side with kubernetes.core.k8s
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/ocm_inventory.py
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/bench.py
 
 docs: stage ## HTML documentation in build/docs
