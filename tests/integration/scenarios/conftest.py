@@ -37,27 +37,27 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
-NAMESPACE = "scenario"
-CA_NAMESPACE = "scenario-ca"
-# Whatever scenarios may make: removed before the first and after the last one.
-NAMESPACES = [
-    NAMESPACE,
-    CA_NAMESPACE,
-    "scenario-c",
-    "scenario-cert",
-    "scenario-cert-ca",
-    "scenario-d",
-    "scenario-keys",
-    "scenario-race",
-    "scenario-rights",
-    "scenario-rights-ca",
-    "scenario-uid",
-    "scenario-uid-ca",
-    "scenario-wrong",
-    "scenario-wrong-ca",
-]
+# Suffixes of the namespaces that scenarios may make, removed before the first and after the last one.
+SUFFIXES = (
+    "",
+    "-c",
+    "-ca",
+    "-cert",
+    "-cert-ca",
+    "-d",
+    "-keys",
+    "-race",
+    "-rights",
+    "-rights-ca",
+    "-uid",
+    "-uid-ca",
+    "-wrong",
+    "-wrong-ca",
+)
+NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
 LIMIT = 420  # seconds that no playbook should ever take
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}

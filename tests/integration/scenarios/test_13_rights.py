@@ -32,11 +32,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, TEARDOWN, WORKS, Right, rights
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]
 APP = ROOT / "examples" / "quickstart"
-SPACE = "scenario-rights"
-CA_SPACE = "scenario-rights-ca"
+SPACE = f"{NAMESPACE}-rights"
+CA_SPACE = f"{NAMESPACE}-rights-ca"
 COMMON = {
     "flower_federation": "rights",
     "flower_namespace": SPACE,
@@ -394,7 +395,7 @@ def test_a_missing_right_of_the_job_is_named_before_anything_changes(deployed):
     hosts = deployed.controllers(**{"site-b": {"supernode_pools": [EDGE, {"name": "late"}], **ALONE}})
     words = deployed.play("site", "--limit", "site-b", hosts=hosts, rc=2).messages("site-b", failed=True)
     assert (
-        "the job that makes the keys on site-b may not: get secrets in namespace scenario-rights (supernode-late-keys)"
+        f"the job that makes the keys on site-b may not: get secrets in namespace {NAMESPACE}-rights (supernode-late-keys)"
         in words
     )
     assert "federated.flower.rbac" in words and versions(deployed) == before
@@ -418,7 +419,7 @@ def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
 def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed):
     """Nobody may enter the pods of site-b, so they cannot be asked which certificates they take."""
     run = deployed.play("rotate_certs", "-e", "flower_rotate=leaf", hosts=deployed.controllers(), rc=2)
-    assert "get pods/exec in namespace scenario-rights" in run.messages("site-b", failed=True)
+    assert f"get pods/exec in namespace {NAMESPACE}-rights" in run.messages("site-b", failed=True)
     assert set(run.changed.values()) == {0}, "something was changed before the missing right was named"
 
 

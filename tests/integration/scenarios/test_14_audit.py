@@ -23,9 +23,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.store impor
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 POOL = {"name": "late", "replicas": 1, "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"}}
-SPACE = "scenario-race"
+SPACE = f"{NAMESPACE}-race"
 
 
 def objects(fed, entry, site, change):
@@ -53,9 +54,13 @@ def test_a_deployment_is_recorded(fed):
     assert entry["playbook"] == "federated.flower.site" and entry["options"] == {} and "failed" not in entry
     assert set(entry["sites"]) == {"hub", "site-a", "site-b"}
     made = {site: objects(fed, entry, site, "created") for site in entry["sites"]}
-    assert {"Namespace scenario", "StatefulSet scenario/superlink", "Secret scenario-ca/flower-ca"} <= made["hub"]
-    assert {"NetworkPolicy scenario-ca/superlink-default-deny", "ConfigMap scenario/superlink-clients"} <= made["hub"]
-    assert {"StatefulSet scenario/supernode-cpu", "Secret scenario/supernode-cpu-keys"} <= made["site-a"]
+    assert {f"Namespace {NAMESPACE}", f"StatefulSet {NAMESPACE}/superlink", f"Secret {NAMESPACE}-ca/flower-ca"} <= made[
+        "hub"
+    ]
+    assert {f"NetworkPolicy {NAMESPACE}-ca/superlink-default-deny", f"ConfigMap {NAMESPACE}/superlink-clients"} <= made[
+        "hub"
+    ]
+    assert {f"StatefulSet {NAMESPACE}/supernode-cpu", f"Secret {NAMESPACE}/supernode-cpu-keys"} <= made["site-a"]
     for facts in entry["sites"].values():
         hashed = {one["object"].split()[0] for one in facts["objects"] if len(one.get("sha256", "")) == 64}
         assert "StatefulSet" in hashed and "Secret" not in hashed
@@ -83,7 +88,7 @@ def test_no_change_no_entry(fed, news):
 def test_a_site_joins_and_leaves(fed, news):
     hosts = {
         **fed.base(),
-        "site-c": {"flower_context": "site-a", "supernode_namespace": "scenario-c", "supernode_pools": [POOL]},
+        "site-c": {"flower_context": "site-a", "supernode_namespace": f"{NAMESPACE}-c", "supernode_pools": [POOL]},
     }
     fed.site(hosts)
     (joined,) = news()
@@ -91,7 +96,7 @@ def test_a_site_joins_and_leaves(fed, news):
     assert set(joined["sites"]) == {"hub", "site-c"} and set(joined["sites"]["hub"]) == {"objects"}
     assert {one.rpartition("/")[2] for one in objects(fed, joined, "hub", "changed")} == {"superlink-clients"}
     assert fed.noted(joined, "site-c", "certificates", "issued")
-    assert "StatefulSet scenario-c/supernode-late" in objects(fed, joined, "site-c", "created")
+    assert f"StatefulSet {NAMESPACE}-c/supernode-late" in objects(fed, joined, "site-c", "created")
     held = keys(fed, joined, "site-c", "registered")
     assert held == set(fed.ledger().read_records()["site-c"]["keys"])
     fed.play("teardown", "--limit", "site-c", "-e", "flower_teardown=true", hosts=hosts)
@@ -99,7 +104,7 @@ def test_a_site_joins_and_leaves(fed, news):
     assert left["playbook"] == "federated.flower.teardown" and left["options"] == {"limit": "site-c"}
     assert set(left["sites"]) == {"hub", "site-c"} and left["sites"]["site-c"]["words"] == ["forgotten"]
     assert fed.noted(left, "site-c", "certificates", "revoked")
-    assert keys(fed, left, "site-c", "retired") == held and "Namespace scenario-c" in objects(
+    assert keys(fed, left, "site-c", "retired") == held and f"Namespace {NAMESPACE}-c" in objects(
         fed, left, "site-c", "deleted"
     )
 
@@ -125,7 +130,7 @@ def test_a_playbook_that_ends_early_is_recorded(fed, news):
     )
     assert "no-such-image" in run.messages("site-a", failed=True)
     (entry,) = news()
-    assert objects(fed, entry, "site-a", "changed") == {"StatefulSet scenario/supernode-cpu"}
+    assert objects(fed, entry, "site-a", "changed") == {f"StatefulSet {NAMESPACE}/supernode-cpu"}
     assert list(entry["failed"]) == ["site-a"]
 
 
@@ -198,7 +203,7 @@ def test_tampering_is_found_and_named(fed, tampered):
     whole = fed.trail()
     logs = fed.hub.list("v1", "ConfigMap", fed.namespace, labels="app.kubernetes.io/component=audit")
     newest = len(logs) - 1  # one is the head record
-    where = f"ConfigMap scenario/{log_name(1)}"
+    where = f"ConfigMap {NAMESPACE}/{log_name(1)}"
     altered = tampered(
         lambda lines: [lines[0], lines[1].replace("federated.flower.", "federated.flowers.", 1), *lines[2:]],
         look=lambda: fed.play("audit", rc=2).messages("hub", failed=True),

@@ -25,8 +25,9 @@ from cryptography.hazmat.primitives import hashes
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-SPACE, CA_SPACE = "scenario-cert", "scenario-cert-ca"
+SPACE, CA_SPACE = f"{NAMESPACE}-cert", f"{NAMESPACE}-cert-ca"
 NAME = "superlink.scenario.flower.internal"  # sites dial an IP address
 DAY = datetime.timedelta(days=1)
 API = "cert-manager.io/v1"
@@ -257,7 +258,7 @@ def wrong(federation, corporate):
         {"ansible.builtin.import_role": {"name": "federated.flower.superlink", "tasks_from": "preflight"}}]}]  # fmt: skip
     path = federation.folder / "wrong-certificates.yml"
     path.write_text(json.dumps(play))
-    common = {"flower_namespace": "scenario-wrong", "flower_ca_namespace": "scenario-wrong-ca"}
+    common = {"flower_namespace": f"{NAMESPACE}-wrong", "flower_ca_namespace": f"{NAMESPACE}-wrong-ca"}
     base = {"flower_context": "hub", "superlink_exposure": "node_port", "flower_sites_group": "none"}
     settled = federation.settled
     run = federation.play(str(path), hosts={name: {**base, **one} for name, one in variables.items()}, rc=2, **common)
@@ -283,7 +284,7 @@ WRONG = {
         "Trusted are CN=corporate (superlink_ca_bundle)",
     ],
     "no-issuer": ["superlink_"],  # what it says depends on whether cert-manager is there: below
-    "no-secret": ["there is no Secret 'nothing' in namespace scenario-wrong"],
+    "no-secret": [f"there is no Secret 'nothing' in namespace {NAMESPACE}-wrong"],
 }
 
 
@@ -300,7 +301,7 @@ def test_an_issuer_that_is_not_there(wrong, federation):
     words = wrong.messages("no-issuer", failed=True)
     served = federation.hub.request("GET", "/apis")["groups"]
     if any(group["name"] == "cert-manager.io" for group in served):
-        assert "superlink_issuer: Issuer 'nobody' does not exist in namespace scenario-wrong" in words
+        assert f"superlink_issuer: Issuer 'nobody' does not exist in namespace {NAMESPACE}-wrong" in words
     else:
         assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
 

@@ -24,8 +24,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CONTROLLER, PUBLIC_KEYS, SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-HOME = "scenario-keys"  # for jobs without a federation
+HOME = f"{NAMESPACE}-keys"  # for jobs without a federation
 SECONDS = 60
 POOL = keys.Pool("cpu", ["0", "1"], 0)
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
