@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
-    # ansible-core 2.19 templates only what it was told to trust, so text is left as it is.
-    from ansible.template import trust_as_template  # noqa: F401
+import ansible.template
+
+if hasattr(ansible.template, "trust_as_template"):
 
     def unsafe(value: Any) -> Any:
-        """The value, with all text in it, keys included, marked as no template."""
+        """The value, with all text in it, keys included, marked as no template.
+
+        ansible-core 2.19 templates only what it was told to trust, so text is left as it is.
+        """
         return value
 
-except ImportError:
-    # Before, every text is a template unless it is marked.
-    from ansible.utils.unsafe_proxy import wrap_var as unsafe  # noqa: F401
+else:
+    from ansible.utils.unsafe_proxy import wrap_var
+
+    def unsafe(value: Any) -> Any:
+        """The value, with all text in it, keys included, marked as no template; here every text is one unless marked."""
+        return wrap_var(value)

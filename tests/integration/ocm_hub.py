@@ -70,14 +70,16 @@ _CLUSTER_STATUS = _object(
 _DECISIONS = _object(decisions=_list(clusterName=_TEXT, reason=_TEXT))
 
 
-def _definition(api_version: str, kind: str, namespaced: bool, spec: Object = _ANY, status: Object = _ANY) -> Object:
+def _definition(
+    api_version: str, kind: str, namespaced: bool, spec: Object | None = None, status: Object | None = None
+) -> Object:
     plural = f"{kind.lower()}s"
     version = {
         "name": api_version.partition("/")[2],
         "served": True,
         "storage": True,
         "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": _object(spec=spec, status=status)},
+        "schema": {"openAPIV3Schema": _object(spec=spec or _ANY, status=status or _ANY)},
     }
     return {
         "apiVersion": CRD[0],
