@@ -57,7 +57,7 @@ unit: stage ## unit tests
 
 integration: stage ## integration tests on the fleet (started if it is not running)
 	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
-	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v --durations=15 tests/integration
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -n 2 --dist loadfile --durations=25 tests/integration
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
 	@cd $(STAGED) && python -m pytest -v -m fleet_lifecycle tests/fleet
@@ -69,6 +69,7 @@ test: stage ## all of the above gates, then stop the fleet
 	@python tools/test.py
 
 bench: stage ## speed, side by side with kubernetes.core.k8s
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/ocm_inventory.py
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/bench.py
 
 docs: stage ## HTML documentation in build/docs

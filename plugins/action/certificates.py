@@ -23,9 +23,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER, split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 
 APPLYSET = "superlink"
-_TOLD = ("name", "serial", "fingerprint", "not_after")  # to the audit trail
 
 
 class ActionModule(CertificateAction):
@@ -69,24 +69,12 @@ class ActionModule(CertificateAction):
             secrets = [*made.secrets, *shown.secrets, *own.secrets]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
+            self.note(certificates=[facts for item in secrets for facts in _issued(item)])
             ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
             store = ClientStore(hub, told.namespace, ledger, note=self.note, check=self.check)
             if store.publish(told, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.hand_out()
-            written = {(secret["metadata"]["namespace"], secret["metadata"]["name"]) for secret in secrets}
-            described = (
-                {"name": shown.secret, "namespace": wanted.namespace, **pki.describe(shown.certificate)}
-                if shown.certificate
-                else None
-            )
-            self.note(
-                certificates=[
-                    {"change": "issued"} | {key: certificate[key] for key in _TOLD}
-                    for certificate in [*made.certificates, *own.certificates, *([described] if described else [])]
-                    if (certificate["namespace"], certificate["name"]) in written
-                ]
-            )
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
                 marks = {live.NOTE: pki.describe(shown.certificate)["fingerprint"]}
@@ -164,3 +152,13 @@ class ActionModule(CertificateAction):
         if there is not None and (there["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") != MANAGER:
             return []
         return objects
+
+
+def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
+    """What the audit trail tells of the certificate in a Secret that was written; nothing of a shared secret."""
+    pem = entries(secret).get("tls.crt")
+    if not pem:
+        return []
+    facts = pki.describe(pem)
+    told = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
+    return [{"change": "issued", "name": secret["metadata"]["name"], **told}]

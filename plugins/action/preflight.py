@@ -14,11 +14,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, namespace, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, namespace, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 
 
@@ -36,6 +37,7 @@ class ActionModule(CertificateAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look for GPUs, at clocks and at the gateway's certificate."""
         spec = {**params["spec"], "skupper": any(map(self.is_in_network, params["sites"]))}
+        at_site = params["part"] == SUPERNODE and spec.get("key_source") == SITE
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
         if boolean(spec.get("insecure")):
@@ -44,9 +46,13 @@ class ActionModule(CertificateAction):
             version = cluster.request("GET", "/version")["gitVersion"]
             part, ca_namespace = params["part"], params["ca_namespace"]
             absent = self._absent(cluster, spec, grants.namespaces(part, spec, ca_namespace))
+            if at_site:
+                spec = {**spec, "keys_account": self._account_is_given(cluster, spec["namespace"])}
             ask.require(
                 cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=absent)
             )
+            if at_site and spec["keys_account"]:
+                self._check_account(cluster, spec)
             if part == SUPERLINK:
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
@@ -97,6 +103,30 @@ class ActionModule(CertificateAction):
             if there is None:
                 found.append(name)
         return found
+
+    @staticmethod
+    def _account_is_given(cluster: Cluster, namespace: str) -> bool:
+        """Whether the site's administrators made the account of the Job that makes keys. One that may not be seen counts as absent."""
+        try:
+            return cluster.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
+        except Forbidden:
+            return False
+
+    @staticmethod
+    def _check_account(cluster: Cluster, spec: dict[str, Any]) -> None:
+        """May that account write the Secrets of all pools? Not known where its rights come from another Role."""
+        namespace = spec["namespace"]
+        role = cluster.get("rbac.authorization.k8s.io/v1", "Role", key_job.ACCESS, namespace)
+        if role is None:
+            return
+        wanted = key_job.rules(key_job.secret_names(pool["name"] for pool in spec["pools"]))
+        lacking = missing(singles(wanted, namespace), role.get("rules") or [])
+        if lacking:
+            raise ClusterError(
+                f"the job that makes the keys on {cluster.name} may not: {'; '.join(map(str, lacking))}. Ask the cluster's "
+                f"administrators to apply what the playbook federated.flower.rbac writes down: Role {key_job.ACCESS} in "
+                f"namespace {namespace} is older than supernode_pools."
+            )
 
     @staticmethod
     def _devices(cluster: Cluster, spec: dict[str, Any]) -> list[str]:

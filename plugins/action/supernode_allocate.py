@@ -14,8 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction, plain
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import UNKNOWN_ADDRESS
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record, dead_keys
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
 
@@ -31,6 +30,7 @@ class ActionModule(ClusterAction):
         "default_pools": {"type": "list", "elements": "dict", "required": True},
         "partitions": {"type": "int"},
         "repartition": {"type": "bool", "default": False},
+        "renew": {"type": "list", "elements": "str", "choices": ["keys", "client"], "default": []},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -70,8 +70,11 @@ class ActionModule(ClusterAction):
                     self.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
             for site in pools:
                 self._note_pools(site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
-            records = ledger.read_records()
-            dead = {site: [*ranges.left_keys(outcome.book, site), *_dead(records.get(site))] for site in pools}
+            found = ledger.read_records()
+            dead = {
+                site: [*ranges.left_keys(outcome.book, site), *_dead(found.get(site), params["renew"])]
+                for site in pools
+            }
         warnings = list(outcome.moved)
         if outcome.stale:
             warnings.append(
@@ -126,8 +129,16 @@ class ActionModule(ClusterAction):
         )
 
 
-def _dead(record: Record | None) -> list[str]:
-    return dead_keys(record) if record else []
+def _dead(record: records.Record | None, renew: list[str]) -> list[str]:
+    """Fingerprints of keys that the site has to replace."""
+    if record is None:
+        return []
+    chosen = records.dead_keys(record)
+    if "keys" in renew:
+        chosen += records.to_renew(record)
+    if "client" in renew and record.get("client"):
+        chosen.append(record["client"]["key"])
+    return chosen
 
 
 def _counts_across_fleet(pool: dict[str, Any]) -> bool:

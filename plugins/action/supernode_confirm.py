@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, pods
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, pods
 
 
 class ActionModule(ClusterAction):
@@ -22,6 +23,8 @@ class ActionModule(ClusterAction):
         "report": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
         "extra": {"type": "dict", "default": {}},
+        "spec": {"type": "dict", "default": {}},
+        "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -44,9 +47,8 @@ class ActionModule(ClusterAction):
                     f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink, "
                     "and Flower never takes them again. Run again: their SuperNodes get new keys."
                 )
-            for pool, names in params["extra"].items():
-                if not self.check:
-                    self._drop(site, params["namespace"], pool, names)
+            if not self.check:
+                self._drop_all(site, params)
         dropped = sum(map(len, params["extra"].values()))
         return {
             "changed": bool(dropped),
@@ -71,6 +73,15 @@ class ActionModule(ClusterAction):
             f"Pods on {site.name}: {pods.summary(found)}."
         )
 
+    def _drop_all(self, site: Cluster, params: dict[str, Any]) -> None:
+        if params["spec"].get("key_source") == SITE:
+            done = made_there.drop(site, params["spec"], params["extra"], params["wait_timeout"])
+            for name, change in done.items():
+                self._note_secret(params["namespace"], name, change)
+            return
+        for pool, names in params["extra"].items():
+            self._drop(site, params["namespace"], pool, names)
+
     def _drop(self, site: Cluster, namespace: str, pool: str, names: list[str]) -> None:
         name = keys_secret(pool)
         secret = site.get("v1", "Secret", name, namespace)
@@ -81,6 +92,8 @@ class ActionModule(ClusterAction):
             site.delete("v1", "Secret", name, namespace)
         else:
             site.replace({**secret, "data": data})
-        self.note(
-            objects=[{"change": "deleted" if data is None else "changed", "object": f"Secret {namespace}/{name}"}]
-        )
+        self._note_secret(namespace, name, "deleted" if data is None else "changed")
+
+    def _note_secret(self, namespace: str, name: str, change: str) -> None:
+        secret = {"kind": "Secret", "namespace": namespace, "name": name, "change": change}
+        self.note(objects=told.of_objects([secret]))

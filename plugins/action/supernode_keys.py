@@ -11,10 +11,10 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, sidecar, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import PUBLIC_KEYS, SITE, boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, nodes
 
 
 class ActionModule(ClusterAction):
@@ -24,32 +24,66 @@ class ActionModule(ClusterAction):
         "spec": {"type": "dict", "required": True},
         "allocation": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
+        "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Make the keys that are missing; give out their public halves."""
         spec = params["spec"]
         with self.connect() as site:
-            selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
-            live = {
-                item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)
-            }
             # Without TLS Flower knows no node authentication, so a lab without it has no keys.
             pools, ready = ([], {}) if boolean(spec.get("insecure")) else self._pools(site, spec, params["allocation"])
             client = self.inventory_host if sidecar.mtls(spec) else ""
-            plan = keys.plan(spec["federation"], spec["namespace"], pools, live, params["dead"], client)
-            space = self._namespace(site, spec) if plan.secrets else []
-            outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
+            make = self._at_site if spec["key_source"] == SITE else self._here
+            found, told = make(site, spec, keys.Wanted(pools, params["dead"], client), params["wait_timeout"])
         return {
-            "changed": outcome.changed,
-            "diff": outcome.diff,
-            "objects": outcome.objects,
+            **told,
             "site": self.inventory_host,
             "region": spec.get("region") or None,
-            "keys": [{**key, "expected": key["name"] in ready[key["pool"]]} for key in plan.keys],
-            "extra": plan.extra,
-            "client_request": plan.client_request,
-            "msg": "; ".join(plan.reasons) or f"{len(plan.keys)} keys, all there",
+            "keys": [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys],
+            "extra": found.extra,
+            "client_request": found.client_request,
+            "msg": "; ".join(found.reasons) or f"{len(found.keys)} keys, all there",
+        }
+
+    def _here(
+        self, site: Cluster, spec: dict[str, Any], wanted: keys.Wanted, seconds: int
+    ) -> tuple[keys.SiteKeys, dict[str, Any]]:
+        """Make them on the controller."""
+        selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
+        live = {
+            item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)
+        }
+        plan = keys.plan(spec["federation"], spec["namespace"], wanted.pools, live, wanted.dead, wanted.client)
+        space = self._namespace(site, spec) if plan.secrets else []
+        outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
+        objects = outcome.objects
+        if any(keys.source_of(there) == SITE for there in live.values()):
+            # What the site told of its keys, and the owner of those that are no longer wanted.
+            ended = [
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec["namespace"]}}
+                for name in (PUBLIC_KEYS, key_job.OWNER)
+            ]
+            objects = objects + apply_objects(site, ended, state="absent", check=self.check).objects
+        return plan, {"changed": outcome.changed, "diff": outcome.diff, "objects": objects}
+
+    def _at_site(
+        self, site: Cluster, spec: dict[str, Any], wanted: keys.Wanted, seconds: int
+    ) -> tuple[keys.SiteKeys, dict[str, Any]]:
+        """Let the site make them."""
+        prepared: list[dict[str, str]] = []
+
+        def prepare() -> None:
+            prepared.extend(apply_objects(site, [*self._namespace(site, spec), key_job.owner(spec)]).objects)
+
+        if self.check:
+            outcome = made_there.foresee(site, spec, wanted)
+        else:
+            outcome = made_there.make(site, spec, wanted, seconds, prepare)
+        return outcome.found, {
+            "changed": bool(outcome.found.reasons),
+            "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
+            "objects": prepared + outcome.objects(spec["namespace"]),
         }
 
     @staticmethod

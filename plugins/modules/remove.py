@@ -17,6 +17,9 @@ description:
     Volume claims and the audit trail are deleted only when told. A namespace is deleted only when it was made by this
     collection, when it holds neither or they are to be deleted, and when the right to delete it is there. In one that
     stays, secrets and records are deleted one by one.
+  - >-
+    Keys that a site made itself go with the ConfigMap C(supernode-keys-owner), to which they belong, so no right on
+    Secrets is needed.
 options:
   namespace:
     description:
@@ -49,6 +52,12 @@ options:
       - Whether the cluster is part of a Skupper network. A namespace with objects of Skupper that somebody else made stays.
     type: bool
     default: false
+  key_source:
+    description:
+      - Who made the keys that are in the namespace, as given to the role.
+    type: str
+    choices: [controller, site]
+    default: controller
   wait_timeout:
     description:
       - Seconds to wait until the objects are gone.

@@ -41,6 +41,14 @@ options:
       - Whether sites that have joined take over a changed number of partitions. That restarts their pods.
     type: bool
     default: false
+  renew:
+    description:
+      - Keys that the sites have to replace although they are good; they are told among C(dead). V(keys) are those of the
+        SuperNodes, unless some of them are being replaced already, V(client) that of the client certificate.
+    type: list
+    elements: str
+    choices: [keys, client]
+    default: []
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

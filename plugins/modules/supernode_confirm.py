@@ -39,6 +39,16 @@ options:
       - Pool to names of keys to delete, from M(federated.flower.supernode_keys).
     type: dict
     default: {}
+  spec:
+    description:
+      - The specification of the site. A site that makes its keys itself needs it to delete them.
+    type: dict
+    default: {}
+  wait_timeout:
+    description:
+      - Seconds that a job at the site may take.
+    type: int
+    default: 300
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -18,6 +18,10 @@ description:
   - >-
     Private keys are in no result, diff or message. Keys that are no longer wanted stay until
     M(federated.flower.supernode_confirm) deletes them.
+  - >-
+    With C(key_source: site) in the specification a job in the site's cluster does all that, and the keys never leave
+    it. The controller then reads their public halves in the ConfigMap C(supernode-public) and needs no right on Secrets
+    there.
 options:
   spec:
     description:
@@ -35,6 +39,11 @@ options:
     type: list
     elements: str
     default: []
+  wait_timeout:
+    description:
+      - Seconds that a job at the site may take.
+    type: int
+    default: 300
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

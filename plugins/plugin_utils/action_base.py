@@ -9,7 +9,6 @@ files is paid once and inherited by the fork of every host.
 from __future__ import annotations
 
 import gc
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.run import now, run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS, Cluster, ClusterError, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
@@ -32,21 +32,6 @@ gc.freeze()
 
 #: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
 _IDENTITY = ("kubeconfig", "host")
-
-
-def plain(value: Any) -> Any:
-    """Plain JSON data from what Ansible hands over (tagged and lazy types, dates from unquoted YAML, …)."""
-    return json.loads(json.dumps(value, default=_jsonable))
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, (set, frozenset, tuple)) or hasattr(value, "__iter__") and not isinstance(value, (str, bytes)):
-        return list(value)
-    return str(value)
 
 
 class ClusterAction(ActionBase):
@@ -161,6 +146,9 @@ class ClusterAction(ActionBase):
         ``flower_kubeconfig`` and ``flower_context``; for another host only its variables count. What is still missing
         comes from K8S_AUTH_* in the environment (see cluster_auth). A task that names a kubeconfig or a host itself
         takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
+
+        A host whose objects are delivered through Open Cluster Management's hub has no access of its own: what all hosts share,
+        or the environment has, leads to another cluster. Raises :class:`ClusterError` unless the host says more.
         """
         other = host is not None and host != self.inventory_host
         given = {} if other else dict(self._auth_params)
@@ -173,7 +161,14 @@ class ClusterAction(ActionBase):
                 raise ClusterError(f"the inventory has no host '{host}'.") from None
         else:
             variables = self.task_vars
-        return self._auth_of_variables(variables) | given
+        auth = self._auth_of_variables(variables) | given
+        through_the_hub = plain(self._templar.template(variables.get("flower_delivery"))) == "ocm"
+        if through_the_hub and not any(auth.get(name) for name in ("context", "host")):
+            raise ClusterError(
+                f"{host or self.inventory_host}: its objects are delivered through the hub of Open Cluster Management (flower_delivery: ocm), "
+                "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
+            )
+        return auth
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}

@@ -25,9 +25,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster_auth impo
     AUTH_ARGS,
     Access,
     AuthError,
-    ClusterError,
     resolve,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
 
 try:
     import urllib3

@@ -32,6 +32,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
 from ansible_collections.kubernetes.core.plugins.module_utils.args_common import (
     AUTH_ARG_MAP,
     AUTH_ARG_SPEC,
@@ -59,14 +60,6 @@ _SHM = "/dev/shm"
 
 # OpenSSL loads its algorithms with the first context. Done here, in the parent of the forks, it is done once.
 ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-class ClusterError(Exception):
-    """Something between us and a cluster went wrong. ``message`` is a sentence for people, with the way out."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
 
 
 class AuthError(ClusterError):

@@ -40,7 +40,7 @@ else:
     )
     _NOT_SIGNED = (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm)
 
-from .cluster import ClusterError
+from .errors import ClusterError
 from .manifests.common import is_ip
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
@@ -230,7 +230,7 @@ def not_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> st
     try:
         certificate.verify_directly_issued_by(issuer)
     except _NOT_SIGNED as error:
-        return type(error).__name__
+        return str(error) or type(error).__name__
     return None
 
 
@@ -268,6 +268,17 @@ def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
     ca = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
     stranger = not_issued_by(leaf, ca)
     return f"it was not issued by the present CA ({stranger})" if stranger else None
+
+
+def aged(pem: str, now: datetime.datetime | None = None, renew_before: datetime.timedelta | None = None) -> str | None:
+    """Say why the first certificate of a PEM text is to be replaced, going by its age, or None when it has time.
+
+    Args:
+        pem: the certificate.
+        now: the time to judge by; the present by default.
+        renew_before: how long before its end it is replaced; half of its lifetime by default.
+    """
+    return _aged(x509.load_pem_x509_certificate(pem.encode("ascii")), now, renew_before)
 
 
 def _aged(

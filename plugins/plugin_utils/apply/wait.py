@@ -31,6 +31,10 @@ class Clock:
         self.deadline = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE
 
+    def is_over(self) -> bool:
+        """Is time up?"""
+        return time.monotonic() >= self.deadline
+
     def tick(self) -> bool:
         """Sleep; False when time is up."""
         left = self.deadline - time.monotonic()
@@ -130,14 +134,12 @@ class Waiter:
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
         when = "" if one.failed else f" after {self.clock.seconds:g} s"
         told = [f"not ready{when}: {one.why}"]
-        names = [obj["metadata"]["name"]]
         pods = self._unready_pods(obj)
         for pod in pods[:_PODS]:
-            names.append(pod["metadata"]["name"])
             told.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}")
         if len(pods) > _PODS:
             told.append(f"and {len(pods) - _PODS} more pods")
-        told.extend(self._events(obj["metadata"].get("namespace") or "default", names))
+        told.extend(self.events([obj, *pods[:_PODS]]))
         return ". ".join(told)
 
     def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,11 +155,14 @@ class Waiter:
             return []
         return [pod for pod in pods if not state(pod).ready]
 
-    def _events(self, namespace: str, names: Sequence[str]) -> list[str]:
+    def events(self, objects: Objects) -> list[str]:
+        """The last events of some live objects, a sentence each; none of earlier objects of the same name."""
         events: list[dict[str, Any]] = []
-        for name in names:
+        for obj in objects:
+            meta = obj["metadata"]
+            chosen = f"involvedObject.uid={meta['uid']}" if meta.get("uid") else f"involvedObject.name={meta['name']}"
             try:
-                events.extend(self.cluster.list("v1", "Event", namespace, fields=f"involvedObject.name={name}"))
+                events.extend(self.cluster.list("v1", "Event", meta.get("namespace") or "default", fields=chosen))
             except (ApiError, Unreachable) as error:
                 return [f"events cannot be read ({error.message.rpartition(': ')[2]})"]
         events.sort(key=lambda one: (one.get("type") == "Warning", _last_seen(one)))

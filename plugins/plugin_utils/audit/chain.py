@@ -92,7 +92,9 @@ def parse(text: str) -> Entry | None:
     except (ValueError, RecursionError):  # what stands there instead may be anything
         return None
     shape = (("seq", int), ("prev", str), ("hash", str))
-    if not isinstance(entry, dict) or not all(type(entry.get(name)) is kind for name, kind in shape):
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), kind) for name, kind in shape):
+        return None
+    if isinstance(entry["seq"], bool):  # which Python takes for a number
         return None
     return entry
 

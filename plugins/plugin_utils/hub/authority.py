@@ -56,16 +56,17 @@ class Authority:
 
 
 def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
-    """What sites trust: the CAs that sign now, will sign, and did sign.
+    """What sites trust: the CAs that did sign, sign now, and will sign.
 
     Args:
         current: PEM certificates; so are the others, and each may be empty.
 
     Returns:
-        PEM without anything but certificates (SuperNodes hang on a trust file that is not ASCII), each once.
+        PEM without anything but certificates (SuperNodes hang on a trust file that is not ASCII), each once. They are in
+        the order of time, so the text stays the same when the next CA becomes the present one, and no pod restarts for that.
     """
     found: dict[str, str] = {}
-    for part in (current, following, previous):
+    for part in (previous, current, following):
         for certificate in pki.split(part):
             found.setdefault(pki.describe(certificate)["fingerprint"], certificate)
     return "".join(found.values())

@@ -16,14 +16,14 @@ from collections.abc import Iterable
 
 from .. import pki
 from ..secrets import CREDENTIALS
-from .made import Made
+from .made import Made, entries_of
 from .wanted import Ref, Seen, Wanted, secret_ref
 
 INTERNAL_CA = "flower-internal-ca"
 INTERNAL = "superlink-internal"
 RUNTIME = "superlink-runtime-tls"
 SUPEREXEC = "superlink-superexec"
-__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "plan", "reads"]
+__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "anew", "plan", "reads"]
 
 # Shown by check mode while the hub's objects, and so its address, do not exist.
 UNKNOWN_ADDRESS = "not-known-yet.invalid:9092"
@@ -46,13 +46,34 @@ def plan(wanted: Wanted, seen: Seen) -> Made:
     pki.require()
     made = Made(wanted, seen)
     ca = _internal_ca(made)
-    names = ["localhost", "127.0.0.1"]  # the latter is what a SuperExec that SuperLink starts itself dials
-    made.leaf(INTERNAL, ca, "superlink internal", names, INTERNAL_LIFETIME)
-    names = ["superlink-runtime", f"superlink-runtime.{wanted.namespace}.svc"]
-    made.leaf(RUNTIME, ca, "superlink runtime", names, INTERNAL_LIFETIME)
+    for name, (subject, names) in _leafs(wanted.namespace).items():
+        made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
     if "secret" not in seen.entries(wanted.namespace, SUPEREXEC):
         made.write(wanted.namespace, SUPEREXEC, {"secret": pki.make_secret()}, "there was none")
     return made
+
+
+def anew(ca: pki.Issued, namespace: str) -> dict[str, dict[str, str]]:
+    """Secret -> entries of everything that can be exchanged when the hub's pods restart.
+
+    Args:
+        ca: the internal CA, which stays.
+        namespace: the SuperLink's.
+    """
+    fresh = {
+        name: entries_of(pki.issue(ca, subject, names, INTERNAL_LIFETIME), ca)
+        for name, (subject, names) in _leafs(namespace).items()
+    }
+    return {**fresh, SUPEREXEC: {"secret": pki.make_secret()}}
+
+
+def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
+    """Secret -> subject and names of an internal certificate."""
+    return {
+        # 127.0.0.1 is what a SuperExec that SuperLink starts itself dials.
+        INTERNAL: ("superlink internal", ["localhost", "127.0.0.1"]),
+        RUNTIME: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
+    }
 
 
 def _internal_ca(made: Made) -> pki.Issued:

@@ -18,6 +18,11 @@ from ..secrets import secret
 from .wanted import Seen, Wanted
 
 
+def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:
+    """Entries of a certificate's Secret: C(tls.crt) (leaf and chain), C(tls.key) and C(ca.crt)."""
+    return {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": pki.first(ca.certificate)}
+
+
 @dataclass
 class Made:
     """Collects what is made.
@@ -56,7 +61,7 @@ class Made:
     ) -> pki.Issued:
         """A server certificate of C(ca) in a Secret of the SuperLink's namespace; made when the one there is not good.
 
-        The Secret has C(tls.crt) (leaf and chain), C(tls.key) and C(ca.crt).
+        Its Secret has the entries of C(entries_of).
         """
         there = self.seen.entries(self.wanted.namespace, name)
         issued = pki.Issued(there.get("tls.crt", ""), there.get("tls.key", ""))
@@ -68,7 +73,6 @@ class Made:
         )
         if reason:
             issued = pki.issue(ca, subject, list(names), lifetime)
-            data = {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": pki.first(ca.certificate)}
-            self.write(self.wanted.namespace, name, data, reason)
+            self.write(self.wanted.namespace, name, entries_of(issued, ca), reason)
         self.note(self.wanted.namespace, name, issued.certificate)
         return issued

@@ -110,8 +110,10 @@ def natural(name: str) -> tuple[int, int, str]:
 
 
 def dead_keys(record: Mapping[str, Any]) -> list[str]:
-    """Fingerprints of keys that Flower takes no more; the site has to make new ones."""
-    return sorted(fingerprint for fingerprint, key in record["keys"].items() if key.get("dead"))
+    """Fingerprints of keys that Flower takes no more; the site has to make new ones. It has done so for those that leave."""
+    return sorted(
+        fingerprint for fingerprint, key in record["keys"].items() if key.get("dead") and not key.get("leaving")
+    )
 
 
 def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[str, str]:
@@ -121,3 +123,10 @@ def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[
         "fingerprint": fingerprint,
         **{name: str(key[name]) for name in ("pool", "name", "node_id")},
     }
+
+
+def to_renew(record: Mapping[str, Any]) -> list[str]:
+    """Fingerprints of keys to replace when a site is to be enrolled anew; none while it is being enrolled anew already."""
+    if leaving(record):
+        return []
+    return sorted(fingerprint for fingerprint, key in record["keys"].items() if not key.get("dead"))

@@ -122,6 +122,20 @@ def selector(spec: Spec, name: str, component: str | None = None, *, pool: str |
     return picked
 
 
+# Where a site's keys are made. The annotation notes it on Secrets and pods; nothing stands for the controller.
+KEY_SOURCE = "federated.flower/key-source"
+CONTROLLER = "controller"
+SITE = "site"
+KEY_SOURCES = (CONTROLLER, SITE)
+# ConfigMap in which a site that makes its keys itself tells their public halves.
+PUBLIC_KEYS = "supernode-public"
+
+
+def keys_secret(pool: str) -> str:
+    """Name of the Secret with a pool's SuperNode keys, one entry per pod index or node name."""
+    return f"supernode-{pool}-keys"
+
+
 def metadata(
     spec: Spec,
     object_name: str,
@@ -277,13 +291,13 @@ def secret_volume(name: str, secret: str, *, keys: Iterable[str] | None = None, 
     return {"name": name, "secret": source}
 
 
-def key_pair_volume(name: str, secret: str) -> Object:
+def key_pair_volume(name: str, secret: str, *, optional: bool = False) -> Object:
     """A volume with certificate and key of a Secret in the form that HAProxy's C(crt) takes: FILE and FILE.key.
 
     The Secret needs C(tls.crt) and C(tls.key) only, so that those of cert-manager and of users fit as they are. HAProxy
     2.2 and later look for the key beside a certificate that holds none (C(ssl-load-extra-files)).
     """
-    volume = secret_volume(name, secret)
+    volume = secret_volume(name, secret, optional=optional)
     volume["secret"]["items"] = [{"key": "tls.crt", "path": "tls.pem"}, {"key": "tls.key", "path": "tls.pem.key"}]
     return volume
 
@@ -428,6 +442,14 @@ def server_name(spec: Spec) -> str:
         if not is_ip(host):
             return host
     return fixed_server_name(spec)
+
+
+def next_server_name(name: str) -> str:
+    """Name (SNI) under which the gateway shows the certificate that it will serve after a change of the CA.
+
+    Nobody needs to resolve it: whoever asks for it dials the same address as ever.
+    """
+    return f"next.{name}"
 
 
 def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, list[str]]:

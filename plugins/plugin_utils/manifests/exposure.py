@@ -14,9 +14,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .common import FLEET_PORT, RUNTIME_PORT, Object, Spec, compact, integer, is_ip, metadata, selector, text
+from .common import (
+    FLEET_PORT,
+    RUNTIME_PORT,
+    Object,
+    Spec,
+    compact,
+    integer,
+    is_ip,
+    metadata,
+    next_server_name,
+    selector,
+    split_address,
+    text,
+)
 
 SERVICE = "superlink"
+NEXT_ROUTE = "superlink-next"
 RUNTIME_SERVICE = "superlink-runtime"
 SERVICE_TYPES = {"node_port": "NodePort", "load_balancer": "LoadBalancer"}
 ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
@@ -30,7 +44,7 @@ def objects(spec: Spec) -> list[Object]:
     if spec["exposure"] == "ingress":
         rendered.append(ingress(spec))
     elif spec["exposure"] == "route":
-        rendered.append(route(spec))
+        rendered += [route(spec), *next_route(spec)]
     return rendered
 
 
@@ -84,8 +98,12 @@ def runtime_service(spec: Spec) -> Object:
 
 
 def ingress(spec: Spec) -> Object:
-    """An Ingress whose controller passes TLS through to the gateway (annotations say so to the controller)."""
+    """An Ingress whose controller passes TLS through to the gateway (annotations say so to the controller).
+
+    It knows the gateway by a second name, too, under which sites try the next CA's certificate.
+    """
     backend = {"service": {"name": SERVICE, "port": {"name": "fleet"}}}
+    hosts = [spec["host"], next_server_name(spec["host"])]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
@@ -94,9 +112,10 @@ def ingress(spec: Spec) -> Object:
             {
                 "ingressClassName": spec.get("ingress_class"),
                 "rules": [
-                    {"host": spec["host"], "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+                    {"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+                    for host in hosts
                 ],
-                "tls": [{"hosts": [spec["host"]]}],
+                "tls": [{"hosts": hosts}],
             }
         ),
     }
@@ -104,13 +123,25 @@ def ingress(spec: Spec) -> Object:
 
 def route(spec: Spec) -> Object:
     """An OpenShift Route that passes TLS through. Without a host, OpenShift makes one up."""
+    return _route(spec, SERVICE, text(spec.get("host")))
+
+
+def next_route(spec: Spec) -> list[Object]:
+    """A Route to the same door by the name under which sites try the next CA's certificate; nothing while no host is known."""
+    host = text(spec.get("host")) or (
+        split_address(text(spec["superlink_address"]))[0] if spec.get("superlink_address") else ""
+    )
+    return [_route(spec, NEXT_ROUTE, next_server_name(host))] if host and not is_ip(host) else []
+
+
+def _route(spec: Spec, name: str, host: str) -> Object:
     return {
         "apiVersion": "route.openshift.io/v1",
         "kind": "Route",
-        "metadata": metadata(spec, SERVICE, "superlink", annotations=spec.get("route_annotations")),
+        "metadata": metadata(spec, name, "superlink", annotations=spec.get("route_annotations")),
         "spec": compact(
             {
-                "host": spec.get("host"),
+                "host": host,
                 "port": {"targetPort": "fleet"},
                 "tls": {"termination": "passthrough", "insecureEdgeTerminationPolicy": "None"},
                 "to": {"kind": "Service", "name": SERVICE, "weight": 100},

@@ -49,6 +49,10 @@ KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
 SECRET = "superlink-gateway-tls"
 CERTIFICATE_VOLUME = "gw-certs"
+# There only while the CA changes: a certificate of the next one, shown under next.NAME, so that every site can try it.
+NEXT_SECRET = "superlink-gateway-next-tls"
+NEXT_VOLUME = "gw-next"
+NEXT_DIR = "/next"
 
 # Endpoints of flwr 1.40 to 1.42 (flwr/superlink/routers/fleet/router.py).
 FLEET_CALLS = (
@@ -114,7 +118,8 @@ def configuration(spec: Spec) -> str:
     body = integer(spec.get("gateway_max_body_bytes")) or 8388608
     rate = integer(spec.get("gateway_source_rate")) or 0
     fleet_calls = FLEET_CALLS + (FLEET_CALLS_WITHOUT_KEY if insecure else ())
-    tls = "" if insecure else " ssl crt /certs/tls.pem alpn http/1.1"
+    # The first certificate is the one for every name that no other one is for; an empty folder is no fault.
+    tls = "" if insecure else f" ssl crt /certs/tls.pem crt {NEXT_DIR} alpn http/1.1"
     clients = asks(spec)
     if clients != "none":
         tls += f" ca-file {CLIENTS_DIR}/ca.crt verify {clients} crl-file {CLIENTS_DIR}/crl.pem"
@@ -217,7 +222,7 @@ def gateway_container(spec: Spec) -> Object:
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
     if not insecure:
-        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount("gw-clients", CLIENTS_DIR)]
+        mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
     if process:
         mounts.append(mount("rt-certs", "/rt"))
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
@@ -244,6 +249,7 @@ def volumes(spec: Spec) -> list[Object]:
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
     ]
     if not boolean(spec.get("insecure")):
+        brought.append(key_pair_volume(NEXT_VOLUME, NEXT_SECRET, optional=True))
         # Also where no certificates are asked for: a change of mind then takes a reload and no new pod.
         brought.append(config_volume("gw-clients", CLIENTS))
         brought.append(key_pair_volume(CERTIFICATE_VOLUME, text(spec.get("gateway_secret")) or SECRET))

@@ -75,20 +75,20 @@ def superlink_objects(spec: Spec) -> list[Object]:
     if process:
         ingress.append(_rule("from", [{"pod_selector": selector(spec, serverapp.NAME)}], [_port(RUNTIME_PORT)]))
     # With subprocess isolation ServerApps run in the SuperLink's pod.
-    app_egress = _egress(spec.get("serverapp_egress"))
+    app_egress = egress_rules(spec.get("serverapp_egress"))
     policies = [
         *default_deny(spec, SUPERLINK),
         _policy(
             spec,
             SUPERLINK,
             ingress=[*ingress, *_monitoring(spec)],
-            egress=[*_egress(spec.get("dns")), *([] if process else app_egress)],
+            egress=[*egress_rules(spec.get("dns")), *([] if process else app_egress)],
         ),
     ]
     if process:
         runtime = _rule("to", [{"pod_selector": selector(spec, SUPERLINK)}], [_port(RUNTIME_PORT)])
         policies.append(
-            _policy(spec, serverapp.NAME, ingress=[], egress=[*_egress(spec.get("dns")), runtime, *app_egress])
+            _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.get("dns")), runtime, *app_egress])
         )
     return policies
 
@@ -103,7 +103,7 @@ def supernode_objects(spec: Spec) -> list[Object]:
             spec,
             SUPERNODE,
             ingress=_monitoring(spec) if sidecar.enabled(spec) else [],
-            egress=[*_egress(spec.get("dns")), _superlink(spec), *_egress(spec.get("egress"))],
+            egress=[*egress_rules(spec.get("dns")), _superlink(spec), *egress_rules(spec.get("egress"))],
         ),
     ]
 
@@ -277,8 +277,8 @@ def _labels(value: Mapping[str, Any]) -> dict[str, str]:
     return {key: text(entry) for key, entry in sorted(value.items())}
 
 
-def _egress(peers: Iterable[Peer] | None) -> list[Object]:
-    """One rule per peer, as each has ports of its own."""
+def egress_rules(peers: Iterable[Peer] | None) -> list[Object]:
+    """One rule per peer that pods may call, as each has ports of its own."""
     return [_rule("to", [peer], [parse_port(port) for port in peer.get("ports") or []]) for peer in peers or []]
 
 

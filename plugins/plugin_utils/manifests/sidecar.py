@@ -37,6 +37,7 @@ from .common import (
     is_ip,
     key_pair_volume,
     mount,
+    next_server_name,
     resources,
     scratch_volume,
     secret_volume,
@@ -50,7 +51,6 @@ CONFIG = "supernode-sidecar"
 LOCAL_TLS = "supernode-local-tls"
 CLIENT = "supernode-client"  # ConfigMap with the client certificate
 CLIENT_KEY = "supernode-client-key"  # Secret with its key
-NEXT = "next."  # before the server's name: the certificate that is to come
 
 
 def enabled(spec: Spec) -> bool:
@@ -116,7 +116,7 @@ def configuration(spec: Spec) -> str:
         *quiet(boolean(spec.get("sidecar_access_log"))),
         server(name),
         *probe("now", name),
-        *probe("next", NEXT + name),
+        *probe("next", next_server_name(name)),
         # The hub's name is looked up again and again: its address may change, or come into being later.
         "resolvers dns",
         "  parse-resolv-conf",

@@ -9,7 +9,7 @@ session, so pods are replaced and never doubled.
 Keys of the supernode spec used here: C(image), C(superexec_image), C(resources), C(superexec_resources), C(env),
 C(extra_args), C(superexec_extra_args), C(volumes), C(volume_mounts), C(shm_size), C(node_selector), C(tolerations),
 C(affinity), C(topology_spread_constraints), C(priority_class), C(pod_labels), C(pod_annotations),
-C(termination_grace_period), C(runtime_dependency_installation), C(disruption_budget), and:
+C(termination_grace_period), C(runtime_dependency_installation), C(disruption_budget), C(key_source), and:
 
     pools       list of {name, mode, replicas, node_config, gpu, ...}. A pool may hold any of the keys above (except
                 disruption_budget) for itself: env, pod_labels and pod_annotations are merged with the site's by name,
@@ -31,8 +31,10 @@ from . import gpu, namespace, patches, policies, sidecar
 from .common import (
     GRACE_SECONDS,
     HEALTH_PORT,
+    KEY_SOURCE,
     NODE_RUNTIME_PORT,
     SIDECAR_PORT,
+    SITE,
     SUPEREXEC_HEALTH_PORT,
     Object,
     Spec,
@@ -46,6 +48,7 @@ from .common import (
     grpc_probes,
     image,
     integer,
+    keys_secret,
     merge_env,
     metadata,
     mount,
@@ -106,11 +109,6 @@ while not (os.path.exists(path) and os.path.getsize(path)):
 def workload_name(pool: str) -> str:
     """Name of a pool's workload."""
     return f"{NAME}-{pool}"
-
-
-def keys_secret(pool: str) -> str:
-    """Name of the Secret with a pool's SuperNode keys, one entry per pod index or node name."""
-    return f"{NAME}-{pool}-keys"
 
 
 def pool_mode(pool: Mapping[str, Any]) -> str:
@@ -229,6 +227,10 @@ def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
     insecure = boolean(spec.get("insecure"))
     daemon = pool_mode(pool) == DAEMON_SET
     name = workload_name(pool["name"])
+    notes = dict(pool.get("pod_annotations") or {})
+    if not insecure and spec.get("key_source") == SITE:
+        # All keys change with their source, and a SuperNode reads its key when it starts.
+        notes[KEY_SOURCE] = SITE
 
     volumes: list[Object] = []
     init_containers: list[Object] = []
@@ -264,7 +266,7 @@ def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
         pod,
         pool=pool["name"],
         pod_labels=pool.get("pod_labels"),
-        pod_annotations=pool.get("pod_annotations"),
+        pod_annotations=notes,
     )
     built: Object = {
         "apiVersion": "apps/v1",

@@ -13,6 +13,10 @@ from .need import Right
 from .rules import missing
 
 
+class MissingRights(ClusterError):
+    """The identity lacks rights; the text names them, and the way out."""
+
+
 def require(cluster: Cluster, needed: Mapping[str, Sequence[Right]]) -> None:
     """Refuse to go on without all of these rights.
 
@@ -21,11 +25,11 @@ def require(cluster: Cluster, needed: Mapping[str, Sequence[Right]]) -> None:
         needed: namespace (empty: the whole cluster) -> rights.
 
     Raises:
-        ClusterError: names every right that is missing.
+        MissingRights: names every right that is missing.
     """
     lacking = [right for namespace, rights in needed.items() for right in lacks(cluster, namespace, rights)]
     if lacking:
-        raise ClusterError(
+        raise MissingRights(
             f"the identity used for {cluster.name} may not: {'; '.join(map(str, lacking))}. "
             "Ask the cluster's administrators for these rights (the playbook federated.flower.rbac writes them down), "
             "or use another identity (flower_kubeconfig, flower_context)."

@@ -67,3 +67,20 @@ def controller_rights(
     for name in absent:
         found.setdefault("", {})[Right("create", "", "namespaces", "", name)] = None
     return {namespace: list(single) for namespace, single in found.items()}
+
+
+def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "") -> dict[str, list[Right]]:
+    """The same as C(controller_rights) for one work whose rows are the same for every spec.
+
+    Args:
+        part: what is deployed there, C(superlink) or C(supernode).
+        work: of C(WORKS).
+        namespace: that of the part.
+        ca_namespace: namespace of the CA keys, for the superlink.
+    """
+    where = places(part, {"namespace": namespace}, ca_namespace)
+    found: dict[str, list[Right]] = {}
+    for need in TABLE[CONTROLLER, part]:
+        if need.work == work:
+            found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
+    return found

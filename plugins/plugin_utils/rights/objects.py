@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
-from ..manifests.common import Object, boolean, metadata
+from ..manifests.common import SITE, Object, boolean, metadata
 from ..spec.render import SpecError, plain, superlink_faults, supernode_faults
 from .grants import grants, namespaces
-from .need import Need, Spec
+from .need import WORKS, Need, Spec
 from .rules import policy_rules
 from .subjects import Subject, faults, subjects
-from .table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK
+from .table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
 
 PURPOSES = "federated.flower/purposes"
 _API = "rbac.authorization.k8s.io"
@@ -50,15 +51,23 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
     home = ca_namespace if part == SUPERLINK else spec["namespace"]
     accounts: list[Object] = []
     roles: list[Object] = []
+    job: list[Object] = []
+    if part == SUPERNODE and spec.get("key_source") == SITE:
+        # Whoever applies this may give rights on Secrets, so that the controller needs none.
+        spec = {**spec, "keys_account": True}
+        job = key_job.given_access(spec, key_job.secret_names(pool["name"] for pool in spec["pools"]))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR):
         who = subjects(settings, holder, home)
         accounts += [_account(spec, one) for one in who if one.namespace in own]
         given = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
+        works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
         for namespace, needs in given.items() if who else ():
-            roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, needs, who)
+            chosen = [need for need in needs if need.work in works]
+            if chosen:
+                roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, chosen, who)
     made = [item for name in own for item in namespace_manifests.objects({**spec, "namespace": name})]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
-    return [*made, *unique.values(), *roles]
+    return [*made, *unique.values(), *roles, *job]
 
 
 def _metadata(spec: Spec, name: str, namespace: str, **annotations: str) -> Object:

@@ -55,6 +55,18 @@ def missing(wanted: Sequence[Right], rules: Sequence[Mapping[str, Any]]) -> list
     return [right for right in wanted if not any(_gives(rule, right) for rule in rules)]
 
 
+def singles(rules: Sequence[Mapping[str, Any]], namespace: str) -> list[Right]:
+    """The single rights of a Role's rules."""
+    return [
+        Right(verb, group, resource, namespace, name)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames") or [""]
+    ]
+
+
 def _gives(rule: Mapping[str, Any], right: Right) -> bool:
     names = rule.get("resourceNames")
     if names and right.name not in names:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..manifests.common import text
 from ..spec.common import Faults
-from .need import Spec
+from .need import WORKS, Spec
 from .table import AUDITOR, CONTROLLER, SCIENTIST, WAYS
 
 KINDS = ("ServiceAccount", "User", "Group")
@@ -54,7 +54,8 @@ def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
     Args:
         spec: the part's specification, for the cluster's name.
         settings: C(controller), C(scientists), C(auditors) (a subject or a list of them), C(scientist_ways), C(state),
-            C(skupper) (whether sites reach the hub through Skupper) and, for the superlink, C(ca_namespace).
+            C(works) (what the controller is to do; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
+            for the superlink, C(ca_namespace).
     """
     found = Faults(spec, "flower_rbac_")
     for variable in VARIABLES.values():
@@ -73,6 +74,9 @@ def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
                 settings.get("scientist_ways"),
                 f"leaves scientists no way; choose of {', '.join(WAYS)}",
             )
+    if found.sequence("works", settings.get("works")):
+        for number, work in enumerate(settings.get("works") or []):
+            found.choice(f"works[{number}]", work, WORKS)
     found.choice("state", settings.get("state", "present"), STATES)
     return found.found
 

@@ -16,15 +16,19 @@ Some rules behind it:
 - An exec over a websocket is a C(get); newer API servers (1.35) ask for C(create) as well, and so does every client that
   sends a POST.
 - Nobody can give away rights that they do not have (Kubernetes documentation, «Privilege escalation prevention»). So where
-  the controller makes a Role, all rules of it have to be among its own; C(bind) and C(escalate) are never given.
+  the controller makes a Role, all rules of it have to be among its own; C(bind) and C(escalate) are never given. Hence
+  the two ways of a site that makes its keys itself: either the site's administrators gave its Job an account with rights,
+  and the controller has none on Secrets, not even one to see their names; or the controller gives them to each Job, and
+  has to have them. For the same reason it has none to delete Secrets in the first case: an answer to that shows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..manifests import exposure, supernode
-from ..manifests.common import boolean
+from ..manifests import exposure, key_job, supernode
+from ..manifests.common import SITE, boolean
+from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
 from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
 
@@ -75,8 +79,24 @@ def _skupper(spec: Spec) -> bool:
     return spec.get("connectivity") == "skupper" or boolean(spec.get("skupper"))
 
 
+def _keys_made_by_the_controller(spec: Spec) -> bool:
+    return spec.get("key_source") != SITE
+
+
 def _keys_made_by_the_site(spec: Spec) -> bool:
-    return spec.get("key_source") == "site"
+    return not _keys_made_by_the_controller(spec)
+
+
+def _account_is_given(spec: Spec) -> bool:
+    """Whether the site's administrators gave the Job its rights; C(keys_account) of the spec says so.
+
+    The playbook that writes down the rights makes that account and sets it; the check before a deployment looks for it.
+    """
+    return _keys_made_by_the_site(spec) and boolean(spec.get("keys_account"))
+
+
+def _gives_the_job_its_rights(spec: Spec) -> bool:
+    return _keys_made_by_the_site(spec) and not _account_is_given(spec)
 
 
 _CONTROLLER_OF_ALL = (
@@ -98,8 +118,20 @@ _CONTROLLER_OF_ALL = (
         FEDERATION, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN
     ),
     Need(FEDERATION, "configmaps", "get list delete", "remove records", work=TEARDOWN),
-    Need(FEDERATION, "secrets", "get list delete", "remove keys and certificates", work=TEARDOWN),
+    Need(
+        FEDERATION,
+        "secrets",
+        "get list delete",
+        "remove keys and certificates",
+        work=TEARDOWN,
+        when=_keys_made_by_the_controller,
+    ),
 )
+
+def _skupper_without_secrets(spec: Spec) -> bool:
+    """Whether the controller has no right on Secrets but needs it on the link's, by its usual name (C(skupper_link_name))."""
+    return _skupper(spec) and _keys_made_by_the_site(spec)
+
 
 _SKUPPER_OF_ALL = (
     Need(FEDERATION, "sites.skupper.io", OBJECT_VERBS, "the cluster's place in the Skupper network", when=_skupper),
@@ -170,17 +202,10 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         ),
         Need(
             FEDERATION,
-            "certificates/status.cert-manager.io",
-            "update",
-            "have a certificate issued anew",
-            work=ROTATE,
-            when=_cert_manager,
-        ),
-        Need(
-            FEDERATION,
             "secrets",
-            "update delete",
-            "replace certificates and shared secrets, with nobody else at it",
+            "delete",
+            "remove the certificate by which sites tried the next CA",
+            names=NEXT_SECRET,
             work=ROTATE,
         ),
         Need(CA, "secrets", "update", "replace a certificate authority, with nobody else at it", work=ROTATE),
@@ -229,29 +254,64 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(
             FEDERATION,
             "secrets",
+            "get create patch delete",
+            "the certificate of the link to the hub",
+            names="flower-hub",
+            when=_skupper_without_secrets,
+        ),
+        Need(
+            FEDERATION,
+            "secrets",
             "get list create patch update delete",
             "keys of the SuperNodes, made, taken over and deleted one by one",
+            when=_keys_made_by_the_controller,
+        ),
+        Need(FEDERATION, "jobs.batch", "create", "make keys inside the site", when=_keys_made_by_the_site),
+        Need(
+            FEDERATION,
+            "jobs.batch",
+            "get patch delete",
+            "start the Job that makes keys, wait for it, take it away",
+            names=key_job.NAME,
+            when=_keys_made_by_the_site,
         ),
         Need(
             FEDERATION,
             "jobs.batch",
-            "get create patch delete",
-            "make keys inside the site",
+            "get delete",
+            "take away a Job that an interrupted run left",
+            names=key_job.NAME,
+            work=TEARDOWN,
             when=_keys_made_by_the_site,
         ),
         Need(
             FEDERATION,
             "roles.rbac.authorization.k8s.io",
-            "create delete",
+            "get",
+            "see whether the Job that makes keys may write the Secrets of all pools",
+            names=key_job.ACCESS,
+            when=_account_is_given,
+        ),
+        Need(
+            FEDERATION,
+            "roles.rbac.authorization.k8s.io",
+            "create",
             "what the Job that makes keys may do",
-            when=_keys_made_by_the_site,
+            when=_gives_the_job_its_rights,
         ),
         Need(
             FEDERATION,
             "rolebindings.rbac.authorization.k8s.io",
-            "create delete",
+            "create",
             "what the Job that makes keys may do",
-            when=_keys_made_by_the_site,
+            when=_gives_the_job_its_rights,
+        ),
+        Need(
+            FEDERATION,
+            "secrets",
+            "get create patch delete",
+            "what the Job that makes keys may do, to give it away",
+            when=_gives_the_job_its_rights,
         ),
         Need(
             FEDERATION,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 from ..hub.sources.base import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
@@ -42,7 +43,8 @@ _SUPEREXEC_OPTIONS = {
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
 _SUPERLINK_VOLUMES = {
-    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-clients", "rt-certs", "superexec",
+    "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-next", "gw-clients", "rt-certs",
+    "superexec",
 }  # fmt: skip
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
@@ -114,8 +116,17 @@ def spec_faults(spec: Spec) -> list[str]:
             if not is_ip(text(name)):
                 faults.subdomain(f"certificate_names[{number}]", name)
 
-    patch_faults(spec, faults, manifests.objects)
+    patch_faults(spec, faults, lambda whole: manifests.objects(_complete(whole)))
     return faults.found
+
+
+def _complete(spec: Spec) -> dict[str, Any]:
+    """The spec with stand-ins for what is found later, so that patches can be tried."""
+    return {
+        **spec,
+        "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
+        "ca_bundle": spec.get("ca_bundle") or "-",
+    }
 
 
 def _certificate_faults(spec: Spec, faults: Faults) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ...module_utils import node_config
 from ..manifests import sidecar
 from ..manifests import supernode as manifests
-from ..manifests.common import boolean, text
+from ..manifests.common import KEY_SOURCES, boolean, text
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .policies import peer_faults, policy_faults
 from .skupper import connectivity_fault
@@ -68,6 +68,8 @@ def spec_faults(spec: Spec) -> list[str]:
         faults.subdomain("cluster_domain", spec["cluster_domain"])
     faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
     peer_faults("egress", spec.get("egress"), faults)
+    faults.choice("key_source", spec.get("key_source"), KEY_SOURCES)
+    peer_faults("api_server", spec.get("api_server"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)

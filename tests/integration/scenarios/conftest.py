@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import base64
 import copy
+import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -35,26 +37,27 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
-NAMESPACE = "scenario"
-CA_NAMESPACE = "scenario-ca"
-# Whatever scenarios may make: removed before the first and after the last one.
-NAMESPACES = [
-    NAMESPACE,
-    CA_NAMESPACE,
-    "scenario-c",
-    "scenario-cert",
-    "scenario-cert-ca",
-    "scenario-d",
-    "scenario-race",
-    "scenario-rights",
-    "scenario-rights-ca",
-    "scenario-uid",
-    "scenario-uid-ca",
-    "scenario-wrong",
-    "scenario-wrong-ca",
-]
+# Suffixes of the namespaces that scenarios may make, removed before the first and after the last one.
+SUFFIXES = (
+    "",
+    "-c",
+    "-ca",
+    "-cert",
+    "-cert-ca",
+    "-d",
+    "-keys",
+    "-race",
+    "-rights",
+    "-rights-ca",
+    "-uid",
+    "-uid-ca",
+    "-wrong",
+    "-wrong-ca",
+)
+NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
 LIMIT = 420  # seconds that no playbook should ever take
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}
@@ -179,8 +182,10 @@ class Federation:
             "flower_hub": {"hosts": {name: found for name, found in hosts.items() if name == "hub"}},
             "flower_sites": {"hosts": {name: found for name, found in hosts.items() if name != "hub"}},
         }
-        path = self.folder / f"inventory-{self.runs:03}.json"
-        path.write_text(json.dumps({"all": {"vars": {**self.common, **common}, "children": groups}}, indent=1))
+        text = json.dumps({"all": {"vars": {**self.common, **common}, "children": groups}}, indent=1)
+        # The same one has the same name: what a run was about is told by its inventory, too.
+        path = self.folder / f"inventory-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+        path.write_text(text)
         return path
 
     def environment(self, results: Path) -> dict[str, str]:
@@ -204,7 +209,12 @@ class Federation:
         command = ["ansible-playbook", "-vvv", "--diff", "-i", str(self.inventory(hosts, **common)), name, *arguments]
         with log.open("wb") as sink:
             process = subprocess.Popen(
-                command, cwd=self.folder, env=self.environment(results), stdout=sink, stderr=subprocess.STDOUT
+                command,
+                cwd=self.folder,
+                env=self.environment(results),
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
         def finish() -> Run:
@@ -218,6 +228,14 @@ class Federation:
             self._collect()
             return Run(rc, log.read_text(encoding="utf-8"), log, [json.loads(line) for line in lines])
 
+        def kill() -> None:
+            """End the playbook and its forks as a crash would; no matter if it is over."""
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+        finish.kill = kill
+        finish.running = lambda: process.poll() is None
+        finish.tasks = lambda: results.read_text(encoding="utf-8").count("\n") if results.exists() else 0
         return finish
 
     def play(

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
+
 CHECK = "--check"
 
 
@@ -15,7 +17,7 @@ def test_check_mode_on_empty_clusters(federation):
     assert would and set(would) == {"created"}, would
     assert "+kind: StatefulSet" in run.output and "name: supernode-cpu" in run.output
     for context in federation.contexts:
-        assert federation.gone(context, "scenario", "scenario-ca"), f"check mode made a namespace on {context}"
+        assert federation.gone(context, NAMESPACE, CA_NAMESPACE), f"check mode made a namespace on {context}"
 
 
 def test_deploy(federation):

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
+
 POOL = {"name": "late", "replicas": 1, "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"}}
 
 
 def one_more(fed, name):
     """The base inventory and a site that shares the cluster of site-a."""
-    site = {"flower_context": "site-a", "supernode_namespace": f"scenario-{name[-1]}", "supernode_pools": [POOL]}
+    site = {"flower_context": "site-a", "supernode_namespace": f"{NAMESPACE}-{name[-1]}", "supernode_pools": [POOL]}
     return {**fed.base(), name: site}
 
 
@@ -38,7 +40,7 @@ def test_site_joins_and_leaves(fed, others):
     taken = sum(len(partitions) for _lives, partitions, _keys, _book in before.values())
     offset = fed.pools("site-c")["late"]["offset"]
     assert offset == taken, "the newcomer did not get the first free number"
-    assert fed.partitions("site-a", "scenario-c") == {f"supernode-late-{offset}": offset}
+    assert fed.partitions("site-a", f"{NAMESPACE}-c") == {f"supernode-late-{offset}": offset}
     (node,) = fed.keys("site-c").values()
     assert fed.nodes()[node] == "online"
     rows = {line.split()[0]: line for line in fed.play("status", hosts=hosts).table}
@@ -46,7 +48,7 @@ def test_site_joins_and_leaves(fed, others):
 
     hub_lives = fed.lives("hub", name="superlink")
     fed.play("teardown", "--limit", "site-c", "-e", "flower_teardown=true", hosts=hosts)
-    assert fed.gone("site-a", "scenario-c")
+    assert fed.gone("site-a", f"{NAMESPACE}-c")
     assert fed.nodes()[node] == "unregistered"
     assert fed.pools("site-c") == {} and fed.keys("site-c") == {}
     assert others() == before and fed.lives("hub", name="superlink") == hub_lives
@@ -78,7 +80,7 @@ def test_site_joins_and_leaves(fed, others):
     assert fed.pools("site-d")["late"]["offset"] == offset
     assert others() == before
     fed.site(None, "-e", "flower_forget_sites=true")
-    fed.cluster("site-a").delete("v1", "Namespace", "scenario-d", propagation="Background")
+    fed.cluster("site-a").delete("v1", "Namespace", f"{NAMESPACE}-d", propagation="Background")
 
 
 def test_teardown_asks_first(fed):

@@ -15,8 +15,9 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
-SPACE = "scenario-race"
+SPACE = f"{NAMESPACE}-race"
 TIMES = 10
 POOLS = [{"name": "two", "replicas": 2, "node_config": {"partition-id": "{partition}"}}]
 

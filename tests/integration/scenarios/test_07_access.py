@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import DENIED
 from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 DAY = datetime.timedelta(days=1)
 SHAKE = {}  # a call without a path only shakes hands
@@ -42,7 +43,7 @@ def issued(ca, name="site-a", federation="scenario", start=None):
 @pytest.fixture
 def client_ca(fed):
     """The CA of the client certificates."""
-    data = fed.hub.get("v1", "Secret", "flower-client-ca", "scenario-ca")["data"]
+    data = fed.hub.get("v1", "Secret", "flower-client-ca", CA_NAMESPACE)["data"]
     return pki.Issued(*(base64.b64decode(data[key]).decode() for key in ("tls.crt", "tls.key")))
 
 
@@ -248,7 +249,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     assert ("site-b", "/probe", 503) in {(line.get("cn"), line.get("u"), line.get("s")) for line in door_log(fed)}
     entry = fed.trail()[-1]
     assert entry["sites"]["site-b"] == {"access": [{"change": "denied", "reason": "a scenario"}]}
-    assert fed.noted(entry, "hub", "objects", "changed")[0]["object"] == "ConfigMap scenario/superlink-clients"
+    assert fed.noted(entry, "hub", "objects", "changed")[0]["object"] == f"ConfigMap {NAMESPACE}/superlink-clients"
 
     # The file comes, and the gateway loads it: still nothing for site-b, everything for site-a.
     def listed():
@@ -290,7 +291,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     assert access("admitted").changed == RECORDED
     admitted = time.monotonic()
     # Flower's SuperNode waits for up to 20 s between two tries; the first one after the admission has to succeed.
-    fed.wait("site-b to be online", lambda: fed.nodes()[node] == "online", 20 + 3)
+    fed.wait("site-b to be online", lambda: fed.nodes()[node] == "online", 20 + 8)
     print(f"online {time.monotonic() - admitted:.1f} s after site-b was admitted")
     assert not refused(fed)
     fed.wait_online(*fed.keys("site-a").values())

@@ -12,8 +12,10 @@ import copy
 import pytest
 import yaml
 
-WRONG = {"flower_namespace": "scenario-wrong", "flower_ca_namespace": "scenario-wrong-ca"}
-RIGHTS = "scenario-c"  # the namespace of an identity with few rights
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
+
+WRONG = {"flower_namespace": f"{NAMESPACE}-wrong", "flower_ca_namespace": f"{NAMESPACE}-wrong-ca"}
+RIGHTS = f"{NAMESPACE}-c"  # the namespace of an identity with few rights
 
 
 def pool(**changes):
@@ -161,8 +163,8 @@ CLUSTERS = {
     "no-context": ["site-q", "site-a"],  # what there is instead, too
     "unreachable": ["127.0.0.1:1"],
     "few-rights": [
-        "create secrets in namespace scenario-wrong",
-        "create statefulsets.apps in namespace scenario-wrong",
+        f"create secrets in namespace {NAMESPACE}-wrong",
+        f"create statefulsets.apps in namespace {NAMESPACE}-wrong",
         "create namespaces on the whole cluster",
         "flower_kubeconfig",
     ],
@@ -178,7 +180,7 @@ def test_wrong_cluster(clusters, host):
 
 
 def test_rights_that_are_there_are_not_missed(clusters):
-    assert "get configmaps in namespace scenario-wrong" in clusters.messages("few-rights", failed=True)
+    assert f"get configmaps in namespace {NAMESPACE}-wrong" in clusters.messages("few-rights", failed=True)
     assert RIGHTS not in clusters.messages("few-rights", failed=True)
 
 

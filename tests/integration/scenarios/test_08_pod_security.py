@@ -9,24 +9,32 @@ import copy
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Forbidden
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
-NAMESPACE = "scenario-uid"
+SPACE = f"{NAMESPACE}-uid"
 # As OpenShift's SCC restricted-v2 does it: a user from the namespace's range, group 0, and files belong to nobody known.
 ANY_USER = {"flower_run_as_user": 1000650000, "flower_run_as_group": 0, "flower_fs_group": None}
 
 
 def test_every_namespace_enforces_restricted(fed):
-    for context, name in (("hub", "scenario"), ("hub", "scenario-ca"), ("site-a", "scenario"), ("site-b", "scenario")):
+    for context, name in (("hub", NAMESPACE), ("hub", CA_NAMESPACE), ("site-a", NAMESPACE), ("site-b", NAMESPACE)):
         labels = fed.cluster(context).get("v1", "Namespace", name)["metadata"]["labels"]
         levels = {mode: labels.get(f"pod-security.kubernetes.io/{mode}") for mode in ("enforce", "warn", "audit")}
         assert set(levels.values()) == {"restricted"}, f"{name} on {context}: {levels}"
 
 
-@pytest.mark.parametrize("name", ["scenario", "scenario-ca"])
+@pytest.mark.parametrize("name", ["", "-ca"])
 def test_a_pod_with_privileges_is_refused(fed, name):
     pod = {"containers": [{"name": "root", "image": "none", "securityContext": {"privileged": True}}]}
     with pytest.raises(Forbidden, match='violates PodSecurity "restricted'):
-        fed.hub.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "root", "namespace": name}, "spec": pod})
+        fed.hub.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "root", "namespace": NAMESPACE + name},
+                "spec": pod,
+            }
+        )
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +44,11 @@ def small(federation):
     del hosts["site-b"]
     hosts["site-a"]["supernode_pools"] = [{**copy.deepcopy(hosts["site-a"]["supernode_pools"][0]), "replicas": 1}]
     settled = federation.settled
-    run = federation.site(hosts, flower_namespace=NAMESPACE, flower_ca_namespace=f"{NAMESPACE}-ca", **ANY_USER)
+    run = federation.site(hosts, flower_namespace=SPACE, flower_ca_namespace=f"{SPACE}-ca", **ANY_USER)
     federation.settled = settled
     yield run
     for context in ("hub", "site-a"):
-        for name in (NAMESPACE, f"{NAMESPACE}-ca"):
+        for name in (SPACE, f"{SPACE}-ca"):
             if federation.cluster(context).get("v1", "Namespace", name):
                 federation.cluster(context).delete("v1", "Namespace", name, propagation="Background")
 
@@ -49,13 +57,13 @@ def test_everything_runs_as_a_random_user(federation, small):
     assert "1 SuperNodes of 1 sites are online" in small.messages()
     seen = {}
     for context, name in (("hub", "superlink"), ("hub", "serverapp"), ("site-a", "supernode")):
-        for pod, found in federation.pods(context, NAMESPACE, name).items():
+        for pod, found in federation.pods(context, SPACE, name).items():
             assert "fsGroup" not in found["spec"]["securityContext"]
             status = found["status"]
             for container in [*status.get("initContainerStatuses", []), *status["containerStatuses"]]:
                 assert container["ready"] and container["restartCount"] == 0, (pod, container)
                 who = ["sh", "-c", "id -u; id -g; cat /proc/1/status"]
-                result = federation.cluster(context).exec(NAMESPACE, pod, container["name"], who)
+                result = federation.cluster(context).exec(SPACE, pod, container["name"], who)
                 user, group, *rest = result.stdout.decode().splitlines()
                 first = next(line.split()[1:] for line in rest if line.startswith("Uid:"))
                 seen[f"{pod}/{container['name']}"] = (user, group, first)

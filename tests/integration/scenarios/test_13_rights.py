@@ -27,15 +27,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, TEARDOWN, WORKS, Right, rights
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]
 APP = ROOT / "examples" / "quickstart"
-SPACE = "scenario-rights"
-CA_SPACE = "scenario-rights-ca"
+SPACE = f"{NAMESPACE}-rights"
+CA_SPACE = f"{NAMESPACE}-rights-ca"
 COMMON = {
     "flower_federation": "rights",
     "flower_namespace": SPACE,
@@ -46,7 +48,9 @@ COMMON = {
 CPU = {"name": "cpu", "replicas": 2, "node_config": {"partition-id": "{partition}"}}
 EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"}}
 HUB = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
-SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE]}}
+# A site that makes its keys itself, and whose pods nobody may enter: what reads its Secrets is in no rule.
+ALONE = {"supernode_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
+SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
 PARTS = {"hub": "superlink", "site-a": "supernode", "site-b": "supernode"}
 API = "rbac.authorization.k8s.io"
 
@@ -161,11 +165,16 @@ class World:
         text = (ROOT / "roles" / part / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
         options = yaml.safe_load(text)["argument_specs"]["main"]["options"]
         spec = {name[len(part) + 1 :]: option.get("default") for name, option in options.items()}
-        own = {name[len(part) + 1 :]: value for name, value in ({"hub": HUB, **SITES}[context]).items()}
-        return {**spec, "federation": "rights", "namespace": SPACE, **own, **changes}
+        own = {
+            name[len(part) + 1 :]: value
+            for name, value in {"hub": HUB, **SITES}[context].items()
+            if name.startswith(f"{part}_")
+        }
+        return {**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes}
 
     def needed(self, context: str, *works: str) -> dict[str, list[Right]]:
-        """What the table says that the controller needs, for deployment and teardown."""
+        """What the table says that the controller needs, of what it is to do there."""
+        works = [work for work in works if work in {"hub": {}, **SITES}[context].get("flower_rbac_works", WORKS)]
         return controller_rights(PARTS[context], self.spec(context), CA_SPACE, works=works)
 
 
@@ -379,6 +388,39 @@ def test_a_change_and_a_smaller_pool(deployed):
     assert "2 SuperNodes of 2 sites are online" in run.messages()
     secret = deployed.federation.cluster("site-a").get("v1", "Secret", "supernode-cpu-keys", SPACE)
     assert set(secret["data"]) == {"0"}, "the key of the replica that is gone is still there"
+
+
+def test_a_missing_right_of_the_job_is_named_before_anything_changes(deployed):
+    before = versions(deployed)
+    hosts = deployed.controllers(**{"site-b": {"supernode_pools": [EDGE, {"name": "late"}], **ALONE}})
+    words = deployed.play("site", "--limit", "site-b", hosts=hosts, rc=2).messages("site-b", failed=True)
+    assert (
+        f"the job that makes the keys on site-b may not: get secrets in namespace {NAMESPACE}-rights (supernode-late-keys)"
+        in words
+    )
+    assert "federated.flower.rbac" in words and versions(deployed) == before
+
+
+def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
+    site, control = deployed.federation.cluster("site-b"), deployed.connect("site-b", "flower-controller")
+    held = [item["metadata"]["name"] for item in site.list("v1", "Secret", SPACE)]
+    assert sorted(held) == key_job.secret_names(["edge"])
+    (pod,) = deployed.federation.pods("site-b", SPACE)
+    assert refused(control.list, "v1", "Secret", SPACE) and refused(control.exec, SPACE, pod, "supernode", ["true"])
+    for name in held:
+        for call in (control.get, control.delete):
+            assert refused(call, "v1", "Secret", name, SPACE)
+        assert refused(control.patch, "v1", "Secret", name, SPACE, {"metadata": {"labels": {"seen": "yes"}}})
+    assert not [one for one in deployed.recorder("site-b").seen if one.resource == "secrets"]
+    assert [one for one in deployed.recorder("site-a").seen if one.resource == "secrets"]
+    assert deployed.federation.shown(deployed.federation.logs) == {}
+
+
+def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed):
+    """Nobody may enter the pods of site-b, so they cannot be asked which certificates they take."""
+    run = deployed.play("rotate_certs", "-e", "flower_rotate=leaf", hosts=deployed.controllers(), rc=2)
+    assert f"get pods/exec in namespace {NAMESPACE}-rights" in run.messages("site-b", failed=True)
+    assert set(run.changed.values()) == {0}, "something was changed before the missing right was named"
 
 
 # People

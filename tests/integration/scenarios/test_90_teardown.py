@@ -8,6 +8,8 @@ import json
 
 import pytest
 
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
+
 PODS = ("superlink", "serverapp", "supernode")
 OPEN = {
     "v1": ["ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Service", "ServiceAccount"],
@@ -48,11 +50,11 @@ def test_teardown_keeps_the_volume_unless_told(fed):
     fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
     assert len(fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)) == 1
     assert fed.pods("hub", name="superlink") == {}
-    assert fed.hub.get("v1", "Secret", "flower-ca", "scenario-ca"), "the CA is gone"
+    assert fed.hub.get("v1", "Secret", "flower-ca", CA_NAMESPACE), "the CA is gone"
     nodes = {site: fed.keys(site) for site in ("site-a", "site-b")}
     assert all(nodes.values()), "the ledger is gone"
     gone = {one["object"] for one in fed.noted(fed.trail()[-1], "hub", "objects", "deleted")}
-    assert "StatefulSet scenario/superlink" in gone and "NetworkPolicy scenario/superlink" in gone
+    assert f"StatefulSet {NAMESPACE}/superlink" in gone and f"NetworkPolicy {NAMESPACE}/superlink" in gone
     fed.site()
     assert {site: fed.keys(site) for site in nodes} == nodes
     assert {fed.nodes()[node] for site in nodes.values() for node in site.values()} == {"online"}
@@ -65,7 +67,7 @@ def test_teardown(fed):
     run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
     assert "the audit trail was deleted together with the hub's namespace scenario" in run.messages()
     for context in fed.contexts:
-        assert fed.gone(context, "scenario", "scenario-ca"), f"something is left on {context}"
+        assert fed.gone(context, NAMESPACE, CA_NAMESPACE), f"something is left on {context}"
     run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
     assert set(run.changed.values()) == {0}
 

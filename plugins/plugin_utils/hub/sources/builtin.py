@@ -39,7 +39,28 @@ class Builtin:
         if authority is None:
             authority = Authority(pki.make_ca(f"{wanted.federation} federation CA", wanted.ca_lifetime))
             made.write(wanted.ca_namespace, CA, authority.entries(), "there was none", "kubernetes.io/tls")
-        return _issued(made, authority.current, authority.bundle, f"Secret {wanted.ca_namespace}/{CA}", remembers=True)
+        place = f"Secret {wanted.ca_namespace}/{CA}"
+        of_no_use = _cannot_sign(authority.current)
+        if of_no_use:
+            plan = Plan(SECRET, place, place, place)
+            plan.faults.append(
+                f"the CA in {place}: {of_no_use}; federated.flower.rotate_certs replaces it, then run this again"
+            )
+            return plan
+        return _issued(made, authority.current, authority.bundle, place, remembers=True)
+
+
+def _cannot_sign(ca: pki.Issued) -> str | None:
+    """Why a CA of the federation's own signs nothing that sites accept, or None."""
+    if not ca.key.strip():
+        return "its private key is lost (tls.key is empty)"
+    try:
+        chain.check_times(
+            chain.read(ca.certificate)[:1], {"the controller": datetime.datetime.now(datetime.timezone.utc)}
+        )
+    except chain.ChainError as error:
+        return str(error)
+    return None
 
 
 class HandedIn:

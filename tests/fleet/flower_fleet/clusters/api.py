@@ -61,7 +61,7 @@ class Api:
             connection.request(
                 method,
                 path,
-                body if body is None or isinstance(body, str) else json.dumps(body),
+                body.encode() if isinstance(body, str) else body and json.dumps(body),
                 {"Content-Type": content_type, "Accept": "application/json"},
             )
             response = connection.getresponse()

@@ -17,8 +17,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 PLACE = {"inventory": ["/i"], "hub": "hub", "namespace": "f"}
 
 
-def note(site="a", pid=1, host="ctl", place=PLACE):
-    return {"run": {"pid": pid, "who": {"host": host}, "place": place}, "site": site, "facts": {"words": ["ä"]}}
+def note(site="a", pid=1, host="ctl", place=None):
+    return {"run": {"pid": pid, "who": {"host": host}, "place": place or PLACE}, "site": site, "facts": {"words": ["ä"]}}
 
 
 @pytest.fixture

@@ -88,8 +88,8 @@ def test_a_secret_of_an_earlier_release_is_good_as_it_is():
 
 
 def test_a_ca_in_change_is_trusted_old_and_new():
-    cas = [pki.make_ca(name, 10 * DAY) for name in ("current", "next", "previous")]
-    authority = Authority(cas[0], cas[1], cas[2].certificate)
+    cas = [pki.make_ca(name, 10 * DAY) for name in ("previous", "current", "next")]
+    authority = Authority(cas[1], cas[2], cas[0].certificate)
     assert Authority.read(authority.entries()) == authority
     assert authority.bundle == "".join(ca.certificate for ca in cas)
     there = secret("demo", "flower-ca", "flower-ca", authority.entries(), application="superlink")
@@ -102,7 +102,7 @@ def test_a_ca_in_change_is_trusted_old_and_new():
 def test_a_trust_bundle_is_nothing_but_certificates_each_once():
     one, two = (pki.make_ca(name, DAY).certificate for name in ("one", "two"))
     chatty = f"# Käse\n{one}bag attributes\n{two}"
-    assert trust_bundle(chatty, two, one) == one + two
+    assert trust_bundle(two, one, chatty) == one + two
     assert trust_bundle("", "", "") == ""
     assert trust_bundle(one.replace("\n", "\r\n")).count("BEGIN CERTIFICATE") == 1
 

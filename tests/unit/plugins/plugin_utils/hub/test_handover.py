@@ -41,7 +41,7 @@ def test_a_change_of_the_ca_goes_in_steps():
     published = got.trust
     got = hand_over(plan(), published, "old", OLD_LEAF.certificate, NOW)
     assert not got.held and got.secret == "new"
-    assert got.trust == NEW.certificate + OLD.certificate
+    assert got.trust == OLD.certificate + NEW.certificate
     assert "CN=old" in got.warnings[0] and "flower_forget_cas" in got.warnings[0]
     # 3. So it stays, until somebody says that the old one is over, or it ends.
     again = hand_over(plan(), got.trust, "new", NEW_LEAF.certificate, NOW)
@@ -70,7 +70,7 @@ def test_forgetting_does_not_cut_off_what_is_served():
 def test_what_is_served_already_cannot_be_held_back(served):
     """cert-manager renewed its CA, or somebody exchanged a Secret."""
     got = hand_over(plan("same"), OLD.certificate, "same", served, NOW)
-    assert not got.held and got.trust == NEW.certificate + OLD.certificate
+    assert not got.held and got.trust == OLD.certificate + NEW.certificate
     assert "cut off until this run has reached them" in got.warnings[0]
 
 
@@ -86,7 +86,7 @@ def test_the_own_ca_remembers_by_itself():
     assert got.trust == NEW.certificate and got.warnings == []
     # But what was served by another source until now stays for one step.
     got = hand_over(plan(remembers=True), both, "old", OLD_LEAF.certificate, NOW)
-    assert got.trust == NEW.certificate + OLD.certificate and got.secret == "new"
+    assert got.trust == OLD.certificate + NEW.certificate and got.secret == "new"
 
 
 def test_renewal_under_one_ca_is_no_matter():

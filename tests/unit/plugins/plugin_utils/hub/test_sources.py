@@ -61,6 +61,21 @@ def source(superlink_spec, **changes):
     return choose(superlink_spec(**{"ca_bundle": "", **changes}), {**NOTHING, **given})
 
 
+# The federation's own CA
+
+
+@pytest.mark.parametrize(
+    ("ca", "words"),
+    [(pki.Issued(CA.certificate, ""), "its private key is lost"), (pki.make_ca("ended", -DAY / 1440), "ended on")],
+)
+def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(superlink_spec, ca, words):
+    there = secret("flower-ca", "flower-ca", tls_crt=ca.certificate, tls_key=ca.key)
+    made = plan(source(superlink_spec), there)
+    (fault,) = faults(made)
+    assert "Secret flower-ca/flower-ca" in fault and words in fault and "federated.flower.rotate_certs" in fault
+    assert made.secrets == []
+
+
 # A CA that is handed in
 
 

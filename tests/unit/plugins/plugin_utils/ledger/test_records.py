@@ -54,6 +54,8 @@ def test_a_key_that_was_unregistered_by_other_hands_is_dead():
     assert records.dead_keys(record) == ["SHA256:a"]
     assert records.unregistered(record, nodes) == []
     assert list(records.node_ids(record)) == ["11"]
+    replaced = records.merge_keys(record, [OTHER], "eu")
+    assert records.dead_keys(replaced) == [] and list(records.leaving(replaced)) == ["SHA256:a"]
 
 
 def test_merging_changes_nothing_when_nothing_changed():

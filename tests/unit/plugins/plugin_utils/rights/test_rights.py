@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered, subjects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
+    controller_rights,
+    grants,
+    rights_of_work,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import (
     FEDERATION,
     TEARDOWN,
@@ -19,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
     rights,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import TABLE
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError
 
@@ -49,6 +53,7 @@ SITE = {
         "pools": [{"name": "edge", "mode": "DaemonSet"}],
         "create_namespace": False,
         "key_source": "site",
+        "keys_account": True,
     },
 }
 PEOPLE = {
@@ -126,6 +131,16 @@ def test_what_the_preflight_asks_for_is_what_the_roles_give(part_and_spec):
         assert missing(wanted, given.get(namespace, [])) == []
 
 
+def test_a_rotation_takes_the_same_rights_whatever_the_spec(part_and_spec):
+    """Its actions ask for them without a spec."""
+    part, spec = part_and_spec
+    found = controller_rights(part, spec, "flower-ca", works=["rotate"])
+    asked = rights_of_work(part, "rotate", spec["namespace"], "flower-ca")
+    assert {where: set(rights) for where, rights in asked.items()} == {
+        where: set(rights) for where, rights in found.items()
+    }
+
+
 def test_the_roles_give_nothing_that_no_work_needs(part_and_spec):
     part, spec = part_and_spec
     wanted = {one for found in controller_rights(part, spec, "flower-ca", works=WORKS).values() for one in found}
@@ -161,6 +176,41 @@ def test_what_the_controller_gives_away_is_its_own(part_and_spec):
                 for name in rule.get("resourceNames", [""])
             ]
             assert missing(wanted, given[item["metadata"]["namespace"]]) == []
+
+
+def test_a_site_that_makes_its_keys_lets_nobody_else_see_secrets(supernode_spec):
+    spec = supernode_spec(key_source="site")
+    made = rights_objects("supernode", spec, SETTINGS)
+    assert not any("secrets" in rule["resources"] for rule in roles(made, "controller")["flower"])
+    job = {item["kind"]: item for item in made if item["metadata"]["name"] == key_job.ACCESS}
+    assert set(job) == {"ServiceAccount", "Role", "RoleBinding"}
+    assert job["Role"]["rules"] == key_job.rules(key_job.secret_names(pool["name"] for pool in spec["pools"]))
+    by_controller = rights_objects("supernode", supernode_spec(), SETTINGS)
+    assert not any(item["metadata"]["name"] == key_job.ACCESS for item in by_controller)
+
+
+def test_the_controller_gets_rights_for_chosen_works_only(supernode_spec):
+    def resources(*works):
+        made = rights_objects("supernode", supernode_spec(key_source="site"), SETTINGS | {"works": list(works)})
+        return {name for rule in roles(made, "controller")["flower"] for name in rule["resources"]}
+
+    assert "pods/exec" in resources() and resources() == resources(*WORKS)
+    assert "pods/exec" not in resources("deploy", "teardown") and "statefulsets" in resources("deploy")
+
+
+def test_who_gives_the_job_its_rights_has_them(supernode_spec):
+    """The API server refuses a Role with a rule that its maker does not have."""
+    spec = supernode_spec(key_source="site")
+    own = controller_rights("supernode", spec)["flower"]
+    rules = [{"verbs": [one.verb], "apiGroups": [one.group], "resources": [one.resource],
+              "resourceNames": [one.name] if one.name else []} for one in own]  # fmt: skip
+    assert missing(singles(key_job.rules(["supernode-a-keys"]), "flower"), rules) == []
+    assert {
+        "create roles.rbac.authorization.k8s.io in namespace flower",
+        "create jobs.batch in namespace flower",
+    } <= set(map(str, own))
+    given = controller_rights("supernode", {**spec, "keys_account": True}, works=WORKS)["flower"]
+    assert not any(one.resource == "secrets" or (one.verb, one.resource) == ("create", "roles") for one in given)
 
 
 def test_rights_follow_the_kinds_that_are_rendered(part_and_spec):
@@ -312,6 +362,7 @@ WRONG = {
     ),
     "way": ({"scientist_ways": ["attach"]}, ["flower_rbac_scientist_ways[0]", "'attach'", "exec, portforward"]),
     "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no way"]),
+    "work": ({"works": ["sing"]}, ["flower_rbac_works[0]", "'sing'", "deploy, rotate, teardown"]),
     "state": ({"state": "gone"}, ["flower_rbac_state", "'gone'", "present, absent"]),
 }
 

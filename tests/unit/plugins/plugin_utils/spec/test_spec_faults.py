@@ -271,3 +271,17 @@ def test_numbers_and_switches_as_text_and_null_as_empty_text(superlink_spec):
     as_text = superlink_spec(port="9092", node_port="", run_as_user="49999", fs_group="", insecure="False")
     typed = superlink_spec(port=9092, node_port=None, run_as_user=49999, fs_group=None, insecure=False)
     assert render.superlink_objects(as_text) == render.superlink_objects(typed)
+
+
+def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spec):
+    """The variables are checked before the hub has an address."""
+    for kind, name in (("Certificate", "superlink-gateway"), ("ConfigMap", "flower-federation")):
+        patch = {"target": {"kind": kind, "name": name}, "patch": {"metadata": {"annotations": {"a": "b"}}}}
+        spec = superlink_spec(
+            superlink_address="",
+            ca_bundle="",
+            certificates_source="cert_manager",
+            issuer={"name": "x"},
+            patches=[patch],
+        )
+        assert render.superlink_faults(spec) == []

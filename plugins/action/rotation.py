@@ -1,0 +1,303 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.rotation): the hub's part of a rotation."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+from typing import Any
+
+from ansible.utils.display import Display
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import BUILTIN, SOURCES
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import fleet, gates, machine, proof
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub import Hub, RotationError, Settings
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.state import IDLE, State
+from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
+
+display = Display()
+
+_BLIP = 30  # seconds in which a SuperNode that is offline may come back before it holds the machine
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "ca_namespace": {"type": "str", "default": "flower-ca"},
+        "federation": {"type": "str", "default": "flower"},
+        "step": {"type": "str", "required": True, "choices": ["look", "leaf", "ca", "gate", "secrets", "settle"]},
+        "source": {"type": "str", "default": BUILTIN, "choices": list(SOURCES)},
+        "rotate": {"type": "str", "default": plans.DUE, "choices": list(plans.CHOICES)},
+        "sites": {"type": "list", "elements": "str", "default": []},
+        "reports": {"type": "list", "elements": "dict", "default": []},
+        "begin": {"type": "bool", "default": False},
+        "force": {"type": "bool", "default": False},
+        "grace": {"type": "int", "default": 3600},
+        "wait": {"type": "int", "default": 3600},
+        "wait_timeout": {"type": "int", "default": 300},
+        "days": {"type": "int", "default": 90},
+        "ca_days": {"type": "int", "default": 3650},
+        "renew_before": {"type": "str", "default": ""},
+        "ca_renew_before": {"type": "str", "default": ""},
+        "ca_certificate": {"type": "str", "default": ""},
+        "ca_key": {"type": "str", "default": "", "no_log": True},
+    }
+    SPEC = {"required_together": [("ca_certificate", "ca_key")]}
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do one part; what there is and what was heard decides what that means."""
+        pki.require()
+        wrong = faults(params, params["hub"])
+        if wrong:
+            raise ClusterError("; ".join(wrong) + ".")
+        with self.connect(params["hub"]) as cluster:
+            self.hub = Hub(cluster, self._settings(params), self.note)
+            self.ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
+            self.book, self.records = self.ledger.read_book(), self.ledger.read_records()
+            self.cli = FlowerCLI(cluster, params["hub_namespace"])
+            result = getattr(self, f"_{params['step']}")(params)
+        return {"warnings": self.hub.warnings, **result}
+
+    @staticmethod
+    def _settings(params: dict[str, Any]) -> Settings:
+        handed_in = pki.Issued(params["ca_certificate"], params["ca_key"]) if params["ca_key"] else None
+        return Settings(
+            params["federation"],
+            params["hub_namespace"],
+            params["ca_namespace"],
+            datetime.timedelta(days=params["days"]),
+            datetime.timedelta(days=params["ca_days"]),
+            handed_in,
+        )
+
+    @property
+    def _now(self) -> datetime.datetime:
+        return datetime.datetime.now(datetime.timezone.utc)
+
+    def _roll(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return fleet.roll(self.book, self.records, params["sites"])
+
+    def _state(self) -> State | None:
+        """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""
+        other = self.hub.settings.handed_in or self.params["source"] != BUILTIN or self.hub.gateway.secret() != SECRET
+        if other:
+            return None
+        return self.hub.ca()[1]
+
+    def _told(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
+        """What sites are asked next, and what people want to know."""
+        return {
+            "phase": state.phase if state else IDLE,
+            "bundle": state.bundle if state else facts.published,
+            "server_name": self.hub.publication()["data"]["server_name"],
+            "wanted": proof.wanted(state, facts) if state else {proof.NOW: facts.leaf.serial},
+        }
+
+    # ---- look --------------------------------------------------------------------------------------------------------
+
+    def _look(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What is due, and what would be done."""
+        none = {"changed": False, "todo": [], "reasons": {}, "plan": [], "fleet": {}}
+        if self.check and not self.hub.is_deployed():
+            return none | {"msg": "nothing is deployed yet"}
+        if self.hub.is_insecure():
+            if params["rotate"] == plans.DUE:
+                return none | {"msg": "nothing is due: the federation has no TLS"}
+            raise RotationError(
+                f"the federation on {self.hub.cluster.name} has no TLS (flower_insecure is true), so there is nothing to rotate."
+            )
+        state = self._state()
+        facts = self.hub.facts(state, self._now)
+        looked = plans.Looked(
+            now=self._now,
+            source=params["source"],
+            handed_in=self.hub.settings.handed_in,
+            secret=self.hub.gateway.secret(),
+            leaf=entries(self.hub.gateway_secret()),
+            names=self.hub.needed_names(),
+            state=state,
+            facts=replace(facts, grace=datetime.timedelta(seconds=params["grace"]), force=params["force"]),
+            records=self.records,
+            renew_before=duration(params["renew_before"]),
+            ca_renew_before=duration(params["ca_renew_before"]),
+            internal=Internal(self.hub).started() is not None,
+        )
+        todo, refused = plans.decide(params["rotate"], looked)
+        if refused:
+            raise RotationError(f"{refused}.")
+        if todo:
+            namespaces = (params["hub_namespace"], params["ca_namespace"])
+            ask.require(self.hub.cluster, grants.rights_of_work(SUPERLINK, ROTATE, *namespaces))
+        roll = self._roll(params)
+        sites = fleet.heard(roll, [])
+        words = plans.outlook(todo, looked, sites)
+        return {
+            "changed": bool(todo) and self.check,
+            "todo": list(todo),
+            "reasons": todo,
+            "issue": todo.get(plans.LEAF) not in (None, plans.UNSERVED),
+            "plan": words,
+            "fleet": roll,
+            "msg": " ".join(words) or "nothing is due",
+            **self._told(state, facts),
+        }
+
+    # ---- the gateway's certificate -----------------------------------------------------------------------------------
+
+    def _leaf(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A new certificate, served at once."""
+        before = self.hub.facts(self._state(), self._now).leaf.served
+        if self.check:
+            return {"changed": True, "msg": "would issue a new certificate for the gateway and have it served"}
+        if params["begin"]:
+            self.hub.issue(self._now)
+        self.hub.serve(self._now)
+        state = self._state()
+        facts = self.hub.facts(state, self._now)
+        return {
+            "changed": True,
+            "msg": f"the gateway serves certificate {facts.leaf.serial}, before that it served {before}",
+            **self._told(state, facts),
+        }
+
+    # ---- the CA ------------------------------------------------------------------------------------------------------
+
+    def _ca(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Step after step until sites have to be heard, something has to be waited for, or all is done."""
+        _live, state = self.hub.ca()
+        asked = params["begin"] and state.phase == IDLE
+        roll = self._roll(params)
+        done: list[str] = []
+        while True:
+            facts = replace(
+                self.hub.facts(state, self._now),
+                asked=asked,
+                grace=datetime.timedelta(seconds=params["grace"]),
+                sites=fleet.heard(roll, params["reports"]),
+                force=params["force"],
+            )
+            step = machine.next_step(state, facts)
+            if step.name == machine.SWITCH:
+                step = self._gate_switch(step, facts)
+            if step.name in (machine.ASK, machine.WAIT, machine.DONE) or self.check:
+                break
+            self.hub.do(step, self._now)
+            done.append(step.why)
+            asked = asked and step.name != machine.BEGIN
+            _live, state = self.hub.ca()
+        result = {
+            "changed": bool(done),
+            "done": done,
+            "next": step.name,
+            "sites": list(step.sites),
+            "waiting": step.why if step.name == machine.WAIT else "",
+            "finished": step.name == machine.DONE,
+            "fleet": roll,
+            **self._told(state, facts),
+        }
+        if step.held:
+            return {
+                **{name: result[name] for name in ("changed", "done", "sites")},
+                "failed": True,
+                "msg": f"{params['hub']}: the change of the CA stays {state.phase} until this is mended: {step.why}",
+            }
+        return {**result, "msg": "; ".join(done) or step.why}
+
+    def _gate_switch(self, step: machine.Step, facts: machine.Facts) -> machine.Step:
+        """Every SuperNode is online; unless none can be, since their CA has ended."""
+        if facts.force or not facts.current_good:
+            return step
+        away = self._offline(_BLIP)
+        if not away:
+            return step
+        return machine.Step(machine.WAIT, "; ".join(f"{site}: {words}" for site, words in away.items()), tuple(away))
+
+    def _offline(self, seconds: float) -> dict[str, str]:
+        wanted = [
+            key["node_id"]
+            for site, record in self.records.items()
+            if not gates.excuse(site, self.book, self.records)
+            for key in gates.expected(record)
+        ]
+        return gates.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
+
+    # ---- before pods are restarted -----------------------------------------------------------------------------------
+
+    def _gate(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Wait until pods may be restarted."""
+        if self.check or params["force"]:
+            return {"changed": False, "fleet": self._roll(params), "msg": "not waited for"}
+        away = self._offline(_BLIP)
+        absent = [site for site, entry in self._roll(params).items() if site in away and not entry["here"]]
+        if away:
+            told = "; ".join(f"{site}: {words}" for site, words in away.items())
+            more = " (not in this run)" if absent else ""
+            raise RotationError(f"every site has to be online before pods are restarted; {told}{more}.")
+        gates.wait_no_run(self.cli, params["wait"], display.display)
+        return {"changed": False, "fleet": self._roll(params), "msg": "every site is online, no run is active"}
+
+    # ---- shared secrets and internal certificates --------------------------------------------------------------------
+
+    def _secrets(self, params: dict[str, Any]) -> dict[str, Any]:
+        """New ones for the hub's own pods, which are restarted for them."""
+        internal = Internal(self.hub)
+        if self.check:
+            return {
+                "changed": True,
+                "fleet": self._roll(params),
+                "mark": "",
+                "msg": "would make the hub's secrets anew and restart its pods",
+            }
+        self._gate(params)
+        mark = internal.begin(self._now)
+        made = internal.make(mark)
+        restarted = internal.restart(params["wait_timeout"])
+        away = self._offline(params["wait_timeout"]) if restarted else {}
+        if away and not params["force"]:
+            raise RotationError(
+                "the hub's pods were restarted, but not every SuperNode came back: "
+                + "; ".join(f"{site}: {words}" for site, words in away.items())
+            )
+        return {
+            "changed": bool(made or restarted),
+            "mark": mark,
+            "fleet": self._roll(params),
+            "msg": f"{len(made)} Secrets made anew, {len(restarted)} pods of the hub restarted",
+        }
+
+    def _settle(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Every site has its new secrets: nothing is open any more."""
+        said = {report["site"]: report for report in params["reports"] if report.get("site")}
+        missing = {
+            site: said.get(site, {}).get("trouble") or "not in this run"
+            for site, entry in self._roll(params).items()
+            if not entry["excused"] and not said.get(site, {}).get("renewed")
+        }
+        if missing and not self.check and not params["force"]:
+            told = "; ".join(f"{site}: {words}" for site, words in missing.items())
+            return {
+                "changed": False,
+                "failed": True,
+                "msg": f"{params['hub']}: not every site has its new secrets yet: {told}",
+            }
+        changed = self.check or Internal(self.hub).settle()
+        return {"changed": changed, "msg": "all secrets are new"}

@@ -1,0 +1,253 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The job that makes a site's keys inside its cluster (C(key_source: site)), and the rights that it needs.
+
+Only this job's pod has a service-account token, and the job is there for seconds. What it needs besides is its own
+(C(ownerReferences)) and goes with it: the program, the rights, the way through the network policies. Whoever may not
+give rights on Secrets (Kubernetes lets nobody give what he has not) leaves that to the site's administrators: they make
+the service account C(ACCESS) with its rights once (C(given_access)).
+
+The Secrets belong to the ConfigMap C(OWNER): whoever deletes it deletes them, without a right on Secrets.
+
+The job is one object with one name: as long as it exists, the API server refuses a second one, so two controllers never
+write the same Secrets.
+
+RBAC cannot confine C(create) to names when an object is posted, because the name is in the body; it can for server-side
+apply, where the name is in the address. The job uses nothing else, so all its rights are confined to names.
+
+Keys of the supernode spec used here: C(image), C(resources), C(node_selector), C(tolerations), C(affinity),
+C(priority_class), C(pod_labels), C(pod_annotations), C(network_policies), and C(api_server), a list of peers (see
+policies.py) where the cluster's API server is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import policies
+from .common import (
+    PUBLIC_KEYS,
+    Object,
+    Spec,
+    boolean,
+    compact,
+    config_map,
+    container_security_context,
+    image,
+    keys_secret,
+    metadata,
+    mount,
+    pod_spec,
+    pod_template,
+    resources,
+    selector,
+)
+from .sidecar import CLIENT_KEY, LOCAL_TLS
+from .supernode import SUPEREXEC_SECRET
+
+NAME = "supernode-keys"
+APPLICATION = "supernode-keys"
+# Service account, role and role binding that the site's administrators made for the job.
+ACCESS = NAME
+# ConfigMap to which all Secrets that the site makes belong.
+OWNER = "supernode-keys-owner"
+PROGRAM = "/program"
+API = "/api"
+REQUEST = "request.json"
+TOKEN_SECONDS = 600  # the shortest that the API server grants
+# The job leaves by itself when the controller that started it could not delete it.
+LINGER_SECONDS = 300
+# Where API servers listen: behind a Service, by kubeadm and OpenShift, MicroK8s, minikube.
+API_PORTS = (443, 6443, 16443, 8443)
+
+
+def own_name(suffix: str) -> str:
+    """Name of everything that belongs to one job."""
+    return f"{NAME}-{suffix}"
+
+
+def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], seconds: int) -> Object:
+    """The job, suspended: what it needs refers to it, so it has to exist first.
+
+    :arg account: name of its service account.
+    :arg suffix: tells this job's objects from those of another one.
+    :arg program: files of the program, path -> text (only the paths matter here).
+    :arg seconds: for the whole job.
+    """
+    own = own_name(suffix)
+    pod = pod_spec(
+        spec,
+        {key: spec.get(key) for key in ("node_selector", "tolerations", "affinity", "priority_class")},
+        service_account_name=account,
+        containers=[_container(spec)],
+        volumes=[_program_volume(own, program), _api_volume()],
+        grace=1,  # it holds nothing that a sudden end could hurt
+    )
+    pod["restartPolicy"] = "Never"
+    template = pod_template(
+        spec, APPLICATION, pod, pod_labels=spec.get("pod_labels"), pod_annotations=spec.get("pod_annotations")
+    )
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(spec, NAME, APPLICATION),
+        "spec": {
+            "suspend": True,
+            "backoffLimit": 0,  # the program itself is patient; another run of the role tries again
+            "activeDeadlineSeconds": seconds,
+            "ttlSecondsAfterFinished": LINGER_SECONDS,
+            "template": template,
+        },
+    }
+
+
+def _container(spec: Spec) -> Object:
+    wanted = spec.get("resources") or {}
+    # Devices of a SuperNode that computes itself are none of this container's.
+    plain = {
+        part: {name: amount for name, amount in (wanted.get(part) or {}).items() if "/" not in name}
+        for part in ("requests", "limits")
+    }
+    return compact(
+        {
+            "name": "keys",
+            "image": image(spec, "supernode", spec.get("image")),
+            "imagePullPolicy": spec.get("image_pull_policy"),
+            "command": ["python", "-B", "-m", "plugin_utils.site.maker"],
+            "workingDir": PROGRAM,
+            "resources": resources(plain),
+            "securityContext": container_security_context(),
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+            "volumeMounts": [mount("program", PROGRAM), mount("api", API)],
+        }
+    )
+
+
+def _entry(path: str) -> str:
+    """A file's entry in the ConfigMap, which knows no folders."""
+    return path.replace("/", "-")
+
+
+def _program_volume(name: str, program: Mapping[str, str]) -> Object:
+    items = [{"key": _entry(path), "path": path} for path in [*program, REQUEST]]
+    return {"name": "program", "configMap": {"name": name, "defaultMode": 0o444, "items": items}}
+
+
+def _api_volume() -> Object:
+    """What a pod needs to talk to the API server, mounted nowhere else."""
+    sources: list[Object] = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": TOKEN_SECONDS}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+    ]
+    return {"name": "api", "projected": {"defaultMode": 0o440, "sources": sources}}
+
+
+def belongings(
+    spec: Spec,
+    owner: Mapping[str, Any],
+    suffix: str,
+    program: Mapping[str, str],
+    request: Mapping[str, Any],
+    *,
+    given: bool,
+) -> list[Object]:
+    """What goes with the job.
+
+    :arg owner: the job as the API server has it.
+    :arg request: see site/maker.py.
+    :arg given: whether the site's administrators made the service account and its rights.
+    """
+    own = own_name(suffix)
+    texts = {_entry(path): text for path, text in program.items()}
+    texts[REQUEST] = json.dumps(request, indent=1, sort_keys=True)
+    built = [config_map(spec, own, APPLICATION, texts)]
+    if not given:
+        built += access(spec, own, request["secrets"])
+    if boolean(spec.get("network_policies", True)):
+        built.append(network_policy(spec, own))
+    reference = {"apiVersion": "batch/v1", "kind": "Job", "name": NAME, "uid": owner["metadata"]["uid"]}
+    for item in built:
+        item["metadata"]["ownerReferences"] = [reference]
+    return built
+
+
+def owner(spec: Spec) -> Object:
+    """The ConfigMap to which the Secrets belong. It is no part of an ApplySet, so nothing prunes it."""
+    words = (
+        "The Secrets with the keys that this site made belong to this ConfigMap: whoever deletes it deletes them, and the "
+        "SuperNodes of this site have to be registered anew.\n"
+    )
+    return config_map(spec, OWNER, APPLICATION, {"README": words})
+
+
+def secret_names(pools: Iterable[str]) -> list[str]:
+    """The Secrets that the job may touch."""
+    return sorted({*map(keys_secret, pools), SUPEREXEC_SECRET, LOCAL_TLS, CLIENT_KEY})
+
+
+def given_access(spec: Spec, secrets: Iterable[str]) -> list[Object]:
+    """Service account and rights, for the site's administrators to make once."""
+    made = access(spec, ACCESS, secrets)
+    for item in made:  # what administrators once approved does not change with a release of Flower
+        item["metadata"]["labels"].pop("app.kubernetes.io/version")
+    return made
+
+
+def access(spec: Spec, name: str, secrets: Iterable[str]) -> list[Object]:
+    """A service account that may write these Secrets and the ConfigMap with their public halves, and nothing else."""
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": metadata(spec, name, APPLICATION),
+            "automountServiceAccountToken": False,
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": metadata(spec, name, APPLICATION),
+            "rules": rules(secrets),
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": metadata(spec, name, APPLICATION),
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": spec["namespace"]}],
+        },
+    ]
+
+
+def rules(secrets: Iterable[str]) -> list[Object]:
+    """The job's rights. C(delete) on the ConfigMap is what OpenShift asks of those who name an object's owners."""
+    return [
+        _rule("secrets", ["get", "create", "patch", "delete"], sorted(secrets)),
+        _rule("configmaps", ["create", "patch", "delete"], [PUBLIC_KEYS]),
+    ]
+
+
+def _rule(resource: str, verbs: list[str], names: list[str]) -> Object:
+    return {"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": verbs}
+
+
+def network_policy(spec: Spec, name: str) -> Object:
+    """The job's pod reaches API servers and is reached by nobody. It comes and goes with the job.
+
+    No name is looked up. NetworkPolicies know no API server, plugins look at its address before or after the Service's is
+    translated, and some match no address of a node at all: so ports are named, and addresses only if the spec does.
+    """
+    anywhere = [{"ports": [{"port": port, "protocol": "TCP"} for port in API_PORTS]}]
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(spec, name, APPLICATION),
+        "spec": {
+            "podSelector": {"matchLabels": selector(spec, APPLICATION)},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [],
+            "egress": policies.egress_rules(spec.get("api_server")) or anywhere,
+        },
+    }

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A ManagedCluster as the variables of an inventory host. Pure.
+
+The status of a ManagedCluster is written by the agent in the managed cluster, which may be another company's: claims, version,
+names and amounts of resources, and messages of conditions can be any text. Nothing here trusts them, and whoever makes
+variables of them marks them as unsafe.
+
+Sources of the rules: open-cluster-management.io/api C(cluster/v1/types.go); the registration agent sums the resources of all
+nodes, leaves nodes that are cordoned out of C(allocatable) only, and keeps in C(capacity) what a cluster had once
+(C(resource_reconcile.go)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, DecimalException
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..apply.compare import quantity
+from . import api
+
+Cluster = Mapping[str, Any]
+
+#: Extended resources that are GPUs, or parts of them, by the names that the vendors' device plugins use.
+GPU_RESOURCES = (
+    "nvidia.com/gpu",
+    "nvidia.com/gpu.shared",
+    "nvidia.com/mig-*",
+    "amd.com/gpu",
+    "gpu.intel.com/i915",
+    "gpu.intel.com/xe",
+)
+
+# More than this is no cluster, and 1e999999999 would fill the memory as a whole number.
+_MOST = Decimal(10) ** 24
+
+
+def name_of(cluster: Cluster) -> str:
+    """The name of the ManagedCluster."""
+    return cluster["metadata"]["name"]
+
+
+def is_accepted(cluster: Cluster) -> bool:
+    """Whether the hub's administrators let it join. Whoever has a bootstrap token can make one that is not."""
+    return bool((cluster.get("spec") or {}).get("hubAcceptsClient"))
+
+
+def is_leaving(cluster: Cluster) -> bool:
+    """Whether it is being detached. Placements do not select it any more."""
+    return bool(cluster["metadata"].get("deletionTimestamp"))
+
+
+def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) -> dict[str, Any]:
+    """Host variables of a ManagedCluster; each is always there, with an empty value where nothing is known.
+
+    Args:
+        cluster: the object.
+        gpu_resources: names of resources that count as GPUs, C(*) stands for any text.
+    """
+    spec, status = cluster.get("spec") or {}, cluster.get("status") or {}
+    labels = dict(cluster["metadata"].get("labels") or {})
+    conditions = _conditions(status)
+    allocatable = _amounts(status.get("allocatable"))
+    gpus = {
+        name: _whole(amount)
+        for name, amount in allocatable.items()
+        if any(fnmatchcase(name, pattern) for pattern in gpu_resources)
+    }
+    gpus = {name: count for name, count in gpus.items() if count}
+    return {
+        "ocm_name": name_of(cluster),
+        "ocm_labels": labels,
+        "ocm_cluster_set": labels.get(api.SET_LABEL, ""),
+        "ocm_addons": {
+            label[len(api.ADDON_LABEL) :]: state for label, state in labels.items() if label.startswith(api.ADDON_LABEL)
+        },
+        "ocm_claims": {
+            claim["name"]: claim.get("value", "") for claim in status.get("clusterClaims") or [] if claim.get("name")
+        },
+        "ocm_kubernetes_version": (status.get("version") or {}).get("kubernetes") or "",
+        "ocm_api_urls": [
+            config["url"] for config in spec.get("managedClusterClientConfigs") or [] if config.get("url")
+        ],
+        "ocm_accepted": is_accepted(cluster),
+        "ocm_joined": _is(conditions, "ManagedClusterJoined", "True"),
+        "ocm_available": _is(conditions, "ManagedClusterConditionAvailable", "True"),
+        "ocm_availability": _availability(conditions),
+        "ocm_conditions": conditions,
+        "ocm_taints": [
+            {
+                "key": taint.get("key", ""),
+                "value": taint.get("value", ""),
+                "effect": taint.get("effect", ""),
+                "time_added": taint.get("timeAdded") or "",
+            }
+            for taint in spec.get("taints") or []
+        ],
+        "ocm_capacity": _amounts(status.get("capacity")),
+        "ocm_allocatable": allocatable,
+        "ocm_cpus": float(_number(allocatable.get("cpu", ""))),
+        "ocm_memory_bytes": _whole(allocatable.get("memory", "")),
+        "ocm_gpus": sum(gpus.values()),
+        "ocm_gpu_resources": gpus,
+    }
+
+
+def _conditions(status: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    return {
+        condition["type"]: {
+            "status": condition.get("status", ""),
+            "reason": condition.get("reason", ""),
+            "message": condition.get("message", ""),
+            "since": condition.get("lastTransitionTime") or "",
+        }
+        for condition in status.get("conditions") or []
+        if condition.get("type")
+    }
+
+
+def _is(conditions: Mapping[str, Mapping[str, str]], name: str, status: str) -> bool:
+    return conditions.get(name, {}).get("status") == status
+
+
+def _availability(conditions: Mapping[str, Mapping[str, str]]) -> str:
+    if _is(conditions, "ManagedClusterConditionAvailable", "True"):
+        return "available"
+    # False: the agent reports that its cluster is not well. Unknown, or no condition at all: the agent reports nothing.
+    return "unavailable" if _is(conditions, "ManagedClusterConditionAvailable", "False") else "unknown"
+
+
+def _amounts(resources: Mapping[str, Any] | None) -> dict[str, str]:
+    """Amounts as text: the API server serves quantities as numbers where they were written so."""
+    return {name: str(amount) for name, amount in (resources or {}).items()}
+
+
+def _number(amount: str) -> Decimal:
+    """A quantity's value; 0 for what is none, is negative, or cannot be meant."""
+    try:
+        value = quantity(amount)
+        return value if value is not None and value.is_finite() and 0 <= value <= _MOST else Decimal(0)
+    except DecimalException:
+        return Decimal(0)
+
+
+def _whole(amount: str) -> int:
+    return int(_number(amount))

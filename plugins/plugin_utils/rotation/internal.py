@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""New shared secrets and internal certificates, and the restarts that they take.
+
+That this was begun stands on the Secret of the internal CA; every Secret that was made since carries the same mark. So
+whoever goes on makes none twice, and pods are restarted that run with an older one.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from .. import pki
+from ..apply.engine import apply_objects
+from ..audit.told import of_objects
+from ..cluster import Cluster
+from ..hub import credentials
+from ..secrets import entries, secret
+from ..site.keys import MARK
+from . import proof, restart
+from .hub import Hub, RotationError, changed, public
+
+BEGUN = "federated.flower/secrets-begun"
+
+# Pods of the hub: label, container, file -> (Secret, entry).
+_PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
+    (
+        "superlink",
+        "superlink",
+        {
+            "/superexec/secret": (credentials.SUPEREXEC, "secret"),
+            "/internal/tls.crt": (credentials.INTERNAL, "tls.crt"),
+        },
+    ),
+    ("serverapp", "superexec", {"/superexec/secret": (credentials.SUPEREXEC, "secret")}),
+)
+
+
+class Internal:
+    """The hub's own secrets.
+
+    Args:
+        hub: the hub's side of a rotation.
+    """
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self.cluster = hub.cluster
+        self.settings = hub.settings
+
+    def _authority(self) -> dict[str, Any]:
+        found = self.cluster.get("v1", "Secret", credentials.INTERNAL_CA, self.settings.ca_namespace)
+        if found is None:
+            raise RotationError(
+                f"Secret {self.settings.ca_namespace}/{credentials.INTERNAL_CA} on {self.cluster.name} does not exist: run "
+                "site.yml, or correct flower_ca_namespace"
+            )
+        return found
+
+    def started(self) -> str | None:
+        """The mark of what was begun and is not over."""
+        return (self._authority()["metadata"].get("annotations") or {}).get(BEGUN)
+
+    def begin(self, now: datetime.datetime) -> str:
+        """Begin, or go on with what was begun; returns the mark."""
+        live = self._authority()
+        notes = live["metadata"].setdefault("annotations", {})
+        if BEGUN not in notes:
+            notes[BEGUN] = now.isoformat(timespec="seconds")
+            self.cluster.replace(live)
+            self._tell(live, "new shared secrets and internal certificates were begun")
+        return notes[BEGUN]
+
+    def settle(self) -> bool:
+        """It is over; returns whether it was open."""
+        live = self._authority()
+        if (live["metadata"].get("annotations") or {}).pop(BEGUN, None) is None:
+            return False
+        self.cluster.replace(live)
+        self._tell(live, "all shared secrets and internal certificates are new")
+        return True
+
+    def _tell(self, live: Mapping[str, Any], words: str) -> None:
+        self.hub.note(objects=changed("Secret", live), words=[words])
+
+    def make(self, mark: str) -> list[str]:
+        """Make every Secret anew that does not carry the mark yet; returns their names."""
+        ca = entries(self._authority())
+        signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
+        made = []
+        for name, data in credentials.anew(signer, self.settings.namespace).items():
+            if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
+                continue
+            wanted = secret(
+                self.settings.federation,
+                self.settings.namespace,
+                name,
+                data,
+                application="superlink",
+                annotations={MARK: mark},
+            )
+            outcome = apply_objects(self.cluster, [wanted])
+            certificates = [public(name, data["tls.crt"])] if "tls.crt" in data else []
+            self.hub.note(objects=of_objects(outcome.objects), certificates=certificates)
+            made.append(name)
+        return made
+
+    def restart(self, seconds: float) -> list[str]:
+        """Restart the hub's pods that run with older secrets than there are; returns their names when they are ready."""
+        namespace = self.settings.namespace
+        old = []
+        for label, container, files in _PODS:
+            pods = self.cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={label}")
+            for pod in pods:
+                present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
+                wanted = {
+                    path: proof.digest(entries(self.cluster.get("v1", "Secret", name, namespace))[entry])
+                    for path, (name, entry) in present.items()
+                }
+                if restart.is_old(self.cluster, pod, container, wanted):
+                    old.append(pod)
+        # All at once: one side alone would only meet the other's old secret.
+        return restart.replace(self.cluster, namespace, old, seconds, self.hub.note)
+
+
+def renew_site(
+    cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, str]]:
+    """Make a site's shared secrets anew that do not carry the mark yet; returns what the audit trail tells of them.
+
+    Args:
+        cluster: a connection to the site.
+        federation: its name, for labels.
+        namespace: the site's.
+        mark: see C(Internal.begin).
+        made: name -> new entries.
+    """
+    written = []
+    for name, data in made.items():
+        live = cluster.get("v1", "Secret", name, namespace)
+        if live is None or _marked(live, mark):
+            continue
+        wanted = secret(federation, namespace, name, data, application="supernode", annotations={MARK: mark})
+        written += of_objects(apply_objects(cluster, [wanted]).objects)
+    return written
+
+
+def _marked(live: Mapping[str, Any] | None, mark: str) -> bool:
+    return live is not None and (live["metadata"].get("annotations") or {}).get(MARK) == mark

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Pods that run with older files than their cluster holds, and their replacement.
+
+Whether a process took in a file that it reads once follows from its age: the pod itself compares the start of its
+process with the time at which the kubelet put the file there, both by the node's clock.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..cluster import Cluster, ClusterError, Conflict, NotFound
+from ..flower import in_pod
+from ..manifests.common import POOL_LABEL
+from ..site import pods as described
+from . import site_program
+
+Object = Mapping[str, Any]
+
+
+def mounts(pod: Object, container: str, path: str) -> bool:
+    """Whether a container of a pod has a volume at the folder of a file."""
+    for found in pod["spec"]["containers"]:
+        if found["name"] == container:
+            return any(
+                path.startswith(mount["mountPath"].rstrip("/") + "/") for mount in found.get("volumeMounts") or []
+            )
+    return False
+
+
+def held(
+    cluster: Cluster, pod: Object, container: str, request: Mapping[str, Any], seconds: float = 60
+) -> dict[str, Any]:
+    """What C(site_program) tells of a pod.
+
+    Raises:
+        ClusterError: it could not be asked; the text names the pod.
+    """
+    meta = pod["metadata"]
+    output = in_pod.run(cluster, meta["namespace"], meta["name"], container, site_program, request, seconds=seconds)
+    if output.rc != 0 or len(output.answers) != 1:
+        raise ClusterError(
+            f"the program that looks at {meta['namespace']}/{meta['name']} ({container}) on {cluster.name} ended with code "
+            f"{output.rc}: {output.said}"
+        )
+    return json.loads(output.answers[0])
+
+
+def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, str]) -> bool:
+    """Whether a container runs with other files than it should.
+
+    Args:
+        cluster: a connection to its cluster.
+        pod: the live pod.
+        container: one of its containers.
+        wanted: path -> digest of what should be in the file (C(proof.digest)).
+    """
+    if not wanted or pod["metadata"].get("deletionTimestamp") or not _runs(pod, container):
+        return False  # what is about to start takes in what is there
+    answer = held(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
+    return any(
+        not (found.get("loaded") and found.get("sha256") == wanted[path]) for path, found in answer["held"].items()
+    )
+
+
+def _runs(pod: Object, container: str) -> bool:
+    statuses = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(status["name"] == container and "running" in (status.get("state") or {}) for status in statuses)
+
+
+def replace(
+    cluster: Cluster, namespace: str, old: Sequence[Object], seconds: float, note: Callable[..., None]
+) -> list[str]:
+    """Delete pods all at once and wait until those that take their place are ready.
+
+    Args:
+        cluster: a connection to their cluster.
+        namespace: theirs.
+        old: live pods, each owned by a controller that makes another one.
+        seconds: how long to wait.
+        note: tells the audit trail (C(ClusterAction.note)).
+
+    Returns:
+        Names of the deleted pods.
+
+    Raises:
+        ClusterError: they are not ready in time; says what they wait for.
+    """
+    if not old:
+        return []
+    gone = {pod["metadata"]["uid"] for pod in old}
+    seats = set(map(_seat, old))
+    for pod in old:
+        try:
+            cluster.delete(
+                "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
+            )
+        except (Conflict, NotFound):
+            continue  # somebody else has replaced it
+        note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])
+    deadline = time.monotonic() + seconds
+    while True:
+        present = cluster.list(
+            "v1",
+            "Pod",
+            namespace,
+            labels=f"app.kubernetes.io/name in ({','.join(sorted({seat[0] for seat in seats}))})",
+        )
+        new = [pod for pod in present if pod["metadata"]["uid"] not in gone and _seat(pod) in seats]
+        if seats <= {_seat(pod) for pod in new if described.is_ready(pod)}:
+            return [pod["metadata"]["name"] for pod in old]
+        if time.monotonic() >= deadline:
+            raise ClusterError(
+                f"pods on {cluster.name} were restarted and are not ready after {seconds:g} s: {described.summary(new)}"
+            )
+        time.sleep(0.5)
+
+
+def _seat(pod: Object) -> tuple[str, str, str]:
+    """What a pod has in common with the one that takes its place: application, pool, and its name or node, if fixed."""
+    labels = pod["metadata"]["labels"]
+    owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences") or []}
+    fixed = ""
+    if "StatefulSet" in owners:
+        fixed = pod["metadata"]["name"]
+    elif "DaemonSet" in owners:
+        fixed = str(pod["spec"].get("nodeName", ""))
+    return labels["app.kubernetes.io/name"], labels.get(POOL_LABEL, ""), fixed

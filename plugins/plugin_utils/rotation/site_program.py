@@ -1,0 +1,103 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Program that runs inside a SuperNode container: which certificates of the gateway this pod takes, and what it runs with.
+
+A SuperNode with a sidecar never meets the gateway's certificate, so the sidecar is asked: it passes the probes on to the
+hub in a new connection, with the trust that it has loaded. Without one, the handshake is made here as the SuperNode would
+make it, from the same file; and since a SuperNode reads that file once, the age of its process is compared with the
+file's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import socket
+import ssl
+import sys
+import time
+
+_SERIAL = re.compile(r"\bserial=([0-9A-Fa-f]+)\b")
+
+
+def by_sidecar(port, path):
+    """Ask the sidecar to show itself at the hub's door; return the serial that it was shown, or why not."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        text = response.read(4096).decode("ascii", "replace")
+    except (OSError, http.client.HTTPException) as error:
+        return {"error": "the sidecar does not answer: " + (str(error) or type(error).__name__)}
+    finally:
+        connection.close()
+    found = _SERIAL.search(text)
+    if response.status == 200 and found:
+        return {"serial": format(int(found.group(1), 16), "x")}
+    return {"error": f"the sidecar got no answer from the hub ({response.status})"}
+
+
+def by_handshake(host, port, name, trust):
+    """Make the handshake that a SuperNode without a sidecar makes; return the serial that was shown, or why not."""
+    try:
+        context = ssl.create_default_context(cafile=trust)
+        raw = socket.create_connection((host, port), 10)
+        with raw, context.wrap_socket(raw, server_hostname=name) as channel:
+            return {"serial": format(int(channel.getpeercert()["serialNumber"], 16), "x")}
+    except ssl.SSLCertVerificationError as error:
+        return {"error": "it does not accept the certificate: " + error.verify_message}
+    except OSError as error:
+        return {"error": str(error) or type(error).__name__}
+
+
+def look(probe):
+    """Make one probe."""
+    if "path" in probe:
+        return by_sidecar(probe["port"], probe["path"])
+    return by_handshake(probe["host"], probe["port"], probe["name"], probe["trust"])
+
+
+def started():
+    """When process 1 of this container began, by the node's clock."""
+    with open("/proc/1/stat", encoding="ascii", errors="replace") as stream:
+        ticks = int(stream.read().rpartition(")")[2].split()[19])
+    with open("/proc/uptime", encoding="ascii") as stream:
+        uptime = float(stream.read().split()[0])
+    return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def held(path):
+    """A mounted file: the digest of its content, and whether process 1 began after it was put there.
+
+    The kubelet changes all files of a Secret or ConfigMap at once, by making a new folder that C(..data) leads to.
+    """
+    try:
+        with open(path, "rb") as stream:
+            digest = hashlib.sha256(stream.read()).hexdigest()
+        folder = os.path.join(os.path.dirname(path), "..data")
+        changed = os.stat(folder if os.path.exists(folder) else path).st_mtime
+    except OSError as error:
+        return {"error": str(error)}
+    return {"sha256": digest, "loaded": started() > changed}
+
+
+def main():
+    """Serve one request: probe until every wanted serial was seen or time is over, then tell of files."""
+    request = json.loads(sys.stdin.readline())
+    deadline = time.monotonic() + request["seconds"]
+    while True:
+        seen = {name: look(probe) for name, probe in request["probes"].items()}
+        wanted = {name: probe["serial"] for name, probe in request["probes"].items() if probe["serial"]}
+        if all(seen[name].get("serial") == serial for name, serial in wanted.items()) or time.monotonic() >= deadline:
+            break
+        time.sleep(0.5)
+    print(json.dumps({"seen": seen, "held": {name: held(path) for name, path in request["files"].items()}}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The handshakes of a rotation as a table: what each SuperNode was shown before and after, and what it took. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import proof
+
+_HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
+_DIGITS = 12  # of a serial: enough to tell two apart
+
+Report = Mapping[str, Any]
+
+
+def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> list[str]:
+    """Lines of the table.
+
+    Args:
+        before: results of M(federated.flower.trust_proof) from before the rotation.
+        rounds: those from during and after it, the oldest first.
+
+    Returns:
+        A head, a line for each SuperNode, and a line for each site that could not be asked. OLD and NEW say whether the
+        SuperNode took the certificate from before, and the one that is served at the end.
+    """
+    lines = [_HEAD]
+    troubles = []
+    last: dict[str, Report] = {}
+    for report in [*before, *rounds]:
+        if report.get("site"):
+            last[report["site"]] = report
+    for site, report in sorted(last.items()):
+        said = [one for one in (*before, *rounds) if one.get("site") == site]
+        for pod in sorted({pod["pod"] for one in said for pod in one["pods"]}):
+            lines.append((site, pod, *_row(pod, [one for one in before if one.get("site") == site], said)))
+        if report.get("trouble"):
+            troubles.append(f"! {site}: {report['trouble']}")
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
+    told = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
+    return [*told, *troubles] if len(told) > 1 or troubles else []
+
+
+def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:
+    shown = [entry["seen"] for report in said for entry in report["pods"] if entry["pod"] == pod]
+    first = [entry["seen"] for report in before for entry in report["pods"] if entry["pod"] == pod]
+    old = first[-1].get(proof.NOW, {}).get("serial", "") if first else ""
+    new = shown[-1].get(proof.NOW, {}).get("serial", "") if shown else ""
+    taken = {look.get("serial") for seen in shown for look in seen.values()} - {None}
+    return old[:_DIGITS] or "-", new[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
+
+
+def _took(serial: str, taken: set[str]) -> str:
+    return "yes" if serial and serial in taken else "no"

@@ -1,0 +1,100 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import KEY_SOURCE
+
+PROGRAM = {"plugin_utils/site/maker.py": "print()\n"}
+REQUEST = {"secrets": ["supernode-default-keys", "supernode-superexec"], "dead": []}
+
+
+def everything(spec, given=False):
+    """In the order in which it takes effect: the job, made first, is suspended until the others are there."""
+    job = key_job.job(spec, key_job.ACCESS if given else key_job.own_name("abcde"), "abcde", PROGRAM, 60)
+    owner = {"metadata": {"uid": "1-2-3"}}
+    return [key_job.owner(spec), *key_job.belongings(spec, owner, "abcde", PROGRAM, REQUEST, given=given), job]
+
+
+def test_golden(supernode_spec, golden):
+    golden("supernode-key-job", everything(supernode_spec(key_source="site")))
+
+
+def test_everything_goes_with_the_job(supernode_spec):
+    _owner, *belongings, job = everything(supernode_spec())
+    assert {item["kind"] for item in belongings} == {
+        "ConfigMap",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "NetworkPolicy",
+    }
+    for item in belongings:
+        assert item["metadata"]["ownerReferences"] == [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"], "uid": "1-2-3"}
+        ]
+        assert item["metadata"]["name"] == "supernode-keys-abcde"
+
+
+def test_rights_that_were_given_are_not_made_again(supernode_spec):
+    _owner, *belongings, job = everything(supernode_spec(), given=True)
+    assert {item["kind"] for item in belongings} == {"ConfigMap", "NetworkPolicy"}
+    assert job["spec"]["template"]["spec"]["serviceAccountName"] == "supernode-keys"
+    given = key_job.given_access(supernode_spec(), REQUEST["secrets"])
+    assert [(item["kind"], item["metadata"]["name"]) for item in given] == [
+        ("ServiceAccount", "supernode-keys"), ("Role", "supernode-keys"), ("RoleBinding", "supernode-keys"),
+    ]  # fmt: skip
+
+
+def test_all_rights_are_confined_to_names():
+    for rule in key_job.rules(["b", "a"]):
+        assert rule["resourceNames"] and "list" not in rule["verbs"] and "*" not in rule["verbs"]
+    assert key_job.rules(["b", "a"])[0]["resourceNames"] == ["a", "b"]
+
+
+def test_only_the_job_has_a_token_and_no_workload_selects_its_pod(supernode_spec):
+    spec = supernode_spec(key_source="site", resources={"requests": {"cpu": "1", "nvidia.com/gpu": "1"}})
+    job = everything(spec)[-1]
+    labels = job["spec"]["template"]["metadata"]["labels"]
+    for item in supernode.objects(spec):
+        chosen = item.get("spec", {}).get("selector") or {}
+        chosen = chosen.get("matchLabels", chosen)
+        assert not chosen or not chosen.items() <= labels.items(), item["metadata"]["name"]
+        assert "serviceAccountToken" not in repr(item)
+    pod = job["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False and "serviceAccountToken" in repr(pod["volumes"])
+    assert pod["containers"][0]["resources"] == {"requests": {"cpu": "1"}}
+
+
+def test_pods_are_replaced_when_the_source_changes_and_else_stay_as_they_are(supernode_spec):
+    def notes(**changes):
+        built = [item for item in supernode.objects(supernode_spec(**changes)) if item["kind"] == "StatefulSet"]
+        return [item["spec"]["template"]["metadata"].get("annotations") for item in built]
+
+    assert notes() == [None]
+    assert notes(key_source="site") == [{KEY_SOURCE: "site"}]
+    assert notes(key_source="site", insecure=True) == [None]
+
+
+def test_what_the_administrators_give_names_no_release(supernode_spec):
+    one, other = (key_job.given_access(supernode_spec(version=version), ["a"]) for version in ("1.41.0", "1.42.0"))
+    assert one == other
+
+
+def test_the_way_to_the_api_server_is_by_port_unless_its_address_is_told(supernode_spec):
+    def egress(**changes):
+        (policy,) = (item for item in everything(supernode_spec(**changes)) if item["kind"] == "NetworkPolicy")
+        assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and policy["spec"]["ingress"] == []
+        return policy["spec"]["egress"]
+
+    (anywhere,) = egress()
+    assert "to" not in anywhere and {443, 6443} <= {port["port"] for port in anywhere["ports"]}
+    assert egress(api_server=[{"cidr": "192.0.2.7", "ports": ["6443"]}]) == [
+        {"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}], "ports": [{"port": 6443, "protocol": "TCP"}]}
+    ]
+
+
+def test_without_network_policies_there_is_none(supernode_spec):
+    assert "NetworkPolicy" not in {item["kind"] for item in everything(supernode_spec(network_policies=False))}

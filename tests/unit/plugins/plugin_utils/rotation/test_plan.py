@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import leafs, machine, plan
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import state as ca
+
+DAY = datetime.timedelta(days=1)
+NOW = datetime.datetime.now(datetime.timezone.utc)
+CA_, OTHER = pki.make_ca("ca", 100 * DAY), pki.make_ca("other", 100 * DAY)
+TOLD = {"federation": "demo", "namespace": "flower", "server_name": "hub.example", "address": "hub.example:9092"}
+NAMES = leafs.needed_names(TOLD)
+LEAF = leafs.issue(CA_, NAMES, 90 * DAY)
+SERIAL = pki.describe(LEAF["tls.crt"])["serial"]
+
+
+def looked(**changes):
+    given = {
+        "now": NOW,
+        "source": "builtin",
+        "handed_in": None,
+        "secret": "superlink-gateway-tls",
+        "leaf": LEAF,
+        "names": NAMES,
+        "state": ca.State(Authority(CA_)),
+        "facts": machine.Facts(
+            NOW, published=CA_.certificate, leaf=machine.Leaf(SERIAL, machine.BY_CURRENT, True, SERIAL)
+        ),
+        "records": {},
+    }
+    return plan.Looked(**{**given, **changes})
+
+
+def test_nothing_is_due_at_first():
+    assert plan.decide("due", looked()) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"now": NOW + 46 * DAY}, "leaf", "more than half"),
+        ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it ends on"),
+        ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it ended on"),
+        ({"names": [*NAMES, "late.example"]}, "leaf", "does not cover late.example"),
+        ({"leaf": leafs.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the present CA"),
+        ({"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served="1"))}, "leaf", "does not serve it yet"),
+        ({"now": NOW + 51 * DAY, "renew_before": DAY}, "ca", "more than half"),
+        ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it ends on"),
+        ({"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW)}, "ca", "it was begun on .* is adding"),
+        ({"internal": True}, "superexec", "was begun"),
+        (
+            {"records": {"a": {"client": {"certificate": pki.make_ca("a", DAY / 1440).certificate}}}},
+            "client",
+            "a: more than half",
+        ),
+    ],
+)
+def test_what_is_due_and_why(changes, kind, words):
+    todo, refused = plan.decide("due", looked(**changes))
+    assert refused is None and list(todo) == [kind]
+    assert re.search(words, todo[kind]), todo
+
+
+def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
+    state = ca.switch(ca.begin(ca.State(Authority(CA_)), OTHER, NOW), NOW)
+    assert list(plan.decide("due", looked(state=state))[0]) == ["ca"]
+
+
+@pytest.mark.parametrize("kind", plan.KINDS)
+def test_what_is_asked_for_is_done_though_it_is_not_due(kind):
+    todo, refused = plan.decide(kind, looked())
+    assert todo == {kind: plan.ASKED} and refused is None
+
+
+def test_what_is_open_is_completed_and_not_begun_again():
+    state = ca.begin(ca.State(Authority(CA_)), OTHER, NOW)
+    assert "was begun" in plan.decide("ca", looked(state=state))[0]["ca"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"source": "existing", "state": None}, "leaf", "Secret superlink-gateway-tls is brought along"),
+        ({"source": "cert_manager", "state": None}, "leaf", "cmctl renew"),
+        ({"source": "existing", "state": None}, "ca", "superlink_ca_bundle"),
+        ({"source": "cert_manager", "state": None}, "ca", "issuer"),
+        ({"handed_in": CA_, "state": None}, "ca", "superlink_ca_key"),
+    ],
+)
+def test_what_is_not_ours_is_refused_with_the_way_out(changes, kind, words):
+    assert words in plan.decide(kind, looked(**changes))[1]
+
+
+def test_a_leaf_of_a_ca_that_is_handed_in_can_be_asked_for():
+    assert plan.decide("leaf", looked(handed_in=CA_, state=None)) == ({"leaf": plan.ASKED}, None)
+
+
+@pytest.mark.parametrize("source", ["cert_manager", "existing"])
+def test_what_others_renew_is_never_due(source):
+    assert plan.decide("due", looked(source=source, state=None, now=NOW + 89 * DAY))[0] == {}
+
+
+@pytest.mark.parametrize("kind", ["leaf", "ca"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"secret": "corporate", "state": None},
+        {"leaf": leafs.issue(OTHER, NAMES, DAY)},  # among what is published
+        {"leaf": leafs.issue(OTHER, NAMES, DAY), "handed_in": CA_, "state": None},
+    ],
+)
+def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, changes):
+    """Publishing our CA alone would cut off every site while the gateway serves what the other one signed."""
+    facts = machine.Facts(NOW, published=OTHER.certificate + CA_.certificate, leaf=machine.Leaf(served="1"))
+    found = looked(facts=facts, **changes)
+    assert plan.decide("due", found) == ({}, None)
+    refused = plan.decide(kind, found)[1]
+    assert "superlink_ca_key" in refused or "run site.yml" in refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
+            "the CA has ended",
+        ),
+        ({"state": ca.State(Authority(pki.Issued(CA_.certificate, "")))}, "the key of the CA is lost"),
+    ],
+)
+def test_a_ca_that_is_of_no_use_is_replaced_and_signs_nothing(changes, words):
+    changes |= {"now": NOW + 91 * DAY, "ca_renew_before": DAY}
+    assert plan.decide("due", looked(**changes))[0] == {"ca": words}
+    assert "flower_rotate=ca" in plan.decide("leaf", looked(**changes))[1]
+
+
+def test_the_outlook_tells_kinds_reasons_and_steps():
+    found = looked()
+    words = plan.outlook(
+        {"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()}
+    )
+    assert [word.partition(":")[0] for word in words] == ["leaf", "ca", "superexec"]
+    assert "make the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
+    assert "PRIVATE" not in " ".join(words)

@@ -1,0 +1,129 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import datetime
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import difference
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.owned import as_applied
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import fleet, gates, machine, restart
+
+NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
+CA = pki.make_ca("ca", datetime.timedelta(days=1)).certificate
+
+
+def record(site, *names, **more):
+    keys = [{"pool": "cpu", "name": name, "fingerprint": f"SHA256:{site}{name}", "public_key": "k"} for name in names]
+    made = records.merge_keys(records.empty_record(site), keys, None)
+    for number, key in enumerate(made["keys"].values()):
+        key["node_id"] = f"{site}-{number}"
+    return {**made, **more}
+
+
+FOUND = {
+    "a": record("a", "0", "1"),
+    "b": record("b", "0", access={"state": "denied", "since": "yesterday"}),
+    "c": record("c"),
+    "gone": record("gone", "0"),
+}
+BOOK = {"partitions": 0, "sites": {}}
+
+
+def test_who_has_to_be_heard():
+    rolled = fleet.roll(BOOK, FOUND, ["a", "b", "c", "new"])
+    assert {site for site, entry in rolled.items() if not entry["excused"]} == {"a", "gone"}
+    assert "denied access since yesterday" in rolled["b"]["excused"]
+    assert rolled["new"]["excused"] == rolled["c"]["excused"] == "it has no SuperNodes yet"
+    assert [key["name"] for key in rolled["a"]["expected"]] == ["0", "1"]
+    assert not rolled["gone"]["here"]
+
+
+def test_what_was_heard():
+    rolled = fleet.roll(BOOK, FOUND, ["a", "b"])
+    sites = fleet.heard(rolled, [{"site": "a", "trust": CA, "accepts": ["1"], "trouble": ""}, {"skipped": True}])
+    assert sites["a"] == machine.Site(CA, frozenset({"1"}))
+    assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
+    assert fleet.heard(rolled, [])["a"] == machine.Site()
+    down = fleet.heard(rolled, [{"site": "a", "trust": None, "accepts": [], "trouble": "no route"}])
+    assert down["a"] == machine.Site(trouble="no route")
+
+
+def test_sites_that_are_offline():
+    nodes = {"a-0": {"status": "online"}, "a-1": {"status": "offline"}, "gone-0": {"status": "online"}}
+    assert gates.offline(FOUND, BOOK, nodes) == {"a": "cpu/1 is offline"}
+    assert gates.offline(FOUND, BOOK, {"a-0": {"status": "online"}, "a-1": {"status": "online"}}) == {
+        "gone": "cpu/0 is unknown to the SuperLink"
+    }
+
+
+def test_a_key_that_leaves_is_not_waited_for():
+    old = FOUND["a"]
+    new = records.merge_keys(old, [{"pool": "cpu", "name": "0", "fingerprint": "SHA256:n", "public_key": "k"}], None)
+    new["keys"]["SHA256:n"]["node_id"] = "9"
+    assert [key["node_id"] for key in gates.expected(new)] == ["9"]
+
+
+def test_active_runs():
+    runs = [
+        {"run-id": n, "status": status, "fab-id": "x/y"}
+        for n, status in enumerate(["pending", "running", "finished:failed"])
+    ]
+    assert gates.describe(gates.active(runs)) == "run 0 of x/y (pending), run 1 of x/y (running)"
+
+
+def test_keys_are_replaced_once():
+    old = FOUND["a"]
+    assert records.to_renew(old) == ["SHA256:a0", "SHA256:a1"]
+    begun = records.merge_keys(old, [{"pool": "cpu", "name": "0", "fingerprint": "SHA256:n", "public_key": "k"}], None)
+    assert records.to_renew(begun) == [], "those that were made are not to be replaced again"
+
+
+def test_one_value_of_an_applied_object_is_changed_and_nothing_else():
+    owned = {"f:metadata": {"f:labels": {".": {}, "f:x": {}}}, "f:data": {"f:ca.crt": {}, "f:more": {}}}
+    live = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "n", "namespace": "s", "resourceVersion": "7", "uid": "u", "labels": {"x": "1", "foreign": "2"},
+            "managedFields": [
+                {"manager": "me", "operation": "Apply", "apiVersion": "v1", "fieldsV1": owned},
+                {"manager": "me", "operation": "Update", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:late": {}}}},
+            ],
+        },
+        "data": {"ca.crt": "old", "more": "m", "late": "l"},
+    }  # fmt: skip
+    wanted = as_applied(live, "me")
+    assert wanted == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "n", "namespace": "s", "resourceVersion": "7", "labels": {"x": "1"}},
+        "data": {"ca.crt": "old", "more": "m"},
+    }
+    del wanted["metadata"]["resourceVersion"]
+    assert difference(wanted, live, "me") == ""
+    assert as_applied(live, "somebody else") is None
+    del owned["f:data"]
+    assert "data" not in as_applied(live, "me"), "somebody else has taken it over"
+
+
+def test_what_a_pod_and_its_successor_have_in_common():
+    def pod(name, kind, pool="", node=""):
+        labels = {"app.kubernetes.io/name": "supernode", **({"federated.flower/pool": pool} if pool else {})}
+        meta = {"name": name, "labels": labels, "ownerReferences": [{"kind": kind}]}
+        return {"metadata": meta, "spec": {"nodeName": node}}
+
+    seat = restart._seat
+    assert seat(pod("supernode-cpu-0", "StatefulSet", "cpu")) == ("supernode", "cpu", "supernode-cpu-0")
+    assert seat(pod("supernode-d-x1", "DaemonSet", "d", "n1")) == seat(pod("supernode-d-y2", "DaemonSet", "d", "n1"))
+    assert seat(pod("s-1-a", "ReplicaSet")) == seat(pod("s-1-b", "ReplicaSet"))
+
+
+def test_what_a_container_mounts():
+    found = {"spec": {"containers": [{"name": "superlink", "volumeMounts": [{"mountPath": "/internal"}]}]}}
+    assert restart.mounts(found, "superlink", "/internal/tls.crt")
+    assert not restart.mounts(found, "superlink", "/internals/tls.crt")
+    assert not restart.mounts(found, "gateway", "/internal/tls.crt")
