@@ -57,6 +57,7 @@ unit: stage ## unit tests
 
 integration: stage ## integration tests on the fleet (started if it is not running)
 	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
+	@cd $(STAGED) && python -m pytest -v --durations=5 tests/skupper_standin
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v --durations=15 tests/integration
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
