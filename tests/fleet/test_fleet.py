@@ -309,7 +309,12 @@ def machine() -> dict[str, Any]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             line = " ".join(lifecycle.process_words(int(entry.name)))
-            if str(SETTINGS.cache) in line or str(HERE / "flower_fleet") in line or "flower_fleet.clusters" in line:
+            if (
+                str(SETTINGS.cache) in line
+                or str(HERE / "flower_fleet") in line
+                or "flower_fleet.clusters" in line
+                or "/skupper_standin run" in line
+            ):
                 processes.append(line)
     rules = said("iptables-save") + said("ip6tables-save")
     return {
@@ -357,7 +362,8 @@ def clean() -> dict[str, Any]:
 @pytest.mark.fleet_lifecycle
 def test_down_leaves_nothing(clean: dict[str, Any]) -> None:
     fleet("up")
-    assert machine()["processes"]
+    fleet("addon", "skupper", "up")
+    assert any("skupper_standin" in line for line in machine()["processes"])
     fleet("down")
     assert machine() == clean
     assert "nothing was there" in fleet("down").stdout

@@ -59,7 +59,7 @@ def free_port() -> int:
 
 async def until(step: Callable[[], object], seconds: float = 8.0) -> None:
     """Wait until ``step`` is true."""
-    for _ in range(int(seconds / 0.02)):
+    for _try in range(int(seconds / 0.02)):
         if step():
             return
         await asyncio.sleep(0.02)
@@ -118,7 +118,7 @@ class Pair:
         await until(lambda: self.site.up and self.site.router._best("to-hub").reach)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.site.router.stop()
         await self.hub.router.stop()
 
@@ -126,11 +126,29 @@ class Pair:
 def test_bytes_pass_and_both_ends_show_their_certificates() -> None:
     async def scene() -> None:
         async with echo() as target, Pair(target) as pair:
-            assert await say(pair.listener, b"x" * 300_000) == b"X" * 300_000
+            assert await say(pair.listener, b"x" * 5_000_000) == b"X" * 5_000_000
             assert pair.site.wires("control") == [(pair.client, pair.server)]
             assert pair.hub.wires("control") == [(pair.server, pair.client)]
             assert pair.hub.router.state()["inbound"] == ["uid-site"]
             assert pair.site.router.state()["links"][0]["remoteSite"] == "uid-hub"
+
+    play(scene)
+
+
+def test_what_was_sent_before_the_end_arrives() -> None:
+    """A target that sends much and closes at once, to a client that is slow."""
+
+    async def scene() -> None:
+        async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"y" * 2_000_000)
+            writer.close()
+
+        server = await asyncio.start_server(serve, HOST, 0)
+        async with server, Pair(server.sockets[0].getsockname()[1]) as pair:
+            reader, writer = await asyncio.open_connection(HOST, pair.listener)
+            await asyncio.sleep(0.5)
+            assert len(await asyncio.wait_for(reader.read(), 5)) == 2_000_000
+            writer.close()
 
     play(scene)
 
@@ -157,7 +175,7 @@ def test_a_new_client_certificate_takes_new_streams_and_leaves_the_old() -> None
             assert await say(pair.listener, b"b") == b"B"
             writer.write(b"c")
             assert await reader.read(1) == b"C"
-            for _ in range(2):
+            for _change in range(2):
                 last = pair.site.secret("link", pki.make("site", [], {"data": pair.ca}))
             await until(lambda: pair.site.wires("control") == [(last, pair.server)])
             with contextlib.suppress(ConnectionError):

@@ -139,7 +139,7 @@ def skupper_site_objects(spec: Spec) -> list[Object]:
     if skupper.has_access(spec):
         doors = [_port(skupper.INTER_ROUTER_PORT), _port(skupper.EDGE_PORT)]
         ingress.append(_rule("from", spec.get("allowed_sources"), doors))
-    ways = [*egress(spec.get("dns")), *egress(spec.get("api_server")), *egress(spec.get("egress"))]
+    ways = [*egress_rules(spec.get("dns")), *egress_rules(spec.get("api_server")), *egress_rules(spec.get("egress"))]
     policies = [
         _skupper_policy(
             spec,

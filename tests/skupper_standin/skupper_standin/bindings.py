@@ -113,7 +113,7 @@ def _expose(space: Space, host: str, ports: dict[str, Object]) -> None:
     except ApiError as refused:
         if refused.status != 422:
             raise
-        space.log(f"{space.name}: no Service {host}: {refused.message}")
+        space.say(f"no Service {host}: {refused.message}")
 
 
 def _port_name(name: str) -> str:

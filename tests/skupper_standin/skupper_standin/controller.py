@@ -21,6 +21,7 @@ from .store import CUSTOM, Key, Store
 
 SETTLE = 0.05  # seconds in which changes gather
 TICK = 0.5
+REFRESH = 30.0  # seconds after which what is not watched (accounts, Deployments of routers) is applied again
 
 
 class Fleet:
@@ -55,6 +56,7 @@ class Cluster:
         self._dirty: dict[str, float] = {}  # namespace -> when to look
         self._told = ""
         self._trouble: dict[str, str] = {}
+        self._refreshed: dict[str, float] = {}
 
     def log(self, text: str) -> None:
         """One line."""
@@ -204,7 +206,7 @@ class Cluster:
             links.tell(space)
             bindings.without_site(space)
         else:
-            self._site(space, resync=resync)
+            self._site(space)
         if (before is None) != (space.site is None):
             self.fleet.network_changed()
         tokens.check_grants(space, self.grants.url, self.grants.ca)
@@ -218,17 +220,21 @@ class Cluster:
         certificates.want(space, name, name, ca=f"{name}-ca", hosts=[self.grants.host, name], owners=[])
         self.grants.refresh()
 
-    def _site(self, space: Space, *, resync: bool) -> None:
-        trouble = site.check(space, resync=resync)
-        if trouble is not None:
-            site.tell(space, trouble, [])
+    def _site(self, space: Space) -> None:
+        now = time.monotonic()
+        refresh = now - self._refreshed.get(space.name, now) >= REFRESH
+        if refresh or space.name not in self._refreshed:
+            self._refreshed[space.name] = now
+        trouble = site.check(space, again=refresh)
+        if trouble is not None and not site.initialised(space):
+            site.tell(space, trouble)
             return
         assert space.site is not None
         endpoints = access.check(space, site.groups(space.site))
         certificates.check(space, resync=False)
         self._configure(space)
-        site.run_routers(space, self.fleet.router_image, resync=resync)
-        site.tell(space, None, endpoints)
+        site.run_routers(space, self.fleet.router_image, again=refresh)
+        site.tell(space, trouble, endpoints)
         links.tell(space)
         network.publish(space, network.gather(self.fleet.spaces()))
         found = network.records(space)

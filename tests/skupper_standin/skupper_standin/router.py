@@ -17,10 +17,12 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import functools
 import itertools
 import json
 import os
 import signal
+import socket
 import ssl
 import sys
 import tempfile
@@ -137,7 +139,7 @@ async def carry(left: End, right: End) -> None:
 
     ways = [asyncio.ensure_future(one_way(left, right)), asyncio.ensure_future(one_way(right, left))]
     try:
-        done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
+        done, _others = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
         for way in done:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 way.result()
@@ -147,6 +149,14 @@ async def carry(left: End, right: End) -> None:
         await asyncio.gather(*ways, return_exceptions=True)
         for end in (left, right):
             end.writer.close()
+        # what is still to be sent is sent, and a broken end is no error any more
+        closing = [asyncio.ensure_future(end.writer.wait_closed()) for end in (left, right)]
+        try:
+            await asyncio.wait(closing, timeout=DIAL)
+        finally:
+            for one in closing:
+                one.cancel()
+            await asyncio.gather(*closing, return_exceptions=True)
 
 
 class Wire:
@@ -415,8 +425,6 @@ class Router:
     async def _accept(self, port: int, handle: Callable[[Any, int], Awaitable[None]]) -> None:
         """Take TCP connections on a port for ever; a port in use is tried again."""
         loop = asyncio.get_running_loop()
-        import socket
-
         while True:
             try:
                 listening = socket.create_server(("", port), backlog=100)
@@ -451,7 +459,7 @@ class Router:
         reader = asyncio.StreamReader()
         protocol = asyncio.StreamReaderProtocol(reader)
         try:
-            transport, _ = await loop.connect_accepted_socket(
+            transport, _protocol = await loop.connect_accepted_socket(
                 lambda: protocol, connection, ssl=material.server, ssl_handshake_timeout=DIAL
             )
         except (OSError, ssl.SSLError) as error:
@@ -650,7 +658,7 @@ class Adaptor:
             ("secrets", "type=kubernetes.io/tls", self._take_secrets),
         ]
         for plural, field, take in places:
-            told = lambda items, take=take: self._loop.call_soon_threadsafe(take, items)  # noqa: E731
+            told = functools.partial(self._loop.call_soon_threadsafe, take)
             threading.Thread(target=self._kube.follow, args=(plural, field, told), daemon=True).start()
         threading.Thread(target=self._publish, daemon=True).start()
 
@@ -727,7 +735,7 @@ class Adaptor:
                 self._dirty.set()
 
     async def _state(self) -> str:
-        pod = os.environ.get("HOSTNAME", "")
+        pod = os.environ["POD_NAME"]
         return json.dumps({"pod": pod, "trouble": self._trouble, **self.router.state()}, indent=1, sort_keys=True)
 
 

@@ -72,7 +72,7 @@ def _deleted(space: Space) -> None:
             status.value.update(redeemed=True, status="Error", message=text)
 
 
-def check(space: Space, *, resync: bool) -> str | None:
+def check(space: Space, *, again: bool) -> str | None:
     """Bring the active Site about as far as its objects go; returns what is wrong, or None."""
     item = space.site
     assert item is not None
@@ -86,7 +86,7 @@ def check(space: Space, *, resync: bool) -> str | None:
             return f'{config["metadata"]["name"]} is not owned by skupper site "{item["metadata"]["uid"]}"'
     name = item["metadata"]["name"]
     if not item["spec"].get("serviceAccount"):
-        _account(space, resync=resync)
+        _account(space, again=again)
     certificates.want(space, "skupper-site-ca", f"{name} site CA", owners=space.owner)
     certificates.want(space, "skupper-local-ca", f"{name} local CA", owners=space.owner)
     local = "skupper-router-local"
@@ -97,7 +97,14 @@ def check(space: Space, *, resync: bool) -> str | None:
     return None
 
 
-def tell(space: Space, trouble: str | None, endpoints: list[Object]) -> None:
+def initialised(space: Space) -> bool:
+    """Whether the active Site's routers have their configuration: from then on trouble with its spec stops no more."""
+    assert space.site is not None
+    config = space.get("ConfigMap", ROUTER)
+    return config is not None and owned_by(config, space.site["metadata"]["uid"])
+
+
+def tell(space: Space, trouble: str | None, endpoints: list[Object] | None = None) -> None:
     """Conditions of the active Site. §1: Resolved is set only where there is, or was, a way in."""
     item = space.site
     assert item is not None
@@ -105,8 +112,9 @@ def tell(space: Space, trouble: str | None, endpoints: list[Object]) -> None:
     needs = required(item)
     status.field("defaultIssuer", item["spec"].get("defaultIssuer") or "skupper-site-ca")
     status.set(CONFIGURED, ok_or(trouble), needs)
-    if trouble is None:
-        status.set(RUNNING, _running(space), needs)
+    if endpoints is None:
+        return
+    status.set(RUNNING, _running(space), needs)
     if space.all("RouterAccess") or status.value.get("endpoints"):
         status.field("endpoints", endpoints)
         status.set(RESOLVED, OK if endpoints else pending("Pending"), needs)
@@ -130,7 +138,7 @@ def _running(space: Space) -> State:
     return state
 
 
-def _account(space: Space, *, resync: bool) -> None:
+def _account(space: Space, *, again: bool) -> None:
     """The account of the router pods, with what kube-adaptor may do."""
     every = ["get", "list", "watch"]
     write = [*every, "create", "update", "delete"]
@@ -146,7 +154,7 @@ def _account(space: Space, *, resync: bool) -> None:
         {"apiVersion": version, "kind": "Role", "rules": rules},
         {"apiVersion": version, "kind": "RoleBinding", "roleRef": role, "subjects": [subject]},
     ):
-        space.ensure({**extra, "metadata": {"name": ROUTER, "ownerReferences": space.owner}}, again=resync)
+        space.ensure({**extra, "metadata": {"name": ROUTER, "ownerReferences": space.owner}}, again=again)
 
 
 def write_config(space: Space, config: Object) -> None:
@@ -170,12 +178,12 @@ def write_config(space: Space, config: Object) -> None:
             space.applied.clear()
 
 
-def run_routers(space: Space, image: str, *, resync: bool) -> None:
+def run_routers(space: Space, image: str, *, again: bool) -> None:
     """§4: the routers' Deployments and the Service for use inside the namespace."""
     assert space.site is not None
     code = {"router.py": PROGRAM.read_text(encoding="utf-8")}
     metadata = {"name": CODE, "ownerReferences": space.owner}
-    space.ensure({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": code}, again=resync)
+    space.ensure({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": code}, again=again)
     local = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -186,10 +194,10 @@ def run_routers(space: Space, image: str, *, resync: bool) -> None:
         },
         "spec": {"selector": SELECTOR, "ports": [{"name": "amqps", "port": 5671, "targetPort": 5671}]},
     }
-    space.ensure(local, again=resync)
+    space.ensure(local, again=again)
     for group in groups(space.site):
         try:
-            space.ensure(_deployment(space.site, group, image), again=resync)
+            space.ensure(_deployment(space.site, group, image), again=again)
         except ApiError as refused:
             if refused.status != 403:  # a namespace that is being removed
                 raise
@@ -210,7 +218,10 @@ def _deployment(item: Object, group: str, image: str) -> Object:
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["python", "-I", "-u", "/standin/router.py", group],
-        "env": [{"name": "SKUPPER_SITE_ID", "value": item["metadata"]["uid"]}],
+        "env": [
+            {"name": "SKUPPER_SITE_ID", "value": item["metadata"]["uid"]},
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
         "ports": [
             {"name": "amqps", "containerPort": 5671},
             {"name": "http", "containerPort": 9090},

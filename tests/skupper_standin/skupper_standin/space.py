@@ -47,7 +47,14 @@ class Space:
     revisions: dict[str, Revision] = field(default_factory=dict)  # profile -> revision
     tried: dict[str, str] = field(default_factory=dict)  # uid of an AccessToken -> resource version at the last try
     applied: dict[str, str] = field(default_factory=dict)  # path -> digest
+    said: set[str] = field(default_factory=set)
     _statuses: dict[tuple[str, str], Status] = field(default_factory=dict)
+
+    def say(self, text: str) -> None:
+        """Log what comes up at every look, once."""
+        if text not in self.said:
+            self.said.add(text)
+            self.log(f"{self.name}: {text}")
 
     # --- reading
 

@@ -59,7 +59,7 @@ class Switches:
     @property
     def before_2_2(self) -> bool:
         """Whether it is to be a controller of 2.1."""
-        return tuple(int(part) for part in self.version.split("-")[0].split(".")[:2]) < (2, 2)
+        return tuple(int(part) for part in self.version.split("-", maxsplit=1)[0].split(".")[:2]) < (2, 2)
 
 
 def on(item: Object, name: str) -> bool:

@@ -48,7 +48,7 @@ def check_grants(space: Space, base_url: str, ca: str) -> None:
             continue
         trouble = None
         if "code" not in status.value:
-            made = "".join(secrets.choice(LETTERS) for _ in range(24))
+            made = "".join(secrets.choice(LETTERS) for _letter in range(24))
             status.field("code", spec.get("code") or made)
         if "expirationTime" not in status.value:
             try:

@@ -39,7 +39,7 @@ def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
         for one in clusters:
             api = Api(one, state / one.name / "pki")
             for item in manifests:
-                _established(api, item)
+                api.apply(item)
         words = [*_identity(state), f"--tag={_tag()}", f"--contexts={','.join(one.name for one in clusters)}"]
         running = _processes(state)
         if running and all(set(words) <= set(line) for line in running.values()):
@@ -93,18 +93,6 @@ def _manifests() -> list[dict[str, Any]]:
         sys.path.remove(str(STANDIN))
     assert installation.IMAGE == BUSYBOX_IMAGE
     return installation.manifests()
-
-
-def _established(api: Api, item: dict[str, Any]) -> None:
-    api.apply(item)
-    if item["kind"] == "CustomResourceDefinition":
-        name = item["metadata"]["name"]
-
-        def served() -> bool:
-            conditions = api.request("GET", f"{DEFINITIONS}/{name}").get("status", {}).get("conditions") or []
-            return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
-
-        until(served, f"the definition {name} is not served")
 
 
 def _definitions(api: Api) -> dict[str, dict[str, Any]]:
