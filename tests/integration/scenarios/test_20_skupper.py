@@ -233,7 +233,7 @@ def test_bad_input(net, changes, said):
 def test_name_of_a_service_that_is_there(net):
     net.make("site-a", "Service", "taken", {"ports": [{"port": 1}]}, "v1")
     run = net.join("--check", rc=None, site_a={"skupper_listener_host": "taken"})
-    said = "Service scenario/taken is there already, and is none of Skupper's"
+    said = f"Service {net.space}/taken is there already, and is none of Skupper's"
     assert run.rc and said in run.messages("site-a", failed=True), run.told()
     assert run.recap["site-b"]["failed"] == 0, "one site held up the other"
     net.drop("site-a", "Service", "taken", "v1")
@@ -254,7 +254,7 @@ def test_join(net):
     assert not net.all("hub", "AccessGrant") and not net.all("site-b", "AccessToken")
     for site in SITES:
         config = net.get(site, "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
-        assert "server hub flower-superlink.scenario.svc.cluster.local:9092" in config
+        assert f"server hub flower-superlink.{net.space}.svc.cluster.local:9092" in config
 
 
 def test_second_run_and_check_mode_change_nothing(joined):
@@ -365,7 +365,7 @@ def test_token_with_a_secret_of_somebody_else(joined):
     run = joined.join("--limit", "hub,site-b", rc=None)
     assert (
         run.rc
-        and "Secret scenario/flower-hub is there already, and was not made by this collection"
+        and f"Secret {joined.space}/flower-hub is there already, and was not made by this collection"
         in run.messages("site-b", True)
     )
     assert not joined.all("hub", "AccessGrant"), "a redemption was wasted"
@@ -375,7 +375,7 @@ def test_token_with_a_secret_of_somebody_else(joined):
 
 
 def test_hub_of_somebody_else_without_link_access(joined):
-    cluster, space = joined.fed.hub, "scenario-d"
+    cluster, space = joined.fed.hub, f"{joined.space}-d"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     site = {"apiVersion": API, "kind": "Site", "metadata": {"name": "theirs", "namespace": space}, "spec": {}}
     cluster.create(site)
@@ -383,10 +383,10 @@ def test_hub_of_somebody_else_without_link_access(joined):
     run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
     assert (
         run.rc
-        and "Site scenario-d/theirs was made by somebody else and lets no other site link to it"
+        and f"Site {space}/theirs was made by somebody else and lets no other site link to it"
         in run.messages("hub", True)
     )
-    assert "kubectl -n scenario-d patch site theirs" in run.messages("hub", True)
+    assert f"kubectl -n {space} patch site theirs" in run.messages("hub", True)
     cluster.delete("v1", "Namespace", space, propagation="Background")
 
 
@@ -433,7 +433,7 @@ def test_site_renamed_and_a_second_site(joined):
     run = joined.join("--limit", "hub,site-a", rc=None, site_a={"skupper_site_name": "renamed"})
     assert (
         run.rc
-        and "namespace scenario has 2 Sites: renamed (ours, the one that Skupper serves), second"
+        and f"namespace {joined.space} has 2 Sites: renamed (ours, the one that Skupper serves), second"
         in run.messages("site-a", True)
     )
     joined.drop("site-a", "Site", "second")
@@ -466,7 +466,7 @@ def test_controller_too_old(joined):
 
 
 def test_waits_say_what_is_missing(joined):
-    cluster, space = joined.fed.hub, "scenario-c"
+    cluster, space = joined.fed.hub, f"{joined.space}-c"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     annotations = {"standin.skupper.io/no-address": "true"}
     run = joined.join(
@@ -576,7 +576,7 @@ def test_what_others_made_is_used_and_left_alone(joined):
         assert all(after[name]["metadata"]["uid"] == before[kind][name]["metadata"]["uid"] for name in after)
     joined.fed.unchanged(joined.hosts())
     run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
-    assert "Site scenario/theirs, made by somebody else, stays" in run.messages("site-a")
+    assert f"Site {joined.space}/theirs, made by somebody else, stays" in run.messages("site-a")
     assert {kind: set(joined.all("site-a", kind)) for kind in kinds} == {kind: set(before[kind]) for kind in kinds}
     joined.drop("hub", "Certificate", "link-hub")
     cluster.delete("v1", "Namespace", joined.space, propagation="Background")
