@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from typing import Any
 
@@ -37,6 +38,7 @@ class ActionModule(SkupperAction):
         "revoke": {"type": "str", "default": ""},
         "reports": {"type": "list", "elements": "dict", "default": []},
         "force": {"type": "bool", "default": False},
+        "patient": {"type": "bool", "default": False},
         "renew_before": {"type": "str", "default": ""},
         "wait_timeout": {"type": "int", "default": 300},
     }
@@ -55,9 +57,11 @@ class ActionModule(SkupperAction):
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=cluster.skew or 0)
         before = hub.read()
         choice = rotation.CA if params["revoke"] else params["rotate"]
-        todo = rotation.todo(choice, before, now, duration(params["renew_before"]))
+        looked_after = {site: pem for site, pem in before.links.items() if site in params["sites"]}
+        known = dataclasses.replace(before, links=looked_after)
+        todo = rotation.todo(choice, known, now, duration(params["renew_before"]))
         if set(todo) & {rotation.CA, rotation.SERVER}:
-            hub.refuse_adopted()
+            self._leave_adopted(hub, todo, choice)
         if params["revoke"]:
             todo[rotation.CA] = f"the link of {params['revoke']} is revoked"
             self._take_back(cluster, params)
@@ -75,6 +79,16 @@ class ActionModule(SkupperAction):
             hub.step(step)
             done |= {rotation.REPLACE_CA: {rotation.CA}, rotation.REPLACE_SERVER: {rotation.SERVER}}.get(step, set())
         return self._told(todo, facts, hub.read())
+
+    def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
+        """What was asked for is refused where the hub's Site is somebody else's; what is only due is told."""
+        try:
+            hub.refuse_adopted()
+        except ClusterError as error:
+            if choice != rotation.DUE:
+                raise
+            theirs = [f"{kind} ({todo.pop(kind)})" for kind in (rotation.CA, rotation.SERVER) if kind in todo]
+            self.warn(f"{' and '.join(theirs)}: {error}")
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:
         """Deny the site in the ledger, so that nobody links it again, and take away what the hub has for its link."""
@@ -116,11 +130,15 @@ class ActionModule(SkupperAction):
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
         held += [f"{name}: it is linked by somebody else's doing" for name in foreign]
         if held and not params["force"]:
-            raise ClusterError(
+            words = (
                 f"the change of the hub's Skupper CA waits, since these sites would be cut off: {'; '.join(held)}. Mend them and run again: "
                 "it goes on where it stopped. flower_skupper_force=true goes on without them"
                 + (f", and {params['revoke']} stays linked until then." if params["revoke"] else ".")
             )
+            if not params["patient"]:
+                raise ClusterError(words)
+            self.warn(words)
+            return self.finished("it waits", stage=rotation.stage(before), after=rotation.facts(before))
         for word in held:
             self.warn(f"cut off: {word}")
         if open_end:

@@ -73,6 +73,12 @@ options:
         C(federated.flower.site) links them again.
     type: bool
     default: false
+  patient:
+    description:
+      - >-
+        Only tell it where a change of the CA has to wait for a site; the next run goes on with it.
+    type: bool
+    default: false
   renew_before:
     description:
       - How long before its end something is due, as V(300d); half of its lifetime by default.

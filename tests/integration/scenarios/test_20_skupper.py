@@ -306,6 +306,7 @@ def begun(net: Network, **grant: Any) -> dict[str, str]:
     )
     status = net.fed.wait("the grant", lambda: (net.get("hub", "AccessGrant", "flower-site-b").get("status") or {}).get("url")
                           and net.get("hub", "AccessGrant", "flower-site-b")["status"])  # fmt: skip
+    net.fed.secrets[status["code"]] = "code of an AccessGrant"
     return {key: status[key] for key in ("url", "code", "ca")}
 
 
@@ -602,3 +603,8 @@ def test_mixed_fleet_and_teardown(joined):
     assert joined.get(*theirs), "what somebody else made was deleted"
     joined.drop(*theirs)
     joined.fed.settled = False
+
+
+def test_no_secret_and_no_code_was_shown(net):
+    assert "code of an AccessGrant" in net.fed.secrets.values()
+    assert net.fed.shown(net.fed.logs, net.fed.home, net.fed.tmp) == {}
