@@ -128,6 +128,7 @@ _CONTROLLER_OF_ALL = (
     ),
 )
 
+
 def _skupper_without_secrets(spec: Spec) -> bool:
     """Whether the controller has no right on Secrets but needs it on the link's, by its usual name (C(skupper_link_name))."""
     return _skupper(spec) and _keys_made_by_the_site(spec)

@@ -63,7 +63,9 @@ def spec_faults(spec: Spec) -> list[str]:
     policy_faults(spec, faults)
     connectivity_fault(faults, spec.get("connectivity"))
     if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
-        faults.add("superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router")
+        faults.add(
+            "superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router"
+        )
     if spec.get("cluster_domain"):
         faults.subdomain("cluster_domain", spec["cluster_domain"])
     faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))

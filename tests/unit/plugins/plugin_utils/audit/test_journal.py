@@ -18,7 +18,11 @@ PLACE = {"inventory": ["/i"], "hub": "hub", "namespace": "f"}
 
 
 def note(site="a", pid=1, host="ctl", place=None):
-    return {"run": {"pid": pid, "who": {"host": host}, "place": place or PLACE}, "site": site, "facts": {"words": ["ä"]}}
+    return {
+        "run": {"pid": pid, "who": {"host": host}, "place": place or PLACE},
+        "site": site,
+        "facts": {"words": ["ä"]},
+    }
 
 
 @pytest.fixture

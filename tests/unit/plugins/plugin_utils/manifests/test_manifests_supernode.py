@@ -165,7 +165,12 @@ def test_insecure_has_neither_keys_nor_sidecar(supernode_spec):
         ("192.0.2.1:443", "", "superlink.flower.flower.internal", "192.0.2.1:443"),
         ("[2001:db8::1]:443", "", "superlink.flower.flower.internal", "[2001:db8::1]:443"),
         ("superlink.net.svc:9092", "hub.example.com", "hub.example.com", "superlink.net.svc.cluster.local:9092"),
-        ("flower-superlink:9092", "hub.example.com", "hub.example.com", "flower-superlink.flower.svc.cluster.local:9092"),
+        (
+            "flower-superlink:9092",
+            "hub.example.com",
+            "hub.example.com",
+            "flower-superlink.flower.svc.cluster.local:9092",
+        ),
     ],
 )
 def test_name_that_the_sidecar_verifies(address, given, name, target, supernode_spec):
