@@ -58,7 +58,7 @@ unit: stage ## unit tests
 integration: stage ## integration tests on the fleet (started if it is not running)
 	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
 	@cd $(STAGED) && python -m pytest -v --durations=5 tests/skupper_standin
-	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -n 2 --dist loadfile --durations=25 tests/integration
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -n 2 --dist loadfile --no-loadscope-reorder --durations=25 tests/integration
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
 	@cd $(STAGED) && python -m pytest -v -m fleet_lifecycle tests/fleet
