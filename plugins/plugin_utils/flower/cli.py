@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,6 +124,10 @@ class FlowerCLI:
         """A step that runs C(flwr ARGUMENTS… hub --format json)."""
         return {"command": [*arguments, CONNECTION, "--format", "json"]}
 
+    def _once(self, *arguments: str) -> dict[str, str | list[str]]:
+        """As C(command), for what may be done once only: made a second time, the request gets the first one's answer."""
+        return {**self.command(*arguments), "once": uuid.uuid4().hex}
+
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
         """List the SuperNodes, on wish after waiting until some of them are online.
 
@@ -142,12 +147,12 @@ class FlowerCLI:
     def register(self, public_keys: Sequence[str]) -> list[Answer]:
         """Register SuperNodes' public keys, all in one exec; C(data["node-id"]) is each one's id."""
         files = {f"{number}.pub": key + "\n" for number, key in enumerate(public_keys)}
-        steps = [self.command("supernode", "register", f"@FOLDER@/{name}") for name in files]
+        steps = [self._once("supernode", "register", f"@FOLDER@/{name}") for name in files]
         return self.do(steps, files=files, seconds=60 + 0.2 * len(steps)) if steps else []
 
     def unregister(self, node_ids: Sequence[str]) -> list[Answer]:
         """Unregister SuperNodes. For ever: Flower never takes their keys again."""
-        steps = [self.command("supernode", "unregister", node) for node in node_ids]
+        steps = [self._once("supernode", "unregister", node) for node in node_ids]
         return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
 
 

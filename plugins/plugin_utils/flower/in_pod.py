@@ -18,8 +18,16 @@ from types import ModuleType
 from typing import Any
 
 from ..cluster import Cluster
+from ..errors import ClusterError
 
-LOADER = "import json, sys; exec(compile(json.loads(sys.stdin.readline()), 'pod_program', 'exec'))"
+#: Printed when a program has ended well. Now and then a node whose CPU is busy reports the end of a command and drops what
+#: it printed; then this line is missing, too.
+COMPLETE = "."
+LOADER = (
+    "import json, sys; exec(compile(json.loads(sys.stdin.readline()), 'pod_program', 'exec')); "
+    f"print('{COMPLETE}', flush=True)"
+)
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,9 @@ def run(
 ) -> Output:
     """Send a module that reads a request, one line of JSON, and prints answers, each a line.
 
+    When it ended well but its answers were lost on their way, it is sent once more: a request has to mean the same when it is
+    made twice.
+
     Args:
         cluster: a connection to its cluster.
         namespace: of the pod.
@@ -56,14 +67,23 @@ def run(
         container: the one to run it in.
         program: the module; it may import nothing that the container has not.
         request: what it is to do.
-        seconds: time limit of the whole.
+        seconds: time limit of each time that it runs.
 
     Raises:
-        ClusterError: the program could not be started, or the connection broke.
+        ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
     lines = (json.dumps(inspect.getsource(program)), json.dumps(request), "")
-    result = cluster.exec(
-        namespace, pod, container, ["python", "-c", LOADER], stdin="\n".join(lines).encode(), timeout=seconds
+    for _attempt in range(_ATTEMPTS):
+        result = cluster.exec(
+            namespace, pod, container, ["python", "-c", LOADER], stdin="\n".join(lines).encode(), timeout=seconds
+        )
+        answers = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        said = result.stderr.decode("utf-8", "replace").strip()[-2000:] or "it said nothing"
+        if result.rc:
+            return Output(answers, result.rc, said)
+        if answers and answers[-1] == COMPLETE:
+            return Output(answers[:-1], 0, said)
+    raise ClusterError(
+        f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) ended well {_ATTEMPTS} times, but its answers did not "
+        f"arrive whole; last seen: {len(answers)} lines of output, and {said}. Look at the node's container runtime."
     )
-    answers = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-    return Output(answers, result.rc, result.stderr.decode("utf-8", "replace").strip()[-2000:] or "it said nothing")

@@ -79,7 +79,7 @@ class Ledger:
         if self._read(name) is None:
             return False
         if not self.check:
-            self.cluster.delete("v1", "ConfigMap", name, self.namespace)
+            self.cluster.delete("v1", "ConfigMap", name, self.namespace, propagation="Background")
         return True
 
     def _read(self, name: str) -> dict[str, Any] | None:

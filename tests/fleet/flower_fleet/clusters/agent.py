@@ -21,6 +21,8 @@ from ..settings import cluster as plan
 from .api import Api, ApiError
 
 RESYNC = 30  # seconds a watch lasts; everything is compared anew after it
+# The API server chooses: a Service that stops being one of these arrives as deleted, and none other is ever sent.
+SERVICES = "/api/v1/services?fieldSelector=spec.type%3DLoadBalancer"
 
 
 def assign(services: Sequence[dict[str, Any]], pool: Sequence[str]) -> dict[str, str]:
@@ -66,7 +68,7 @@ def addresses() -> set[str]:
 
 def balance(api: Api, cluster: Cluster) -> None:
     """Give and take addresses so that they fit the Services that there are."""
-    services = api.request("GET", "/api/v1/services")["items"]
+    services = api.request("GET", SERVICES)["items"]
     pool = cluster.load_balancer_ips
     given = assign(services, pool)
     have = addresses() & set(pool)
@@ -114,7 +116,7 @@ def main(arguments: Sequence[str]) -> None:
         try:
             advertise(api, cluster)
             balance(api, cluster)
-            for _event in api.watch("/api/v1/services", RESYNC):
+            for _event in api.watch(SERVICES, RESYNC):
                 balance(api, cluster)
         except (OSError, ApiError, ValueError) as error:
             print(f"{time.strftime('%T')} {type(error).__name__}: {error}", flush=True)
