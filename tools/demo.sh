@@ -16,13 +16,13 @@ up)
     if [ -z "$own_clusters" ]; then
         step "the fleet"
         fleet up
+        if [ "$demo" = skupper ]; then
+            step "the stand-in for Skupper"
+            fleet addon skupper up
+        fi
         FLOWER_FLEET_KUBECONFIG=$(fleet kubeconfig)
     fi
-    export FLOWER_FLEET_KUBECONFIG
-    if [ "$demo" = skupper ] && [ -z "$own_clusters" ]; then
-        step "the stand-in for Skupper"
-        fleet addon skupper up
-    fi
+    export FLOWER_FLEET_KUBECONFIG  # from here on: the fleet's own commands take it for clusters of somebody else's
     step "the federation"
     ansible-playbook -i "$inventory" federated.flower.site
     step "a run"

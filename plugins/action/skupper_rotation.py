@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned imp
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
 
-BEGIN, FINISH, SETTLE = "begin", "finish", "settle"
+BEGIN, FINISH = "begin", "finish"
 
 
 class ActionModule(SkupperAction):
@@ -32,7 +32,7 @@ class ActionModule(SkupperAction):
         "hub": {"type": "str", "required": True},
         "hub_namespace": {"type": "str", "default": "flower"},
         "federation": {"type": "str", "default": "flower"},
-        "step": {"type": "str", "required": True, "choices": [BEGIN, FINISH, SETTLE]},
+        "step": {"type": "str", "required": True, "choices": [BEGIN, FINISH]},
         "rotate": {"type": "str", "default": rotation.DUE, "choices": list(rotation.CHOICES)},
         "sites": {"type": "list", "elements": "str", "default": []},
         "revoke": {"type": "str", "default": ""},
@@ -51,7 +51,7 @@ class ActionModule(SkupperAction):
             hub = HubRotation(self, cluster, params["hub_namespace"], params["wait_timeout"])
             if params["step"] == BEGIN:
                 return self._begin(cluster, hub, params)
-            return self._finish(hub, params) if params["step"] == FINISH else self._settle(hub, params)
+            return self._finish(hub, params)
 
     def _begin(self, cluster: Cluster, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=cluster.skew or 0)
@@ -157,9 +157,3 @@ class ActionModule(SkupperAction):
         known = self.task_vars.get("hostvars") or {}
         given = known[host].get("skupper_site_name") if host and host in known else None
         return str(plain(self._templar.template(given))) if given else host
-
-    def _settle(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
-        """Take away the mark by which connections were cut."""
-        hub.let()
-        after = hub.read()
-        return self.finished("done", stage=rotation.stage(after), after=rotation.facts(after))

@@ -19,8 +19,8 @@ description:
   - >-
     A CA is changed with overlap. V(begin) has a new one made, and the hub's router trust both; then every site
     changes over (M(federated.flower.skupper_link)); V(finish) has the router show a certificate of the new CA, once
-    all sites have; they trust it alone when M(federated.flower.skupper_link) is run again; V(settle) ends it. Where a
-    change is, is told by the Secrets, so a run that broke off is gone on with.
+    all sites have; they trust it alone when M(federated.flower.skupper_link) is run again. Where a change is, is told
+    by the Secrets, so a run that broke off is gone on with.
   - >-
     With O(revoke) the change leaves a site out: V(begin) denies it in the ledger and takes away what the hub has for
     its link, and V(finish) ends all connections that were made with former certificates. Whoever has a good one
@@ -35,7 +35,6 @@ options:
     choices:
       - begin
       - finish
-      - settle
     required: true
   rotate:
     description:

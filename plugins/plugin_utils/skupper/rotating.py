@@ -11,6 +11,7 @@ nothing but Secrets, so no Link, Site or RouterAccess is touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from .. import pki
 from ..cluster import Cluster, ClusterError, Conflict
@@ -21,6 +22,8 @@ from .action import Object, SkupperAction
 from .joining import Join
 from .owned import is_ours
 from .state import State
+
+_CUT = "0"  # prior revisions that stay valid
 
 
 class HubRotation:
@@ -133,7 +136,11 @@ class HubRotation:
         """Have the hub's router trust the new CA beside the old one. Skupper does not look at this entry again."""
         hub = self.read()
         both = credentials.bundle(hub.server.get("ca.crt", ""), pki.first(hub.ca))
-        self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, {"data": {"ca.crt": encode(both)}})
+        patch: dict[str, Any] = {"data": {"ca.crt": encode(both)}}
+        if self._prior_revisions() == _CUT:
+            # Left by a revocation. With it, this very change would cut everybody's connections once more.
+            patch["metadata"] = {"annotations": {skupper.PRIOR_REVISIONS: None}}
+        self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, patch)
         self._note("changed", skupper.SITE_SERVER)
 
     # ---- cutting connections -----------------------------------------------------------------------------------------
@@ -142,28 +149,20 @@ class HubRotation:
         """End connections that were made with former certificates; returns whether it was to be done.
 
         A router keeps connections of some former revisions of a Secret open. With none to be kept, whoever has a good
-        certificate connects again at once.
+        certificate connects again at once. The mark stays until the next change of the CA: nothing tells when Skupper
+        has seen it, and one that is taken away before that has cut nobody.
         """
-        return self._annotate("0")
-
-    def let(self) -> bool:
-        """Take the mark of C(cut) away; connections that were cut stay cut."""
-        return self._annotate(None)
-
-    def _annotate(self, value: str | None) -> bool:
-        live = self.cluster.get("v1", "Secret", skupper.SITE_SERVER, self.namespace)
-        if live is None or (live["metadata"].get("annotations") or {}).get(skupper.PRIOR_REVISIONS) == value:
+        if self._prior_revisions() == _CUT:
             return False
-        if not self.action.check:
-            self.cluster.patch(
-                "v1",
-                "Secret",
-                skupper.SITE_SERVER,
-                self.namespace,
-                {"metadata": {"annotations": {skupper.PRIOR_REVISIONS: value}}},
-            )
+        patch = {"metadata": {"annotations": {skupper.PRIOR_REVISIONS: _CUT}}}
+        self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, patch)
         self._note("changed", skupper.SITE_SERVER)
         return True
+
+    def _prior_revisions(self) -> str | None:
+        """How many former revisions of the router's certificate stay valid, where its Secret says so."""
+        live = self.cluster.get("v1", "Secret", skupper.SITE_SERVER, self.namespace) or {}
+        return ((live.get("metadata") or {}).get("annotations") or {}).get(skupper.PRIOR_REVISIONS)
 
     def _note(self, change: str, name: str) -> None:
         self.action.done["changed"] = True

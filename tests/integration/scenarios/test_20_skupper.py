@@ -46,6 +46,8 @@ class Network:
         for site in SITES:
             found[site]["flower_connectivity"] = "skupper"
         found["site-b"]["skupper_link_mode"] = "token"
+        (cpu,) = found["site-a"]["supernode_pools"]
+        found["site-b"]["supernode_pools"] = [{**cpu, "replicas": 1}]  # the few GPUs of a node are for others
         for host, more in changes.items():
             found[host.replace("_", "-")].update(more)
         return found

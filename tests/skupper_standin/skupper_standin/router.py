@@ -191,9 +191,10 @@ class Wire:
         return message
 
     def close(self) -> None:
-        """Close at once."""
+        """Close at once, unless it is closing: asyncio fails to abort a connection of TLS that was closed."""
         self.closed = True
-        self.writer.transport.abort()
+        if not self.writer.transport.is_closing():
+            self.writer.transport.abort()
 
     def describe(self) -> Json:
         """For the record."""
