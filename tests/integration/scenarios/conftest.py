@@ -344,8 +344,14 @@ class Federation:
 
     def probe(self, context: str, url: str = "http://127.0.0.1:8404/probe/now") -> tuple[int, dict[str, str]]:
         """Code, and what the gateway said, through the ops door of a sidecar, which takes calls from its own pod only."""
-        answer = self.python(context, min(self.pods(context)), "supernode", _ASK_SIDECAR, url).split()
-        return int(answer[0]), dict(word.split("=") for word in answer[1:])
+        code, *answer = self.python(context, min(self.pods(context)), "supernode", _ASK_SIDECAR, url).split()
+        return int(code), self.probed(answer)
+
+    @staticmethod
+    def probed(words: list[str]) -> dict[str, str]:
+        """What the gateway answers to a probe; the serial as pki.describe writes it, without zeros before it."""
+        found = dict(word.split("=") for word in words)
+        return {**found, "serial": format(int(found["serial"], 16), "x")} if found else {}
 
     def log(self, context: str, pod: str, container: str) -> str:
         """What a container printed."""

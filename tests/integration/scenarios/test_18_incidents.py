@@ -104,7 +104,7 @@ def test_the_key_of_the_ca_is_lost(fed):
 
 
 def test_the_ca_is_lost(fed):
-    """The first run of site.yml brings another CA to all sites, beside the lost one; the second has it served."""
+    """The first run of site.yml brings another CA to all sites, beside the lost one, the second has it served, the third drops the lost one."""
     old, ca_namespace = authority(fed), fed.common["flower_ca_namespace"]
     fed.hub.delete("v1", "Secret", "flower-ca", ca_namespace, propagation="Background")
     told = rotate(fed, rc=2).messages(failed=True)
@@ -114,4 +114,7 @@ def test_the_ca_is_lost(fed):
     fed.site()
     mended(fed)
     assert pki.reissue_reason(entries(secret(fed, GATEWAY))["tls.crt"], authority(fed).certificate, []) is None
+    fed.site()
+    published = fed.hub.get("v1", "ConfigMap", "flower-federation", fed.namespace)["data"]["ca.crt"]
+    assert published.strip() == authority(fed).certificate.strip()
     fed.unchanged()
