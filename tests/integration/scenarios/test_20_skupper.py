@@ -27,6 +27,17 @@ API = "skupper.io/v2alpha1"
 ROOT = Path(__file__).parents[3]
 SITES = ("site-a", "site-b")
 OURS = "app.kubernetes.io/managed-by=federated.flower"
+MADE = (
+    "Site",
+    "Link",
+    "Listener",
+    "Connector",
+    "AccessGrant",
+    "AccessToken",
+    "Certificate",
+    "RouterAccess",
+    "SecuredAccess",
+)
 SKUPPER = ("--tags", "skupper")
 FAILED = "Controller got failed response: "
 
@@ -449,15 +460,8 @@ def test_site_renamed_and_a_second_site(joined):
         in run.messages("site-a", True)
     )
     joined.drop("site-a", "Site", "second")
-
-
-def test_site_again_after_its_namespace_was_deleted(joined):
-    for site in SITES:
-        joined.fed.cluster(site).delete("v1", "Namespace", joined.space, propagation="Background")
-    run = joined.fed.site(joined.hosts())  # waits for the end of the namespaces
-    assert "3 SuperNodes of 2 sites are online" in run.messages()
-    assert joined.is_linked("site-a") and joined.is_linked("site-b")
-    assert set(joined.all("site-a", "Site")) == {"site-a"}, "the name of before"
+    joined.join("--limit", "hub,site-a")
+    assert set(joined.all("site-a", "Site")) == {"site-a"} and joined.is_linked("site-a")
 
 
 def test_controller_too_old(joined):
@@ -538,7 +542,7 @@ def test_revoke_a_site_that_does_not_cooperate(joined):
     joined.fed.wait("the end of the link", lambda: not joined.is_linked("site-b"), 60)
     after = joined.serials()
     joined.wait_wires(after["server"], after["site-a"])
-    assert after["site-b"] not in joined.shown_on_the_wire()[1], "the site is still connected"
+    joined.fed.wait("the end of its connections", lambda: after["site-b"] not in joined.shown_on_the_wire()[1], 30)
     assert joined.is_linked("site-a") and joined.fed.lives("site-a") == lives
     joined.fed.wait_online(*joined.fed.keys("site-a").values())
 
@@ -554,15 +558,16 @@ def test_a_revoked_site_stays_out_until_it_is_admitted(joined):
 # What others made
 
 
-def test_what_others_made_is_used_and_left_alone(joined):
-    """site-a as somebody made it by hand, with the objects of the command `skupper`."""
-    joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
+def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined):
+    """site-b as it was; site-a as somebody made it by hand, with the objects of the command `skupper`: used and left alone."""
+    for site in SITES:
+        joined.fed.cluster(site).delete("v1", "Namespace", joined.space, propagation="Background")
     cluster = joined.fed.cluster("site-a")
+    joined.make("hub", "Certificate", "link-hub", {"ca": "skupper-site-ca", "client": True, "subject": "x"})
+    made = joined.fed.wait("the Secret", lambda: joined.get("hub", "Secret", "link-hub", "v1"))
     joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": joined.space}})
     joined.make("site-a", "Site", "theirs", {})
-    joined.make("hub", "Certificate", "link-hub", {"ca": "skupper-site-ca", "client": True, "subject": "x"})
-    made = joined.fed.wait("the Secret", lambda: joined.get("hub", "Secret", "link-hub", "v1"))
     secret = {"apiVersion": "v1", "kind": "Secret", "type": made["type"], "data": made["data"]}
     cluster.create({**secret, "metadata": {"name": "link-hub", "namespace": joined.space}})
     (hub,) = joined.all("hub", "Site").values()
@@ -576,8 +581,9 @@ def test_what_others_made_is_used_and_left_alone(joined):
     joined.make("site-a", "Listener", "fleet-api", listener)
     kinds = ("Site", "Link", "Listener")
     before = {kind: joined.all("site-a", kind) for kind in kinds}
-    run = joined.fed.site(joined.hosts())
+    run = joined.fed.site(joined.hosts())  # waits for the end of site-b's namespace
     assert "3 SuperNodes of 2 sites are online" in run.messages()
+    assert joined.is_linked("site-a") and joined.is_linked("site-b")
     for kind in kinds:
         after = joined.all("site-a", kind)
         assert set(after) == set(before[kind]), f"a {kind} was made beside that of somebody else"
@@ -592,25 +598,24 @@ def test_what_others_made_is_used_and_left_alone(joined):
     joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
 
 
-def test_mixed_fleet_and_teardown(joined):
-    """One site direct, one through Skupper; then the network goes, with what was made of it."""
-    hosts = joined.hosts()
+def test_mixed_fleet_and_teardown(net):
+    """One site direct, one through Skupper again; then the network goes, with what was made of it."""
+    hosts = net.hosts()
     hosts["site-b"]["flower_connectivity"] = "direct"
     theirs = ("hub", "Listener", "theirs")
-    joined.make(*theirs, {"routingKey": "db", "host": "db", "port": 5432})
-    run = joined.fed.site(hosts)
+    net.make(*theirs, {"routingKey": "db", "host": "db", "port": 5432})
+    run = net.fed.site(hosts)
     assert "3 SuperNodes of 2 sites are online" in run.messages()
-    config = joined.get("site-b", "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
+    config = net.get("site-b", "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
     assert "flower-superlink" not in config
-    joined.fed.play("skupper_leave", "-e", "flower_site=site-b", hosts=hosts)
-    assert not joined.all("site-b", "Site") and not joined.all("site-b", "Listener") and joined.is_linked("site-a")
-    joined.fed.play("teardown", "-e", "flower_teardown=true", hosts=joined.hosts())
+    net.fed.play("skupper_leave", "-e", "flower_site=site-b", hosts=hosts)
+    assert not net.all("site-b", "Site") and not net.all("site-b", "Listener") and net.is_linked("site-a")
+    net.fed.play("teardown", "-e", "flower_teardown=true", hosts=net.hosts())
     for context in ("hub", *SITES):
-        for kind in ("Site", "Link", "Listener", "Connector", "AccessGrant", "AccessToken", "Certificate"):
-            assert not joined.all(context, kind, OURS), f"{kind} is left on {context}"
-    assert joined.get(*theirs), "what somebody else made was deleted"
-    joined.drop(*theirs)
-    joined.fed.settled = False
+        assert not any(net.all(context, kind, OURS) for kind in MADE), f"what we made is left on {context}"
+    # What Skupper made of it goes with the Sites, when Kubernetes' garbage collector comes by.
+    net.fed.wait("an empty hub", lambda: {name for kind in MADE for name in net.all("hub", kind)} == {"theirs"}, 30)
+    assert net.get(*theirs), "what somebody else made was deleted"
 
 
 def test_no_secret_and_no_code_was_shown(net):
