@@ -511,7 +511,7 @@ def test_rotation_of_links_and_of_the_server(joined):
     joined.fed.wait("the new certificate", lambda: joined.served() == last["server"], 30)
     assert joined.is_linked("site-a") and joined.is_linked("site-b")
     joined.stand_in("hub")
-    run = joined.fed.play("rotate_certs", hosts=joined.hosts(), skupper_link_renew_before="895s")
+    run = joined.fed.play("rotate_certs", hosts=joined.hosts(), skupper_link_renew_before="899s")
     assert "link: those of site-a, site-b end" in run.messages(), run.messages()
     now = joined.serials()
     assert {what for what in last if last[what] != now[what]} == {"server", *SITES}
