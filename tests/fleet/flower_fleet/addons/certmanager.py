@@ -38,7 +38,7 @@ SELF_SIGNED = {
     "spec": {"selfSigned": {}},
 }
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-TIMEOUT = 60.0  # seconds
+TIMEOUT = 180.0  # seconds; a few on a machine that does nothing else
 
 
 def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
