@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import FleetError
 
-TIMEOUT = 60.0  # seconds
+TIMEOUT = 180.0  # seconds; a few on a machine that does nothing else
 
 
 @dataclass(frozen=True)
