@@ -84,7 +84,8 @@ def test_every_plugin_can_be_imported(path: Path) -> None:
 def test_playbooks_that_change_something_record_it(playbook: str) -> None:
     """Whatever is not known for reading only may change something."""
     reading = {"audit", "audit_info", "preflight", "run", "superlink_info", "supernode_info"}
-    plays = load(f"playbooks/{playbook}")
+    # A playbook that is imported records what it does itself.
+    plays = [play for play in load(f"playbooks/{playbook}") if "import_playbook" not in play]
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays))) & {*MODULES, *ROLES}
     tasks = plays[-1].get("tasks", [])
     last = tasks[-1].get("always", tasks)[-1] if tasks else {}
