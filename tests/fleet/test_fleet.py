@@ -308,7 +308,7 @@ def machine() -> dict[str, Any]:
     processes = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            line = " ".join(lifecycle._command_line(int(entry.name)))
+            line = " ".join(lifecycle.process_words(int(entry.name)))
             if str(SETTINGS.cache) in line or str(HERE / "flower_fleet") in line or "flower_fleet.clusters" in line:
                 processes.append(line)
     rules = said("iptables-save") + said("ip6tables-save")

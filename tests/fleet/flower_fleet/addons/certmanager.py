@@ -14,8 +14,6 @@ import os
 import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from .. import golang
@@ -23,9 +21,9 @@ from ..binaries import CERT_MANAGER
 from ..clusters.api import Api, ApiError, object_path
 from ..clusters.lifecycle import commands_from, entering
 from ..console import Console
-from ..errors import FleetError
 from ..settings import Cluster, Settings, process_environment
 from ..shell import run
+from .base import until
 
 MODULE = "github.com/cert-manager/cert-manager"
 SPACE = "cert-manager"
@@ -38,7 +36,6 @@ SELF_SIGNED = {
     "spec": {"selfSigned": {}},
 }
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-TIMEOUT = 60.0  # seconds
 
 
 def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
@@ -57,20 +54,20 @@ def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
             _start(folder / "controller", state, hub)
         else:
             phase.note = "it runs already"
-        _until(lambda: _ready(api), f"cert-manager does not work, log: {_log(state, hub)}")
+        until(lambda: _ready(api), f"cert-manager does not work, log: {_log(state, hub)}")
 
 
 def down(settings: Settings, state: Path, hub: Cluster) -> None:
     """Stop it, and remove all that it brought; Secrets with certificates stay where they are."""
     for pid in _pids(settings):
         os.kill(pid, signal.SIGKILL)
-    _until(lambda: not _pids(settings), "cert-manager's controller does not end")
+    until(lambda: not _pids(settings), "cert-manager's controller does not end")
     api = Api(hub, state / hub.name / "pki")
     found = api.request("GET", DEFINITIONS)["items"]
     names = [item["metadata"]["name"] for item in found if item["spec"]["group"].endswith("cert-manager.io")]
     for path in (*(f"{DEFINITIONS}/{name}" for name in names), object_path(NAMESPACE)):
         api.delete(path)
-        _until(lambda path=path: api.get(path) is None, f"{path} is not deleted")
+        until(lambda path=path: api.get(path) is None, f"{path} is not deleted")
 
 
 def definitions(go: golang.Go) -> list[str]:
@@ -117,11 +114,3 @@ def _ready(api: Api) -> bool:
             return False
         raise
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-
-
-def _until(step: Callable[[], bool], trouble: str) -> None:
-    end = time.monotonic() + TIMEOUT
-    while not step():
-        if time.monotonic() > end:
-            raise FleetError(f"{trouble} (waited {TIMEOUT:.0f} s)")
-        time.sleep(0.2)

@@ -73,7 +73,8 @@ def state_directory(settings: Settings) -> Path:
     return settings.state
 
 
-def _command_line(pid: int) -> list[str]:
+def process_words(pid: int) -> list[str]:
+    """Command line of a process, as words; empty ones if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -93,7 +94,7 @@ def launchers(state: Path, name: str = "") -> list[int]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        words = _command_line(int(entry.name))
+        words = process_words(int(entry.name))
         if words[:1] == ["unshare"] and "--" in words and words[words.index("--") + 1].endswith("clusters/node.sh"):
             folder = Path(words[words.index("--") + 2])
             if folder.parent == state and name in ("", folder.name):
@@ -118,7 +119,7 @@ def commands_from(folder: Path) -> list[int]:
     """Processes whose program lies directly below a folder of the cache with this name, whatever follows it."""
     found = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and _command_line(int(entry.name))[0].startswith(str(folder)):
+        if entry.name.isdigit() and process_words(int(entry.name))[0].startswith(str(folder)):
             found.append(int(entry.name))
     return found
 
