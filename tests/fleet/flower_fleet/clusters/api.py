@@ -33,6 +33,10 @@ KINDS = {
     "Pod": ("pods", True),
     "PersistentVolumeClaim": ("persistentvolumeclaims", True),
     "ClusterIssuer": ("clusterissuers", False),
+    "ValidatingWebhookConfiguration": ("validatingwebhookconfigurations", False),
+    "MutatingWebhookConfiguration": ("mutatingwebhookconfigurations", False),
+    "ClusterManager": ("clustermanagers", False),
+    "ManagedCluster": ("managedclusters", False),
 }
 
 
