@@ -16,84 +16,20 @@ import subprocess
 import sys
 import time
 import urllib.request
-import uuid
-from collections.abc import Callable, Iterator
-from functools import partial
-from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from flower_fleet import settings
 from flower_fleet.clusters import lifecycle
-from flower_fleet.clusters.api import Api, ApiError
+from flower_fleet.clusters.api import ApiError
 from flower_fleet.images import flower, haproxy
 from flower_fleet.shell import mount_points
+from support import HERE, SETTINGS, api, fleet, needs_the_local_fleet, plan, until
 
-HERE = Path(__file__).resolve().parent
-SETTINGS = settings.from_environment(os.environ)
 BUSYBOX = settings.BUSYBOX_IMAGE
-T = TypeVar("T")
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or SETTINGS.external_kubeconfig is not None, reason="needs root and the local fleet"
-)
-
-
-def fleet(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run the fleet command."""
-    return subprocess.run([sys.executable, str(HERE), *words], check=check, text=True, capture_output=True)
-
-
-def until(step: Callable[[], T | None], seconds: float = 60.0, *, what: str = "") -> T:
-    """Repeat ``step`` until it returns something true."""
-    end = time.monotonic() + seconds
-    last: object = None
-    while time.monotonic() < end:
-        try:
-            last = step()
-        except (OSError, ApiError) as error:
-            last = error
-        else:
-            if last:
-                return last
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds:.0f} s: {what or step}; last: {last!r}")
-
-
-def subnet() -> IPv4Network:
-    """The running fleet's subnet."""
-    record = lifecycle.Record.load(SETTINGS.state)
-    return IPv4Network(record.subnet) if record else SETTINGS.subnet
-
-
-def plan(name: str) -> settings.Cluster:
-    """Address plan of a cluster."""
-    return settings.cluster(name, subnet())
-
-
-def api(name: str, *, timeout: float = 5.0) -> Api:
-    """Client of a cluster."""
-    return Api(plan(name), SETTINGS.state / name / "pki", timeout=timeout)
-
-
-@pytest.fixture(scope="module")
-def running() -> list[str]:
-    """Names of the clusters, all running."""
-    fleet("up")
-    return [item.name for item in lifecycle.existing(SETTINGS.state, subnet())]
-
-
-@pytest.fixture
-def space(running: list[str]) -> Iterator[str]:
-    """A namespace of the test's own in every cluster."""
-    name = f"fleet-test-{uuid.uuid4().hex[:8]}"
-    for cluster in running:
-        api(cluster).apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        until(partial(api(cluster).get, f"/api/v1/namespaces/{name}/serviceaccounts/default"))
-    yield name
-    for cluster in running:
-        api(cluster).request("DELETE", f"/api/v1/namespaces/{name}")
+pytestmark = needs_the_local_fleet
 
 
 def pod(space: str, script: str, *, name: str = "probe", image: str = BUSYBOX, **container: Any) -> dict[str, Any]:
