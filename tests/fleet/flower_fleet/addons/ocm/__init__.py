@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from ..base import until
 from . import controllers, manifests
 
 CLUSTERS = "/apis/cluster.open-cluster-management.io/v1/managedclusters"
+SETS = "/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 RIGHTS = "/apis/rbac.authorization.k8s.io/v1"
@@ -126,20 +127,6 @@ class _Fleet:
         authority = controllers.webhook_authority(self.state, self.hub)
         made = objects.hub(f"https://127.0.0.1:{manifests.WEBHOOK_PORT}", authority)
         self._apply(self.api, [item for item in made if "webhooks" not in item])
-        until(lambda: self._manager_made(replica_sets), "the definition of ClusterManager is not served")
-        started = controllers.group(self.state, self.hub).start(controllers.hub_entries(programs, self.state, self.hub))
-        self._apply(self.api, [item for item in made if "webhooks" in item])
-        until(
-            lambda: _items(self.api, "/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets"),
-            f"the registration controller makes no cluster set; log: {self._log(self.hub, 'ocm-registration')}",
-        )
-        return started
-
-    def _apply(self, api: Api, objects: Iterable[manifests.Object]) -> None:
-        for item in objects:
-            api.apply(item)
-
-    def _manager_made(self, replica_sets: bool) -> bool:
         gates = [{"feature": manifests.GATE, "mode": "Enable"}] if replica_sets else []
         manager = {
             "apiVersion": "operator.open-cluster-management.io/v1",
@@ -147,13 +134,18 @@ class _Fleet:
             "metadata": {"name": "cluster-manager"},
             "spec": {"workConfiguration": {"featureGates": gates}},
         }
-        try:
-            self.api.apply(manager)
-        except ApiError as error:
-            if error.status == 404:  # the definition is not served yet
-                return False
-            raise
-        return True
+        until(lambda: _soon(lambda: self.api.apply(manager)), "the definition of ClusterManager is not served")
+        started = controllers.group(self.state, self.hub).start(controllers.hub_entries(programs, self.state, self.hub))
+        self._apply(self.api, [item for item in made if "webhooks" in item])
+        until(
+            lambda: _soon(lambda: self.api.request("GET", f"{SETS}/default")),
+            f"the registration controller makes no cluster set; log: {self._log(self.hub, 'ocm-registration')}",
+        )
+        return started
+
+    def _apply(self, api: Api, objects: Iterable[manifests.Object]) -> None:
+        for item in objects:
+            api.apply(item)
 
     def _site_up(self, programs: controllers.Programs, objects: Iterable[manifests.Object], site: Cluster) -> bool:
         api = self._api(site)
@@ -173,16 +165,8 @@ class _Fleet:
             "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": lease},
         }
 
-        def applied() -> bool:
-            try:
-                self.api.apply(cluster)
-            except ApiError as error:
-                if error.status == 500 and "failed calling webhook" in str(error):  # its server still starts
-                    return False
-                raise
-            return True
-
-        until(applied, f"the webhooks do not answer; log: {self._log(self.hub, 'ocm-webhooks')}")
+        log = self._log(self.hub, "ocm-webhooks")
+        until(lambda: _soon(lambda: self.api.apply(cluster)), f"the webhooks do not answer; log: {log}")
 
     def _joined(self, sites: Iterable[Cluster]) -> bool:
         """Approve what the sites ask for, as the hub's owner; whether all are available."""
@@ -267,6 +251,17 @@ class _Fleet:
                 self._end(one)
             for one in (self.hub, *self.sites):
                 _remove(self._api(one))
+
+
+def _soon(step: Callable[[], object]) -> bool:
+    """Whether the API server can do it; it cannot before it serves a new kind, and before the webhooks answer."""
+    try:
+        step()
+    except ApiError as error:
+        if error.status in (404, 429) or "failed calling webhook" in str(error):
+            return False
+        raise
+    return True
 
 
 def _items(api: Api, path: str) -> list[manifests.Object]:
