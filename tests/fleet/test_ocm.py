@@ -320,7 +320,8 @@ def test_down_leaves_nothing(hub: Api, sites: list[str], space: str) -> None:
     work(hub, "site-a", "sleeper", deployment(space))
     until(lambda: runs("site-a", space))
     fleet("addon", "ocm", "stop", "site-b")  # must not hold it up
-    fleet("addon", "ocm", "down")
+    said = fleet("addon", "ocm", "down").stdout
+    assert "without the agents" not in said, said
     assert not pids()
     assert api("site-a").get(f"/apis/apps/v1/namespaces/{space}/deployments/sleeper") is None
     for name in ("hub", *sites):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,8 @@ class _Fleet:
             "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": lease},
         }
 
+        asks = self._log(site, "ocm-registration-agent")
+        until(lambda: self._cluster(site.name), f"{site.name} does not ask to be accepted; log: {asks}")
         log = self._log(self.hub, "ocm-webhooks")
         until(lambda: _soon(lambda: self.api.apply(cluster)), f"the webhooks do not answer; log: {log}")
 
@@ -218,15 +221,22 @@ class _Fleet:
 
     def _detach(self, sites: Sequence[Cluster]) -> None:
         """Let the hub forget the clusters: it waits until their agents have removed what works and add-ons brought."""
+        lives = {one.name: self._life(one) for one in sites}
         for one in sites:
             controllers.group(self.state, one).resume()
             self.api.delete(f"{CLUSTERS}/{one.name}")
         until(
-            lambda: not any(self._cluster(one.name) for one in sites),
+            lambda: all(self._life(one) != lives[one.name] for one in sites),
             f"{', '.join(one.name for one in sites)}: the clusters are not detached",
         )
         for one in sites:
             self._end(one)
+            # an agent that has just been started asks again when it finds no cluster
+            self.api.delete(f"{CLUSTERS}/{one.name}")
+
+    def _life(self, site: Cluster) -> str:
+        """Changes when a site is detached, even if it asks again."""
+        return str(self._cluster(site.name).get("metadata", {}).get("uid", ""))
 
     def _end(self, cluster: Cluster) -> None:
         group = controllers.group(self.state, cluster)
@@ -249,8 +259,12 @@ class _Fleet:
                 self.api.request("DELETE", f"{path}?labelSelector={manifests.LABEL}")
             for one in (self.hub, *self.sites):
                 self._end(one)
-            for one in (self.hub, *self.sites):
-                _remove(self._api(one))
+            apis = [self._api(one) for one in (self.hub, *self.sites)]
+            for api in apis:
+                _purge_all(api)
+            # Namespaces first: their controller has to begin anew, seconds later, when a definition goes meanwhile.
+            _delete_all((api, path) for api in apis for path in _spaces(api))
+            _delete_all((api, f"{DEFINITIONS}/{name}") for api in apis for name in _definitions(api))
 
 
 def _soon(step: Callable[[], object]) -> bool:
@@ -258,7 +272,7 @@ def _soon(step: Callable[[], object]) -> bool:
     try:
         step()
     except ApiError as error:
-        if error.status in (404, 429) or "failed calling webhook" in str(error):
+        if error.status == 404 or "failed calling webhook" in str(error):
             return False
         raise
     return True
@@ -275,30 +289,49 @@ def _condition(item: manifests.Object, kind: str) -> str:
     return next((one["status"] for one in found if one["type"] == kind), "")
 
 
-def _remove(api: Api) -> None:
-    """Remove what the add-on made in one cluster, and what the controllers made and left."""
-    paths = []
-    for definition in _items(api, f"{DEFINITIONS}?labelSelector={manifests.LABEL}"):
-        spec = definition["spec"]
+def _definitions(api: Api) -> dict[str, manifests.Object]:
+    """The add-on's definitions by name."""
+    found = _items(api, f"{DEFINITIONS}?labelSelector={manifests.LABEL}")
+    return {item["metadata"]["name"]: item["spec"] for item in found}
+
+
+def _spaces(api: Api) -> list[str]:
+    """Paths of the add-on's namespaces, and of those that the hub's controllers make for clusters."""
+    found = [
+        item
+        for label in (manifests.LABEL, NAME_LABEL)
+        for item in _items(api, f"/api/v1/namespaces?labelSelector={label}")
+    ]
+    return [f"/api/v1/namespaces/{item['metadata']['name']}" for item in found]
+
+
+def _purge_all(api: Api) -> None:
+    """Remove all objects and rights of one cluster."""
+    for spec in _definitions(api).values():
         version = next(one["name"] for one in spec["versions"] if one["storage"])
         root = f"/apis/{spec['group']}/{version}"
         for item in _items(api, f"{root}/{spec['names']['plural']}"):
             _purge(api, root, spec["names"]["plural"], item)
-        paths.append(f"{DEFINITIONS}/{definition['metadata']['name']}")
     # the controllers give the bindings in a cluster's namespace finalizers
     for kind in ("clusterrolebindings", "clusterroles", "rolebindings", "roles"):
         for item in _items(api, f"{RIGHTS}/{kind}"):
             if item["metadata"]["name"].startswith(f"{manifests.BASE_SPACE}:"):
                 _purge(api, RIGHTS, kind, item)
-    for label in (manifests.LABEL, NAME_LABEL):
-        spaces = _items(api, f"/api/v1/namespaces?labelSelector={label}")
-        paths += [f"/api/v1/namespaces/{space['metadata']['name']}" for space in spaces]
-    for path in paths:
-        api.delete(path)
-    for path in paths:
-        until(lambda path=path: api.get(path) is None, f"{path} is not deleted")
     for item in _items(api, f"{REQUESTS}?labelSelector={NAME_LABEL}"):
         api.delete(f"{REQUESTS}/{item['metadata']['name']}")
+
+
+def _delete_all(paths: Iterable[tuple[Api, str]]) -> None:
+    """Delete objects, and wait until they are gone."""
+    deleted = list(paths)
+    for api, path in deleted:
+        api.delete(path)
+    for api, path in deleted:
+        until(partial(_gone, api, path), f"{path} is not deleted")
+
+
+def _gone(api: Api, path: str) -> bool:
+    return api.get(path) is None
 
 
 def _purge(api: Api, root: str, plural: str, item: manifests.Object) -> None:

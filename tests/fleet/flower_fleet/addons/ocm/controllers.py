@@ -86,7 +86,12 @@ def hub_entries(programs: Programs, state: Path, hub: Cluster) -> list[dict[str,
         hub,
         {
             "ocm-registration": controller(
-                18102, "registration-controller-sa", programs.ocm / "registration", "controller"
+                18102,
+                "registration-controller-sa",
+                programs.ocm / "registration",
+                "controller",
+                # as later releases do by default: a cluster that is deleted takes its works and add-ons with it
+                "--feature-gates=ResourceCleanup=true",
             ),
             "ocm-webhooks": [
                 f"{programs.ocm}/registration",
