@@ -516,11 +516,11 @@ def real_hub(fleet_addon: Any, fleet_kubeconfig: Path) -> Iterator[Cluster]:
 def test_a_real_hub_and_a_real_placement(
     real_hub: Cluster, tmp_path: Path, fleet_kubeconfig: Path, fleet_contexts: list[str]
 ) -> None:
-    inventory = Inventory(tmp_path, {"kubeconfig": str(fleet_kubeconfig), "context": "hub", "label_selector": ""})
+    inventory = Inventory(tmp_path, {"kubeconfig": str(fleet_kubeconfig), "context": "hub"})
     sites = [name for name in fleet_contexts if name != "hub"]
-    found = inventory.read(
-        hub_host="hub", keyed_groups=[{"key": "ocm_labels.region", "prefix": "region"}], cluster_sets=["default"]
-    )
+    everybody = {"label_selector": "", "cluster_sets": ["default"]}
+    regions = [{"key": "ocm_labels.region", "prefix": "region"}]
+    found = inventory.read(hub_host="hub", keyed_groups=regions, **everybody)
     assert found.groups["flower_sites"] == sites
     assert found.groups["flower_hub"] == ["hub"]
     assert found.groups["region_us"] == ["site-b"]
@@ -550,7 +550,7 @@ def test_a_real_hub_and_a_real_placement(
     try:
         for item in items[:2]:
             real_hub.create(item)
-        placed = {"placement": "us", "placement_namespace": namespace}
+        placed = {"placement": "us", "placement_namespace": namespace, **everybody}
         ocm_hub.wait(lambda: "has chosen no cluster" in (read := inventory.read(**placed)).warnings and not read.hosts)
         real_hub.create(items[2])
         ocm_hub.wait(lambda: list(inventory.read(**placed).hosts) == ["site-b"])
