@@ -29,7 +29,9 @@ needs_the_local_fleet = pytest.mark.skipif(
 
 def fleet(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run the fleet command."""
-    return subprocess.run([sys.executable, str(HERE), *words], check=check, text=True, capture_output=True)
+    done = subprocess.run([sys.executable, str(HERE), *words], check=False, text=True, capture_output=True)
+    assert not (check and done.returncode), f"fleet {' '.join(words)}: {done.stdout}{done.stderr}"
+    return done
 
 
 def until(step: Callable[[], T | None], seconds: float = 60.0, *, what: str = "") -> T:

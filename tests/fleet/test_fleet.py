@@ -367,6 +367,33 @@ def test_a_crashed_cluster_is_made_anew_and_growth_disturbs_nobody(clean: dict[s
 
 
 @pytest.mark.fleet_lifecycle
+def test_open_cluster_management_follows_clusters_that_change(clean: dict[str, Any]) -> None:
+    def joined() -> list[str]:
+        fleet("addon", "ocm", "up")
+        items = api("hub").request("GET", "/apis/cluster.open-cluster-management.io/v1/managedclusters")["items"]
+        return [
+            item["metadata"]["name"]
+            for item in items
+            if ("ManagedClusterConditionAvailable", "True")
+            in [(one["type"], one["status"]) for one in item["status"]["conditions"]]
+        ]
+
+    fleet("up", "--sites", "1")
+    assert joined() == ["site-a"]
+    fleet("crash", "site-a")
+    fleet("up", "--sites", "1")
+    assert joined() == ["site-a"]
+    fleet("add-site")
+    assert joined() == ["site-a", "site-b"]
+    fleet("crash", "hub")
+    fleet("up", "--sites", "2")
+    assert joined() == ["site-a", "site-b"]
+    assert any("/ocm-" in line for line in machine()["processes"])
+    fleet("down")
+    assert machine() == clean
+
+
+@pytest.mark.fleet_lifecycle
 def test_refusals(clean: dict[str, Any], tmp_path: Path) -> None:
     def refused(words: list[str], **environ: str) -> str:
         result = subprocess.run(
