@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from flower_fleet import settings
 from flower_fleet.addons.ocm import controllers
 from flower_fleet.addons.ocm.manifests import GATE, LABEL
+from flower_fleet.clusters import lifecycle
 from flower_fleet.clusters.api import Api, ApiError
 from support import SETTINGS, api, fleet, needs_the_local_fleet, plan, until
 
@@ -207,7 +210,11 @@ def test_an_add_on_is_installed_where_the_placement_selects(hub: Api, bound: str
         f"{ADDON}/addontemplates",
         "AddOnTemplate",
         name,
-        {"addonName": name, "agentSpec": {"workload": {"manifests": objects}}},
+        {
+            "addonName": name,
+            "agentSpec": {"workload": {"manifests": objects}},
+            "registration": [{"type": "KubeClient", "kubeClient": {}}],
+        },
     )
     configs = [
         {"resource": "addontemplates", "defaultConfig": {"name": name}},
@@ -232,6 +239,8 @@ def test_an_add_on_is_installed_where_the_placement_selects(hub: Api, bound: str
         assert runs("site-b", there)
         got = api("site-b").request("GET", f"/api/v1/namespaces/{there}/configmaps/told")["data"]
         assert got == {"cluster": "site-b", "word": "hello"}
+        # an identity of its own at the hub, asked for by the agent and granted by the hub's controllers
+        until(lambda: api("site-b").get(f"/api/v1/namespaces/{there}/secrets/{name}-hub-kubeconfig"))
         assert not state("site-a")
         hub.patch(placement, {"spec": {"predicates": []}})
         until(lambda: state("site-a") == "True")
@@ -295,6 +304,18 @@ def test_an_agent_that_is_stopped_and_comes_back(hub: Api, space: str) -> None:
 
 def taints(hub: Api, name: str) -> set[str]:
     return {one["key"] for one in hub.request("GET", f"{CLUSTER}/managedclusters/{name}")["spec"].get("taints", [])}
+
+
+def test_killed_processes_come_back(hub: Api, space: str) -> None:
+    before = lifecycle.commands_from(SETTINGS.cache / "bin" / "ocm-")
+    assert len(before) >= 8
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    path = until(lambda: work(hub, "site-a", "told", config_map(space, word="hello")))
+    until(lambda: api("site-a").get(f"/api/v1/namespaces/{space}/configmaps/told"))
+    hub.delete(path)
+    until(lambda: hub.get(path) is None)
+    assert not {*before} & {*lifecycle.commands_from(SETTINGS.cache / "bin" / "ocm-")}
 
 
 def test_a_site_that_is_not_accepted(hub: Api, sites: list[str]) -> None:
