@@ -378,16 +378,36 @@ def test_open_cluster_management_follows_clusters_that_change(clean: dict[str, A
             in [(one["type"], one["status"]) for one in item["status"]["conditions"]]
         ]
 
+    told = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "told", "namespace": "default"}}
+
+    def send(site: str) -> None:
+        work = {
+            "apiVersion": "work.open-cluster-management.io/v1",
+            "kind": "ManifestWork",
+            "metadata": {"name": "told"},
+            "spec": {"workload": {"manifests": [told]}},
+        }
+        path = f"/apis/{work['apiVersion']}/namespaces/{site}/manifestworks/told"
+        api("hub").apply_text(path, json.dumps(work))
+
+    def arrived(site: str) -> Any:
+        return until(lambda: api(site).get("/api/v1/namespaces/default/configmaps/told"))
+
     fleet("up", "--sites", "1")
     assert joined() == ["site-a"]
+    send("site-a")
+    assert arrived("site-a")
     fleet("crash", "site-a")
     fleet("up", "--sites", "1")
     assert joined() == ["site-a"]
+    assert arrived("site-a")
     fleet("add-site")
     assert joined() == ["site-a", "site-b"]
     fleet("crash", "hub")
     fleet("up", "--sites", "2")
     assert joined() == ["site-a", "site-b"]
+    send("site-b")
+    assert arrived("site-b")
     assert any("/ocm-" in line for line in machine()["processes"])
     fleet("down")
     assert machine() == clean

@@ -17,6 +17,7 @@ from typing import Any
 
 from ... import golang, host
 from ...binaries import OCM, OCM_HUB, caches
+from ...clusters import network
 from ...clusters.api import Api, ApiError
 from ...clusters.lifecycle import existing, usable
 from ...console import Console
@@ -43,7 +44,13 @@ LEASE = 60  # seconds; Open Cluster Management's default. A cluster counts as lo
 def add_verbs(verbs: Any) -> None:
     """Put the options of this add-on on its verbs ``up`` and ``down``, and add further verbs."""
     up_ = verbs.choices["up"]
-    up_.add_argument("--pending", metavar="SITE", action="append", default=[], help="let this site knock, unaccepted")
+    up_.add_argument(
+        "--pending",
+        metavar="SITE",
+        action="append",
+        default=[],
+        help="this site only asks to join, and is not accepted",
+    )
     up_.add_argument("--lease", metavar="SECONDS", type=int, default=LEASE, help=f"of all clusters (default: {LEASE})")
     up_.add_argument("--replica-sets", action="store_true", help=f"turn on the feature gate {manifests.GATE}")
     for verb in ("stop", "start"):
@@ -54,6 +61,10 @@ def run(options: argparse.Namespace, settings: Settings, console: Console, state
     """Carry out a verb."""
     sites = [one for one in existing(state, hub.subnet) if one.name != hub.name and usable(state, one)]
     fleet = _Fleet(settings, console, state, hub, sites)
+    if options.verb in ("up", "down"):
+        for one in (hub, *sites):
+            if network.is_cut(one):
+                raise FleetError(f"{one.name} is cut off the network. 'fleet mend {one.name}' connects it again.")
     if options.verb == "up":
         fleet.up(options.pending, options.lease, options.replica_sets)
     elif options.verb == "down":
@@ -91,13 +102,14 @@ class _Fleet:
     # ---- up ----------------------------------------------------------------------------------------------------------
 
     def up(self, pending: Iterable[str], lease: int, replica_sets: bool) -> None:
-        """Build what the cache has not, make the hub, join all sites but the ``pending`` ones, which only knock."""
+        """Build what the cache has not, make the hub, join all sites but the ``pending`` ones, which only ask to."""
         waiting = [self.site(name) for name in pending]
         joining = [one for one in self.sites if one not in waiting]
         go = golang.ensure(self.settings, self.console)
         if not all(build.folder(self.settings, go).is_dir() for build in (OCM, OCM_HUB)):
             build_cache, modules = caches(go)
-            host.check_disk([(build_cache, 2.5, "for Go's build cache"), (modules, 1.5, "for Go modules")])
+            needs = [(build_cache, 3.5, "for Go's build cache"), (modules, 1.5, "for Go modules")]
+            host.check_disk([*needs, (self.settings.cache, 0.4, "for programs")])
         folders = []
         for build in (OCM, OCM_HUB):
             with self.console.phase(f"Go build of {build.name}") as phase:
@@ -122,12 +134,14 @@ class _Fleet:
         for one in waiting:
             with self.console.phase(f"{one.name} asks to be accepted"):
                 log = self._log(one, "ocm-registration-agent")
-                until(lambda one=one: self._knocks(one), f"{one.name} does not ask for a certificate; log: {log}")
+                until(lambda one=one: self._asks(one), f"{one.name} does not ask for a certificate; log: {log}")
 
     def _hub_up(self, programs: controllers.Programs, objects: manifests.Manifests, replica_sets: bool) -> bool:
         authority = controllers.webhook_authority(self.state, self.hub)
         made = objects.hub(f"https://127.0.0.1:{manifests.WEBHOOK_PORT}", authority)
-        self._apply(self.api, [item for item in made if "webhooks" not in item])
+        for item in made:
+            if "webhooks" not in item:
+                self.api.apply(item)
         gates = [{"feature": manifests.GATE, "mode": "Enable"}] if replica_sets else []
         manager = {
             "apiVersion": "operator.open-cluster-management.io/v1",
@@ -137,26 +151,29 @@ class _Fleet:
         }
         until(lambda: _soon(lambda: self.api.apply(manager)), "the definition of ClusterManager is not served")
         started = controllers.group(self.state, self.hub).start(controllers.hub_entries(programs, self.state, self.hub))
-        self._apply(self.api, [item for item in made if "webhooks" in item])
+        for item in made:
+            if "webhooks" in item:  # they refuse everything until their server answers
+                self.api.apply(item)
         until(
             lambda: _soon(lambda: self.api.request("GET", f"{SETS}/default")),
             f"the registration controller makes no cluster set; log: {self._log(self.hub, 'ocm-registration')}",
         )
         return started
 
-    def _apply(self, api: Api, objects: Iterable[manifests.Object]) -> None:
-        for item in objects:
-            api.apply(item)
-
     def _site_up(self, programs: controllers.Programs, objects: Iterable[manifests.Object], site: Cluster) -> bool:
         api = self._api(site)
-        self._apply(api, objects)
-        access = controllers.hub_kubeconfig(self.state, self.hub, site).parent
+        for item in objects:
+            api.apply(item)
+        access = self._access(site)
         if not access.exists():
             # the agent would go on with what it has for an earlier hub
             api.delete(HUB_SECRET)
             access.mkdir(parents=True)
         return controllers.group(self.state, site).start(controllers.site_entries(programs, self.state, self.hub, site))
+
+    def _access(self, site: Cluster) -> Path:
+        """Where the site's agent keeps its access to this hub."""
+        return controllers.hub_kubeconfig(self.state, self.hub, site).parent
 
     def _accept(self, site: Cluster, lease: int) -> None:
         cluster = {
@@ -165,14 +182,13 @@ class _Fleet:
             "metadata": {"name": site.name, "labels": {"region": site.region}},
             "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": lease},
         }
-
         asks = self._log(site, "ocm-registration-agent")
         until(lambda: self._cluster(site.name), f"{site.name} does not ask to be accepted; log: {asks}")
         log = self._log(self.hub, "ocm-webhooks")
         until(lambda: _soon(lambda: self.api.apply(cluster)), f"the webhooks do not answer; log: {log}")
 
-    def _joined(self, sites: Iterable[Cluster]) -> bool:
-        """Approve what the sites ask for, as the hub's owner; whether all are available."""
+    def _joined(self, sites: Sequence[Cluster]) -> bool:
+        """Approve what the sites ask for, as the hub's owner; whether all have access and are available."""
         names = {one.name for one in sites}
         for request in self._requests():
             if request["metadata"]["labels"][NAME_LABEL] in names:
@@ -183,8 +199,12 @@ class _Fleet:
                     "message": "a cluster of the fleet",
                 }
                 body = {**request, "status": {"conditions": [approval]}}
-                self.api.request("PUT", f"{REQUESTS}/{request['metadata']['name']}/approval", body)
-        return all(_condition(self._cluster(name), "ManagedClusterConditionAvailable") == "True" for name in names)
+                path = f"{REQUESTS}/{request['metadata']['name']}/approval"
+                _soon(lambda path=path, body=body: self.api.request("PUT", path, body))
+        # of a site that was made anew, the hub still believes for minutes that it is as it was
+        holding = all((self._access(one) / "tls.crt").exists() for one in sites)
+        available = (_condition(self._cluster(name), "ManagedClusterConditionAvailable") for name in names)
+        return holding and all(status == "True" for status in available)
 
     def _requests(self) -> list[manifests.Object]:
         """Certificate requests of agents that nobody has decided on."""
@@ -202,7 +222,7 @@ class _Fleet:
     def _accepted(self, site: Cluster) -> bool:
         return bool(self._cluster(site.name).get("spec", {}).get("hubAcceptsClient"))
 
-    def _knocks(self, site: Cluster) -> bool:
+    def _asks(self, site: Cluster) -> bool:
         asking = {request["metadata"]["labels"][NAME_LABEL] for request in self._requests()}
         return bool(self._cluster(site.name)) and site.name in asking
 
@@ -268,11 +288,11 @@ class _Fleet:
 
 
 def _soon(step: Callable[[], object]) -> bool:
-    """Whether the API server can do it; it cannot before it serves a new kind, and before the webhooks answer."""
+    """Whether the API server did it: not before it serves a new kind, not before the webhooks answer, not in a conflict."""
     try:
         step()
     except ApiError as error:
-        if error.status == 404 or "failed calling webhook" in str(error):
+        if error.status in (404, 409) or "failed calling webhook" in str(error):
             return False
         raise
     return True
