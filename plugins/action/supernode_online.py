@@ -32,7 +32,12 @@ class ActionModule(ClusterAction):
         sites = {site["site"]: site for site in params["sites"]}
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
-            known = {name: record for name, record in ledger.read_records().items() if name in sites}
+            # A site with dead keys was not applied: it has neither what to wait for nor what to take from it.
+            known = {
+                name: record
+                for name, record in ledger.read_records().items()
+                if name in sites and not records.dead_keys(record)
+            }
             leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
             superseded = [name for name, record in known.items() if record.get("superseded")]
             if self.check:

@@ -70,6 +70,15 @@ GPU = {
     "node_config": {"partition-id": "{partition}", "site": "{cluster}"},
 }
 
+# Asks an ops door of a sidecar from within its pod.
+_ASK_SIDECAR = """\
+import sys, urllib.error, urllib.request
+try:
+    print(200, urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
 Hosts = dict[str, dict[str, Any]]
 
 
@@ -332,6 +341,17 @@ class Federation:
         output = in_pod.run(cluster, NAMESPACE, pod, container, at_the_door, request, seconds=seconds)
         assert output.rc == 0, f"{pod}/{container}: {output.said}"
         return json.loads(output.answers[0])
+
+    def probe(self, context: str, url: str = "http://127.0.0.1:8404/probe/now") -> tuple[int, dict[str, str]]:
+        """Code, and what the gateway said, through the ops door of a sidecar, which takes calls from its own pod only."""
+        code, *answer = self.python(context, min(self.pods(context)), "supernode", _ASK_SIDECAR, url).split()
+        return int(code), self.probed(answer)
+
+    @staticmethod
+    def probed(words: list[str]) -> dict[str, str]:
+        """What the gateway answers to a probe; the serial as pki.describe writes it, without zeros before it."""
+        found = dict(word.split("=") for word in words)
+        return {**found, "serial": format(int(found["serial"], 16), "x")} if found else {}
 
     def log(self, context: str, pod: str, container: str) -> str:
         """What a container printed."""

@@ -152,8 +152,9 @@ def test_site_cannot_reach_other_ports(fed):
     (superlink,) = fed.pods("hub", name="superlink").values()
     publication = fed.hub.get("v1", "ConfigMap", "flower-federation", fed.namespace)["data"]
     node, _colon, port = publication["address"].rpartition(":")
-    ports = (8000, 8990, 8404, 9091, 9092)
-    closed = [(host, number) for host in (node, superlink["status"]["podIP"]) for number in ports]
+    services = fed.hub.list("v1", "Service", fed.namespace)
+    assert {entry.get("nodePort") for service in services for entry in service["spec"]["ports"]} <= {int(port), None}
+    closed = [(superlink["status"]["podIP"], number) for number in (8000, 8990, 8404, 9091, 9092)]
     seen = dial(fed, "site-a", next(iter(fed.pods("site-a"))), "supernode", [*closed, (node, int(port))])
     assert seen.pop((node, int(port))) == "open", seen
     assert "open" not in seen.values(), seen

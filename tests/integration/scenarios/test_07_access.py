@@ -23,15 +23,6 @@ DAY = datetime.timedelta(days=1)
 SHAKE = {}  # a call without a path only shakes hands
 PROBE = {"path": "/probe", "method": "GET"}
 RECORDED = {"hub": 2}  # the change, and the entry in the audit trail
-OPS = "http://127.0.0.1:8404/probe/now"
-# Through the sidecar's ops door, which takes calls from its own pod only.
-ASK_SIDECAR = """\
-import sys, urllib.error, urllib.request
-try:
-    print(200, urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())
-except urllib.error.HTTPError as error:
-    print(error.code)
-"""
 
 
 def issued(ca, name="site-a", federation="scenario", start=None):
@@ -63,12 +54,6 @@ def revoked(fed):
     return pki.crl_serials(data["crl.pem"], data["ca.crt"])
 
 
-def ask_sidecar(fed, context, url):
-    """Code, and what the gateway said, asked from within a SuperNode's pod."""
-    answer = fed.python(context, min(fed.pods(context)), "supernode", ASK_SIDECAR, url).split()
-    return int(answer[0]), dict(word.split("=") for word in answer[1:])
-
-
 def door_log(fed):
     """Lines of the gateway on the door for sites."""
     lines = [line for line in fed.log("hub", "superlink-0", "gateway").splitlines() if line.startswith('{"t"')]
@@ -91,7 +76,7 @@ def test_only_certificates_of_this_federation_open_the_door(fed, client_ca):
     }
     shaken, probe = fed.call([SHAKE, PROBE], good)
     assert shaken["resumed"] is False, "a resumed session would slip past the list of revoked certificates"
-    assert probe["text"].split() == [f"serial={served(fed)}", "cn=site-a"]
+    assert fed.probed(probe["text"].split()) == {"serial": served(fed), "cn": "site-a"}
     # By the same CA, as another federation of this hub would have it.
     assert fed.call([PROBE], issued(client_ca, federation="other"))[0]["code"] == 503
     told = {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
@@ -116,11 +101,11 @@ def test_a_stolen_supernode_key_is_useless_without_the_certificate_of_its_site(f
 
 
 def test_the_sidecar_proves_which_certificate_it_takes(fed):
-    assert ask_sidecar(fed, "site-a", OPS) == (200, {"serial": served(fed), "cn": "site-a"})
-    assert ask_sidecar(fed, "site-b", OPS)[1]["cn"] == "site-b"
+    assert fed.probe("site-a") == (200, {"serial": served(fed), "cn": "site-a"})
+    assert fed.probe("site-b")[1]["cn"] == "site-b"
     pod = min(fed.pods("site-a"))
     address = fed.pods("site-a")[pod]["status"]["podIP"]
-    assert ask_sidecar(fed, "site-a", f"http://{address}:8404/probe/now") == (503, {})
+    assert fed.probe("site-a", f"http://{address}:8404/probe/now") == (503, {})
 
 
 def test_only_registered_keys_get_an_id(fed):
@@ -167,13 +152,13 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
     fed.settled = False
     site.replace({**config, "data": {"tls.crt": ended}})
     refresh.touch_pods(site, fed.namespace, "app.kubernetes.io/name=supernode")
-    fed.wait("the certificate that has ended", lambda: ask_sidecar(fed, "site-b", OPS)[0] != 200, 20)
-    assert ask_sidecar(fed, "site-b", OPS)[0] in (502, 503), "a SuperNode would not try again"
+    fed.wait("the certificate that has ended", lambda: fed.probe("site-b")[0] != 200, 20)
+    assert fed.probe("site-b")[0] in (502, 503), "a SuperNode would not try again"
     told = fed.wait(
         "a refusal", lambda: {line["verify"] for line in door_log(fed) if line.get("claims") == "site-b"}, 20
     )
     assert 10 in told, told
-    assert ask_sidecar(fed, "site-a", OPS)[0] == 200
+    assert fed.probe("site-a")[0] == 200
     fed.wait_online(*fed.keys("site-a").values())
 
     # A new key and certificate mend it; the old certificate is revoked.
@@ -192,7 +177,7 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
     assert fed.call([SHAKE], old)[0]["alert"] == "SSLV3_ALERT_CERTIFICATE_REVOKED"
     assert fed.call([PROBE], new)[0]["code"] == 200
     assert ("site-b", 23) in {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
-    fed.wait("the sidecar's new certificate", lambda: ask_sidecar(fed, "site-b", OPS)[0] == 200, 20)
+    fed.wait("the sidecar's new certificate", lambda: fed.probe("site-b")[0] == 200, 20)
     fed.wait_online(*keys.values())
     assert fed.lives("site-b") == lives and fed.keys("site-b") == keys and fed.lives("hub", name="superlink") == hub
     fed.settled = True
@@ -257,7 +242,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
 
     fed.wait("the file", listed, 20)
     fed.wait("a reload", lambda: "files changed, reloaded" in fed.log("hub", "superlink-0", "gateway"), 20)
-    assert refused(fed) and ask_sidecar(fed, "site-a", OPS)[0] == 200
+    assert refused(fed) and fed.probe("site-a")[0] == 200
 
     # A run of site.yml neither fails nor waits for it, and says so.
     told = fed.site()

@@ -8,6 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
+from ..errors import FleetError
 from ..settings import FLOWER_VERSION
 from ..shell import run, run_logged
 from . import archive, debian
@@ -109,23 +110,25 @@ def make(target: Path, work: Path, log: Path) -> None:
     )
     shutil.rmtree(root / "wheels")
     # Compiled files that are valid whatever the sources' times: the archive sets those to zero, and the images' user
-    # may not write, so ordinary ones would be stale and every start would compile everything.
-    run(
+    # may not write, so ordinary ones would be stale and every start would compile everything. In one process: the new
+    # root has no /dev/shm, by which many would talk.
+    said = run(
         [
             *python,
             "-m",
             "compileall",
             "-q",
             "-f",
-            "-j0",
             "--invalidation-mode",
             "unchecked-hash",
             f"/python/venv/lib/{version}",
             f"/usr/lib/{version}",
         ],
-        check=False,
+        check=False,  # some modules are no Python of this version, and are never imported
         contained=True,
-    )
+    ).stdout
+    if not list((site / "flwr" / "__pycache__").glob("__init__.*.pyc")):
+        raise FleetError(f"the modules of flwr were not compiled: {said[-2000:]}")
     archive.write(
         target,
         root,
