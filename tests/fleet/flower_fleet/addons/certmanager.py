@@ -9,7 +9,6 @@ against the schemas alone, which are the same.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -22,7 +21,6 @@ from ..clusters.api import Api, ApiError, object_path
 from ..clusters.lifecycle import commands_from, entering
 from ..console import Console
 from ..settings import Cluster, Settings, process_environment
-from ..shell import run
 from .base import until
 
 MODULE = "github.com/cert-manager/cert-manager"
@@ -72,8 +70,8 @@ def down(settings: Settings, state: Path, hub: Cluster) -> None:
 
 def definitions(go: golang.Go) -> list[str]:
     """cert-manager's CustomResourceDefinitions in YAML, without the lines that are for Helm."""
-    answer = run([go.command, "mod", "download", "-json", MODULE], env=go.environment(), cwd=CERT_MANAGER.source)
-    files = sorted((Path(json.loads(answer.stdout)["Dir"]) / "deploy/crds").glob("crd-*.yaml"))
+    folder = golang.module_folder(go, CERT_MANAGER.source, MODULE)
+    files = sorted((folder / "deploy/crds").glob("crd-*.yaml"))
     return ["".join(line for line in path.read_text().splitlines(True) if "{{" not in line) for path in files]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 from ..settings import Cluster
 
 FIELD_MANAGER = "fleet"
+# Seconds for which a server may say that it cannot answer just now, as it does after a change of definitions.
+BUSY_TIMEOUT = 30.0
 # kind -> (plural, namespaced), for what the add-ons consist of
 KINDS = {
     "Namespace": ("namespaces", False),
@@ -33,6 +36,10 @@ KINDS = {
     "Pod": ("pods", True),
     "PersistentVolumeClaim": ("persistentvolumeclaims", True),
     "ClusterIssuer": ("clusterissuers", False),
+    "ValidatingWebhookConfiguration": ("validatingwebhookconfigurations", False),
+    "MutatingWebhookConfiguration": ("mutatingwebhookconfigurations", False),
+    "ClusterManager": ("clustermanagers", False),
+    "ManagedCluster": ("managedclusters", False),
 }
 
 
@@ -74,7 +81,15 @@ class Api:
 
     def request(self, method: str, path: str, body: Any = None, *, content_type: str = "application/json") -> Any:
         """One request; returns the decoded JSON, or text where the answer is none. Raises ApiError or OSError."""
-        connection, response = self._open(method, path, body, content_type, self._timeout)
+        end = time.monotonic() + BUSY_TIMEOUT
+        while True:
+            try:
+                connection, response = self._open(method, path, body, content_type, self._timeout)
+                break
+            except ApiError as error:
+                if error.status != 429 or time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
         try:
             data = response.read()
         except http.client.HTTPException as error:

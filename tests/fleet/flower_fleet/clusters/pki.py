@@ -112,6 +112,16 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivate
     )
 
 
+def dns_names(*names: str) -> list[x509.GeneralName]:
+    """Host names of a certificate."""
+    return [x509.DNSName(name) for name in names]
+
+
+def addresses(*texts: str) -> list[x509.GeneralName]:
+    """Addresses of a certificate."""
+    return [x509.IPAddress(ipaddress.ip_address(text)) for text in texts]
+
+
 def create(folder: Path, cluster: Cluster) -> None:
     """Write all certificates, keys and kubeconfigs of ``cluster`` into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -119,19 +129,13 @@ def create(folder: Path, cluster: Cluster) -> None:
     authority = Authority.create(folder, "ca", f"{cluster.name}-ca")
     front_proxy = Authority.create(folder, "front-proxy-ca", f"{cluster.name}-front-proxy-ca")
 
-    def dns(*names: str) -> list[x509.GeneralName]:
-        return [x509.DNSName(name) for name in names]
-
-    def ips(*addresses: str) -> list[x509.GeneralName]:
-        return [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-
     service = "kubernetes.default.svc"
     authority.issue(
         "apiserver",
         "kube-apiserver",
         SERVER,
         names=[
-            *dns(
+            *dns_names(
                 "kubernetes",
                 "kubernetes.default",
                 service,
@@ -140,7 +144,7 @@ def create(folder: Path, cluster: Cluster) -> None:
                 cluster.name,
                 cluster.hostname,
             ),
-            *ips(cluster.address, cluster.api_service_ip, "127.0.0.1"),
+            *addresses(cluster.address, cluster.api_service_ip, "127.0.0.1"),
         ],
     )
     authority.issue(
@@ -148,7 +152,7 @@ def create(folder: Path, cluster: Cluster) -> None:
         f"system:node:{cluster.name}",
         SERVER,
         group="system:nodes",
-        names=[*dns(cluster.name, cluster.hostname), *ips(cluster.address)],
+        names=[*dns_names(cluster.name, cluster.hostname), *addresses(cluster.address)],
     )
     authority.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", CLIENT, group="system:masters")
     front_proxy.issue("front-proxy-client", "front-proxy-client", CLIENT)
@@ -167,25 +171,27 @@ def create(folder: Path, cluster: Cluster) -> None:
     ):
         certificate, key = authority.issue(file, name, CLIENT, group=group)
         ca = (folder / "ca.crt").read_bytes()
-        entry = kubeconfig_entry(cluster, ca, certificate, key)
+        entry = kubeconfig_entry(cluster, ca, certificate_user(certificate, key))
         write_private(folder / f"{file}.kubeconfig", kubeconfig([entry]))
 
 
-def kubeconfig_entry(cluster: Cluster, ca: bytes, certificate: bytes, key: bytes) -> dict[str, dict[str, Any]]:
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def certificate_user(certificate: bytes, key: bytes) -> dict[str, str]:
+    """User of a kubeconfig who has a certificate."""
+    return {"client-certificate-data": _text(certificate), "client-key-data": _text(key)}
+
+
+def kubeconfig_entry(cluster: Cluster, ca: bytes, user: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Cluster, user and context of a kubeconfig, all called like the cluster."""
-
-    def text(data: bytes) -> str:
-        return base64.b64encode(data).decode()
-
     return {
         "cluster": {
             "name": cluster.name,
-            "cluster": {"server": cluster.server, "certificate-authority-data": text(ca)},
+            "cluster": {"server": cluster.server, "certificate-authority-data": _text(ca)},
         },
-        "user": {
-            "name": cluster.name,
-            "user": {"client-certificate-data": text(certificate), "client-key-data": text(key)},
-        },
+        "user": {"name": cluster.name, "user": user},
         "context": {"name": cluster.name, "context": {"cluster": cluster.name, "user": cluster.name}},
     }
 
@@ -211,12 +217,11 @@ def kubeconfig(entries: Sequence[dict[str, dict[str, Any]]]) -> bytes:
 
 def merged(state: Path, clusters: Sequence[Cluster]) -> bytes:
     """One kubeconfig with the administrators of all ``clusters``."""
-    return kubeconfig(
-        [
-            kubeconfig_entry(
-                cluster,
-                *((state / cluster.name / "pki" / name).read_bytes() for name in ("ca.crt", "admin.crt", "admin.key")),
-            )
-            for cluster in clusters
-        ]
-    )
+
+    def entry(cluster: Cluster) -> dict[str, dict[str, Any]]:
+        ca, *pair = (
+            (state / cluster.name / "pki" / name).read_bytes() for name in ("ca.crt", "admin.crt", "admin.key")
+        )
+        return kubeconfig_entry(cluster, ca, certificate_user(*pair))
+
+    return kubeconfig([entry(cluster) for cluster in clusters])
