@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.action_base impor
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, pods
+from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there, pods
 
 
 class ActionModule(ClusterAction):
@@ -75,7 +75,9 @@ class ActionModule(ClusterAction):
 
     def _drop_all(self, site: Cluster, params: dict[str, Any]) -> None:
         if params["spec"].get("key_source") == SITE:
-            done = made_there.drop(site, params["spec"], params["extra"], params["wait_timeout"])
+            done = made_there.drop(
+                job.AtSite(site, params["spec"]), params["spec"], params["extra"], params["wait_timeout"]
+            )
             for name, change in done.items():
                 self._note_secret(params["namespace"], name, change)
             return

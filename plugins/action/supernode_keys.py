@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import PUBLIC_KEYS, SITE, boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there, nodes
 
 
 class ActionModule(ClusterAction):
@@ -77,9 +77,9 @@ class ActionModule(ClusterAction):
             prepared.extend(apply_objects(site, [*self._namespace(site, spec), key_job.owner(spec)]).objects)
 
         if self.check:
-            outcome = made_there.foresee(site, spec, wanted)
+            outcome = made_there.foresee(job.AtSite(site, spec), spec, wanted)
         else:
-            outcome = made_there.make(site, spec, wanted, seconds, prepare)
+            outcome = made_there.make(job.AtSite(site, spec), spec, wanted, seconds, prepare)
         return outcome.found, {
             "changed": bool(outcome.found.reasons),
             "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
