@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-ROLES = ("cert_rotation", "superlink", "supernode")
-WITH_SPEC = ("superlink", "supernode")  # what they are told goes to a renderer as a spec
+ROLES = ("cert_rotation", "ocm_addon", "superlink", "supernode")
+WITH_SPEC = ("ocm_addon", "superlink", "supernode")  # what they are told goes to a renderer as a spec
 TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)
 HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|---|---|\n"
 

@@ -1,0 +1,36 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters of the role ocm_addon. The work is done by plugin_utils/spec/render.py."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+
+def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function as a filter: what is wrong with a spec becomes the text of the filter's error."""
+
+    def call(spec: Any) -> Any:
+        try:
+            return function(spec)
+        except (AttributeError, KeyError, TypeError, ValueError) as exc:
+            reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
+            raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
+
+    return call
+
+
+class FilterModule:
+    """Filters of the role ocm_addon."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {
+            "ocm_addon_faults": _filter(render.ocm_addon_faults),
+            "ocm_addon_objects": _filter(render.ocm_addon_objects),
+        }
