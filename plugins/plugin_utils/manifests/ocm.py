@@ -240,7 +240,8 @@ def manifest_work(
 ) -> Object:
     """A ManifestWork in the namespace of the site's cluster.
 
-    It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back.
+    It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back. A Namespace
+    among the manifests stays when it goes.
 
     :arg part: what its name ends with.
     :arg owner: the live ManagedClusterAddOn, with which it goes.
@@ -266,12 +267,12 @@ def manifest_work(
     if owner is not None:
         named = {"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "name": owner["metadata"]["name"]}
         meta["ownerReferences"] = [{**named, "uid": owner["metadata"]["uid"]}]
-    return {
-        "apiVersion": api.WORKS,
-        "kind": "ManifestWork",
-        "metadata": meta,
-        "spec": {"workload": {"manifests": listed + looked_at}, "manifestConfigs": options},
-    }
+    body: Object = {"workload": {"manifests": listed + looked_at}, "manifestConfigs": options}
+    kept = [item["metadata"]["name"] for item in listed if item["kind"] == "Namespace"]
+    if kept:
+        orphans = [{"group": "", "resource": "namespaces", "name": name} for name in kept]
+        body["deleteOption"] = {"propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": {"orphaningRules": orphans}}
+    return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": body}
 
 
 def _option(item: Object, strategy: Object, rules: Mapping[tuple[str, str], Mapping[str, str]]) -> Object:

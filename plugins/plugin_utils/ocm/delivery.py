@@ -41,7 +41,10 @@ class Delivery:
     ) -> None:
         self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
         self.results: list[Result] = []
-        common, self.own = template.split(objects)
+        common, own = template.split(objects)
+        # A Namespace that no template can carry has to be there before the keys are made, so it goes with them.
+        self.first = [item for item in own if item["kind"] == "Namespace"]
+        self.own = [item for item in own if item["kind"] != "Namespace"]
         self.configs = ocm.configs(spec, common)
         self.references = [ocm.config_reference(item) for item in self.configs]
 

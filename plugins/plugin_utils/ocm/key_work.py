@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..manifests import key_job, ocm
@@ -48,15 +48,18 @@ class JobState(NamedTuple):
     words: str = ""
 
 
-def at_rest(spec: Spec, secrets: Iterable[str], owner: Mapping[str, Any] | None) -> Object:
+def at_rest(
+    spec: Spec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
+) -> Object:
     """The ManifestWork of a site that has nothing to do.
 
     Args:
         spec: the site's specification.
         secrets: all Secrets that the site may have.
         owner: the live ManagedClusterAddOn.
+        first: objects without which nothing else can be there, a Namespace that no template can carry.
     """
-    return _work(spec, [], secrets, owner)
+    return _work(spec, [], secrets, owner, first)
 
 
 def busy(
@@ -65,6 +68,7 @@ def busy(
     program: Mapping[str, str],
     seconds: int,
     owner: Mapping[str, Any] | None,
+    first: Sequence[Object] = (),
 ) -> Object:
     """The ManifestWork with the job.
 
@@ -74,6 +78,7 @@ def busy(
         program: files of the job's program.
         seconds: for the whole job.
         owner: the live ManagedClusterAddOn.
+        first: see above.
     """
     draft = key_job.job(spec, "", "", program, seconds)
     suffix = hashlib.sha256(json.dumps([request, draft], sort_keys=True).encode()).hexdigest()[:10]
@@ -83,10 +88,16 @@ def busy(
     del job["spec"]["suspend"]  # all of it comes at once
     del job["spec"]["ttlSecondsAfterFinished"]  # the agent would make it anew
     brought = key_job.belongings(spec, None, suffix, program, request, given=False)
-    return _work(spec, [*brought, job], request["secrets"], owner)
+    return _work(spec, [*brought, job], request["secrets"], owner, first)
 
 
-def _work(spec: Spec, brought: list[Object], secrets: Iterable[str], owner: Mapping[str, Any] | None) -> Object:
+def _work(
+    spec: Spec,
+    brought: list[Object],
+    secrets: Iterable[str],
+    owner: Mapping[str, Any] | None,
+    first: Sequence[Object],
+) -> Object:
     stands = {
         f"{_STANDS}{name}": f'.metadata.ownerReferences[?(@.name=="{name}")].name' for name in sorted(set(secrets))
     }
@@ -98,7 +109,7 @@ def _work(spec: Spec, brought: list[Object], secrets: Iterable[str], owner: Mapp
     looked_at = {"apiVersion": "v1", "kind": "ConfigMap"}
     looked_at["metadata"] = {"name": PUBLIC_KEYS, "namespace": spec["namespace"]}
     # The agent reads them in this order: what is told of the job is never newer than what the job told.
-    listed = [key_job.owner(spec), *brought]
+    listed = [*first, key_job.owner(spec), *brought]
     return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
 
 

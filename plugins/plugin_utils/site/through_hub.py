@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result, apply_objects
@@ -31,6 +31,7 @@ class ThroughHub:
         hub: a connection to it.
         spec: the site's specification.
         owner: gives the live ManagedClusterAddOn, after having made sure of it.
+        first: see C(key_work.at_rest).
         seconds: how long to wait until the site has told something at all.
         check: nothing is written, and nothing waited for.
     """
@@ -41,10 +42,11 @@ class ThroughHub:
         spec: Mapping[str, Any],
         owner: Callable[[], Mapping[str, Any] | None],
         *,
+        first: Sequence[Mapping[str, Any]] = (),
         seconds: float,
         check: bool = False,
     ) -> None:
-        self.hub, self.spec, self.owner = hub, spec, owner
+        self.hub, self.spec, self.owner, self.first = hub, spec, owner, [dict(item) for item in first]
         self.seconds, self.check = seconds, check
         self.name = str(spec["cluster"])
         #: What became of the ManifestWork.
@@ -81,24 +83,24 @@ class ThroughHub:
         """Let the site make its keys, and take the job away."""
         clock = Clock(seconds)
         owner = self.owner()
-        self._apply(key_work.at_rest(self.spec, request["secrets"], owner))
+        self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
         live = self._answered(self._live(), clock)
         reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": key_work.owner_uid(live)}
         complete = {**request, "owner": reference}
-        wanted = key_work.busy(self.spec, complete, shipped.files(), seconds + _HEADROOM, owner)
+        wanted = key_work.busy(self.spec, complete, shipped.files(), seconds + _HEADROOM, owner, self.first)
         try:
             self._apply(wanted)
             live = self._wait(key_work.job_of(wanted), clock)
             self._told = key_work.told(live, self.spec["namespace"])
         finally:
-            self._apply(key_work.at_rest(self.spec, request["secrets"], owner))
+            self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
 
     def settle(self) -> None:
         """Bring the ManifestWork to rest, if it is there and a job is in it."""
         live = self._live()
         if key_work.job_of(live):
             names = sorted(self._secrets(live))
-            self._apply(key_work.at_rest(self.spec, names, self.owner()))
+            self._apply(key_work.at_rest(self.spec, names, self.owner(), self.first))
 
     def _secrets(self, live: Mapping[str, Any] | None) -> set[str]:
         told = key_work.told(live, self.spec["namespace"])
