@@ -271,7 +271,10 @@ def manifest_work(
     kept = [item["metadata"]["name"] for item in listed if item["kind"] == "Namespace"]
     if kept:
         orphans = [{"group": "", "resource": "namespaces", "name": name} for name in kept]
-        body["deleteOption"] = {"propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": {"orphaningRules": orphans}}
+        body["deleteOption"] = {
+            "propagationPolicy": "SelectivelyOrphan",
+            "selectivelyOrphans": {"orphaningRules": orphans},
+        }
     return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": body}
 
 

@@ -15,7 +15,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, k
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
-PROGRESSIVE = {"type": "Progressive", "progressive": {"maxConcurrency": "10%", "minSuccessTime": "5m", "maxFailures": 1}}
+PROGRESSIVE = {
+    "type": "Progressive",
+    "progressive": {"maxConcurrency": "10%", "minSuccessTime": "5m", "maxFailures": 1},
+}
 ADDONS = {
     "default": {},
     "manual": {"install": "Manual", "create_namespace": False},
@@ -67,7 +70,9 @@ def test_golden_site(ocm_site_spec, golden):
 def test_golden_job(ocm_site_spec, golden):
     secrets = key_job.secret_names(["default"])
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
-    golden("ocm-site-key-job", [key_work.busy(ocm_site_spec(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)])
+    golden(
+        "ocm-site-key-job", [key_work.busy(ocm_site_spec(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)]
+    )
 
 
 def test_same_input_same_bytes(ocm_site_spec, ocm_addon_spec):
@@ -88,12 +93,16 @@ def test_every_api_version_is_explicit_and_served_since_0_16(ocm_site_spec, ocm_
 def test_sites_with_the_same_settings_share_template_and_config(ocm_site_spec):
     one = everything(ocm_site_spec())
     other = everything(
-        ocm_site_spec(cluster="site-b", ocm_cluster="cluster-b", allocation={"default": {"offset": 9, "partitions": 12}})
+        ocm_site_spec(
+            cluster="site-b", ocm_cluster="cluster-b", allocation={"default": {"offset": 9, "partitions": 12}}
+        )
     )
     for kind in ("AddOnTemplate", "AddOnDeploymentConfig"):
         assert of_kind(one, kind) == of_kind(other, kind)
     third = everything(ocm_site_spec(cluster="site-c", superlink_cidrs=["192.0.2.0/24"]))
-    assert of_kind(one, "AddOnTemplate")[0]["metadata"]["name"] != of_kind(third, "AddOnTemplate")[0]["metadata"]["name"]
+    assert (
+        of_kind(one, "AddOnTemplate")[0]["metadata"]["name"] != of_kind(third, "AddOnTemplate")[0]["metadata"]["name"]
+    )
 
 
 def test_a_change_of_content_is_another_object_and_the_old_name_comes_back_with_the_old_content(ocm_site_spec):
@@ -148,7 +157,10 @@ def test_a_chosen_cluster_runs_nothing_before_its_site_is_deployed(ocm_addon_spe
     for changes in ADDONS.values():
         objects = ocm.addon_objects(ocm_addon_spec(**changes))
         (base,) = of_kind(objects, "AddOnTemplate")
-        assert {item["kind"] for item in base["spec"]["agentSpec"]["workload"]["manifests"]} <= {"Namespace", "ConfigMap"}
+        assert {item["kind"] for item in base["spec"]["agentSpec"]["workload"]["manifests"]} <= {
+            "Namespace",
+            "ConfigMap",
+        }
         (addon,) = of_kind(objects, "ClusterManagementAddOn")
         named = {one["resource"]: one["defaultConfig"] for one in addon["spec"]["supportedConfigs"]}
         assert named["addontemplates"] == {"name": base["metadata"]["name"]}
@@ -190,5 +202,8 @@ def test_a_marked_workload_says_what_it_is(ocm_site_spec):
     marked, changed = ocm.with_content(item), copy.deepcopy(item)
     changed["spec"]["replicas"] = 7
     assert ocm.content_of(marked) and ocm.content_of(marked) != ocm.content_of(ocm.with_content(changed))
-    assert "annotations" not in marked["spec"]["template"]["metadata"] or ocm.CONTENT_NOTE not in marked["spec"]["template"]["metadata"]["annotations"]
+    assert (
+        "annotations" not in marked["spec"]["template"]["metadata"]
+        or ocm.CONTENT_NOTE not in marked["spec"]["template"]["metadata"]["annotations"]
+    )
     assert ocm.content_of(item) == ""

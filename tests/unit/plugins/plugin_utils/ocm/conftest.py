@@ -19,7 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import nodes_
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 
-
 @pytest.fixture
 def status() -> ModuleType:
     """The functions of this file."""
@@ -63,7 +62,9 @@ def taken(work: dict[str, Any], values: dict[tuple[str, str], dict[str, Any]], r
                     condition("Available", "False" if fails else "True"),
                 ],
                 "statusFeedback": {
-                    "values": [{"name": key, "fieldValue": field_value(value)} for key, value in values.get(which, {}).items()]
+                    "values": [
+                        {"name": key, "fieldValue": field_value(value)} for key, value in values.get(which, {}).items()
+                    ]
                 },
             }
         )
@@ -126,7 +127,11 @@ def addon(references: list[dict[str, Any]], *, last: bool = True, reason: str = 
         told.append({"group": one["group"], "resource": one["resource"], "desiredConfig": config})
         if last:
             told[-1]["lastAppliedConfig"] = dict(config)
-    conditions = [condition("Progressing", "False", reason), condition("Available", "True"), condition("ManifestApplied", "True")]
+    conditions = [
+        condition("Progressing", "False", reason),
+        condition("Available", "True"),
+        condition("ManifestApplied", "True"),
+    ]
     return {
         "apiVersion": "addon.open-cluster-management.io/v1alpha1",
         "kind": "ManagedClusterAddOn",

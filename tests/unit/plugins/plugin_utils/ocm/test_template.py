@@ -59,8 +59,16 @@ def test_hostile_values_arrive_byte_for_byte(name, ocm_site_spec):
         annotations={"example.com/note": text},
         env=[{"name": "TEXT", "value": text}],
         pod_annotations={"example.com/pod": text},
-        pools=[{"name": "default", "replicas": 2, "node_config": {"word": text if "{" not in text and "}" not in text else ""}}],
-        patches=[{"target": {"kind": "Service", "name": "supernode"}, "patch": {"metadata": {"annotations": {"x": text}}}}],
+        pools=[
+            {
+                "name": "default",
+                "replicas": 2,
+                "node_config": {"word": text if "{" not in text and "}" not in text else ""},
+            }
+        ],
+        patches=[
+            {"target": {"kind": "Service", "name": "supernode"}, "patch": {"metadata": {"annotations": {"x": text}}}}
+        ],
     )
     wanted = supernode.objects(render.plain(spec))
     common, own = template.split(wanted)
@@ -89,7 +97,9 @@ def test_what_the_engine_would_change_goes_the_other_way(ocm_site_spec):
 
 
 def test_numbers_of_a_site_keep_their_type(ocm_site_spec):
-    spec = ocm_site_spec(pools=[{"name": "default", "replicas": 3, "node_config": {"partition-id": "{partition}", "n": "{partitions}"}}])
+    spec = ocm_site_spec(
+        pools=[{"name": "default", "replicas": 3, "node_config": {"partition-id": "{partition}", "n": "{partitions}"}}]
+    )
     work = nodes_work.build(spec, template.split(render.supernode_objects(spec))[1], OWNER)
     (item,) = nodes_work.sets_of(json.loads(json.dumps(work)))
     assert (item["spec"]["replicas"], item["spec"]["ordinals"]) == (3, {"start": 3})

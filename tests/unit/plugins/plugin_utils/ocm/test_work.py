@@ -113,7 +113,9 @@ def fed_back(config_map):
 def test_public_halves_come_back_whole(ocm_site_spec, status):
     made = published()
     work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
-    live = status.taken(work, {("ConfigMap", "supernode-public"): fed_back(made), ("ConfigMap", key_job.OWNER): {"uid": "7-8-9"}})
+    live = status.taken(
+        work, {("ConfigMap", "supernode-public"): fed_back(made), ("ConfigMap", key_job.OWNER): {"uid": "7-8-9"}}
+    )
     assert key_work.told(live, "flower") == public.read(made)
     found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
     assert found.reasons == [] and [key["name"] for key in found.keys] == ["3"]
