@@ -55,11 +55,13 @@ class Delivery:
             ClusterError: the Placement does not choose the cluster.
         """
         self._apply(self.configs)
-        live = self._addon()
+        live = self._staying()
         if live is None and self.spec["ocm_install"] == ocm.PLACEMENTS:
             if self.check:
                 return None
             live = self._chosen()
+        if live is None and not self.check:
+            self._gone()
         self._apply([ocm.managed_addon(self.spec, self.references)])
         return live or self._addon()
 
@@ -93,8 +95,8 @@ class Delivery:
                     'there with the label open-cluster-management.io/aggregate-to-work: "true".'
                 )
 
-    def remove(self, seconds: float) -> None:
-        """Take the site's add-on and works away, and wait until the cluster has let them go.
+    def remove(self, seconds: float | None) -> None:
+        """Take the site's add-on and works away; unless C(seconds) is None, wait until the cluster has let them go.
 
         With the strategy Placements the add-on itself stays with the Placement: the cluster has to leave that.
         """
@@ -110,7 +112,7 @@ class Delivery:
         if self.spec["ocm_install"] == ocm.MANUAL:
             name = self.spec["ocm_addon"]
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
-        self._apply(gone, state="absent", wait=True, wait_timeout=seconds)
+        self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
 
     def told(self) -> dict[str, Any]:
         """What was done, as C(apply) tells it."""
@@ -131,14 +133,29 @@ class Delivery:
     def _addon(self) -> dict[str, Any] | None:
         return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec["ocm_addon"], self.spec["ocm_cluster"])
 
+    def _staying(self) -> dict[str, Any] | None:
+        """The add-on, unless it is on its way out: what belonged to it would go with it."""
+        live = self._addon()
+        return None if (live or {}).get("metadata", {}).get("deletionTimestamp") else live
+
     def _work(self) -> dict[str, Any] | None:
         name = ocm.work_name(self.spec, nodes_work.PART)
         return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
 
+    def _gone(self) -> None:
+        """Wait until a former add-on has left."""
+        clock = Clock(_CHOSEN)
+        while self._addon() is not None:
+            if not clock.tick():
+                raise ClusterError(
+                    f"{self.spec['cluster']}: the add-on {self.spec['ocm_addon']} of the managed cluster {self.spec['ocm_cluster']} is "
+                    f"still being deleted after {_CHOSEN:g} s: its agent has to clean up first. Run again when it is gone."
+                )
+
     def _chosen(self) -> dict[str, Any]:
         clock = Clock(_CHOSEN)
         while clock.tick():
-            live = self._addon()
+            live = self._staying()
             if live is not None:
                 return live
         raise ClusterError(

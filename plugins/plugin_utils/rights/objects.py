@@ -11,7 +11,7 @@ from typing import Any
 
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
-from ..manifests.common import SITE, Object, metadata
+from ..manifests.common import SITE, Object, boolean, metadata
 from ..spec.render import SpecError, plain, superlink_faults, supernode_faults
 from .grants import grants, namespaces
 from .need import WORKS, Need, Spec
@@ -40,6 +40,8 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         SpecError: the specification or the variables have faults.
     """
     spec, settings = plain(spec), plain(settings)
+    # The hub's own variables do not say how sites are reached.
+    spec["ocm"] = part == SUPERLINK and boolean(settings.get("ocm"))
     found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
     if found:
         raise SpecError(found)
