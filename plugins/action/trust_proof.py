@@ -14,6 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.action_base impor
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
@@ -46,7 +47,10 @@ class ActionModule(ClusterAction):
             "trouble": "", "msg": "",
         }  # fmt: skip
         if params["site"].get("excused"):
-            return result | {"msg": f"not asked: {params['site']['excused']}"}
+            words = f"not asked: {params['site']['excused']}"
+            if params["bundle"] and self.is_behind():
+                return result | self._bring_through_hub(params, words)
+            return result | {"msg": words}
         try:
             with self.connect() as site:
                 if params["first"]:
@@ -61,6 +65,19 @@ class ActionModule(ClusterAction):
             result["trouble"] = f"{params['because']}; {result['trouble']}"
         result["msg"] = result["trouble"] or f"{len(result['pods'])} SuperNodes accept what they are shown"
         return result
+
+    def _bring_through_hub(self, params: dict[str, Any], words: str) -> dict[str, Any]:
+        """Put the trust into the ManifestWork of a site that nobody can ask, and give its kubelets the time that they need."""
+        with self.connect(self.hub_host()) as hub:
+            self._site = self.inventory_host  # what changes on the hub is this site's
+            try:
+                changed = trust.bring(
+                    hub, self.inventory_host, params["bundle"], params["wait_timeout"], check=self.check
+                )
+            except ClusterError as error:
+                return {"trouble": error.message, "msg": error.message}
+        self.note(objects=changed)
+        return {"changed": bool(changed), "msg": words}
 
     def _bring(self, site: Cluster, params: dict[str, Any], result: dict[str, Any]) -> bool:
         """Put the trust into the site's ConfigMap; returns whether it differed."""
