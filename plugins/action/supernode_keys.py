@@ -107,7 +107,7 @@ class ActionModule(ClusterAction):
             outcome = made_there.foresee(place, drafted, wanted)
         else:
             outcome = made_there.make(place, drafted, wanted, seconds, lambda: None)
-            place.settle()
+        place.settle()
         objects = [one for result in [*delivery.results, *place.written] for one in result.objects]
         return outcome.found, {
             "changed": bool(outcome.found.reasons)

@@ -52,7 +52,6 @@ class ThroughHub:
         #: What became of the ManifestWork.
         self.written: list[Result] = []
         self._made: Mapping[str, Any] | None = None
-        self._left = ""  # the job that another run left there
         self._told: public.Public | None = None
 
     def read(self) -> public.Public:
@@ -65,7 +64,6 @@ class ThroughHub:
             told, self._told = self._told, None
             return told
         live = self._live()
-        self._left = key_work.job_of(live)
         if live is None or self.check:
             return key_work.told(live, self.spec["namespace"])
         return key_work.told(self._answered(live, Clock(self.seconds)), self.spec["namespace"])
@@ -73,8 +71,7 @@ class ThroughHub:
     def make_room(self, seconds: float) -> bool:
         """Wait for the job of another run, for as long as it may take, and take it away."""
         clock, live = Clock(seconds), self._live()
-        self._left = key_work.job_of(live)
-        if not self._left:
+        if not key_work.job_of(live):
             return False
         while key_work.job_of(live) and not (key_work.job_state(live).done or key_work.job_state(live).failed):
             if not clock.tick():
@@ -100,11 +97,11 @@ class ThroughHub:
             self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
 
     def settle(self) -> None:
-        """Take away the job that another run left. Costs nothing where there is none."""
-        if self._left:
-            names = sorted(self._secrets(self._live()))
+        """Have the ManifestWork at rest in its present form: labels follow, and the job that another run left goes."""
+        live = self._live()
+        if live is not None:
+            names = sorted(self._secrets(live))
             self._apply(key_work.at_rest(self.spec, names, self._owner(), self.first))
-            self._left = ""
 
     def _owner(self) -> Mapping[str, Any] | None:
         if self._made is None:
@@ -123,7 +120,7 @@ class ThroughHub:
         return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
 
     def _apply(self, wanted: Mapping[str, Any]) -> None:
-        self.written.append(apply_objects(self.hub, [wanted]))
+        self.written.append(apply_objects(self.hub, [wanted], check=self.check))
 
     def _answered(self, live: dict[str, Any] | None, clock: Clock) -> dict[str, Any] | None:
         """The ManifestWork once the site has told something of its present form."""
