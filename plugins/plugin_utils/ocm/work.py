@@ -51,7 +51,7 @@ def manifests(work: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
 def applied(work: Mapping[str, Any] | None) -> Applied:
     """Has the cluster taken over the present form of a ManifestWork?"""
     if work is None:
-        return Applied(False, "there is none")
+        return Applied(False, "nothing was delivered yet")
     if work["metadata"].get("deletionTimestamp"):
         return Applied(False, "it is being deleted")
     told = condition(work, "Applied")

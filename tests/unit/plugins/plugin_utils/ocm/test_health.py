@@ -65,7 +65,7 @@ def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
         ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "not heard since 2026-11-21T12:00:00Z"),
         ({"cluster": status.cluster(available="False")}, health.UNWELL, "not well"),
         ({"nodes": status.taken(work, {}, refused="StatefulSet")}, health.REFUSED, "forbidden"),
-        ({"nodes": None}, health.DELIVERING, "there is none"),
+        ({"nodes": None}, health.DELIVERING, "nothing was delivered yet"),
         ({"addon": status.addon(status.references(ocm_site_spec()), last=False)}, health.DELIVERING, "does not have"),
         ({"nodes": status.taken(work, {})}, health.STARTING, "have not come back"),
     ):

@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site import keys,
 
 def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spec, status):
     wanted = status.nodes(ocm_site_spec())
-    assert works.applied(None).why == "there is none"
+    assert works.applied(None).why == "nothing was delivered yet"
     assert "not taken it over" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
     live = status.taken(wanted, {})
     assert works.applied(live).done
