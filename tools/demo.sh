@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh up|down: the real thing on one machine (or on the contexts of FLOWER_FLEET_KUBECONFIG).
+# demo.sh up|down [ocm]: the real thing on one machine (or on the contexts of FLOWER_FLEET_KUBECONFIG). With ocm, Open Cluster
+# Management delivers to the sites, and nothing else reaches them.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-inventory=$here/inventories/demo
+inventory=$here/inventories/demo${2:+-$2}
 start=$SECONDS
 step() { printf '\n--- %s (%s s)\n' "$1" "$((SECONDS - start))"; }
 fleet() { sh "$here/tests/fleet/fleet" "$@"; }
@@ -17,13 +18,17 @@ up)
         FLOWER_FLEET_KUBECONFIG=$(fleet kubeconfig)
     fi
     export FLOWER_FLEET_KUBECONFIG
+    if [ -n "${2:-}" ] && [ -z "$own_clusters" ]; then
+        step "Open Cluster Management"
+        fleet addon "$2" up
+    fi
     step "the federation"
     ansible-playbook -i "$inventory" federated.flower.site
     step "a run"
     ansible-playbook -i "$inventory" federated.flower.run -e "flower_app=$here/examples/quickstart"
     step "the report"
     ansible-playbook -i "$inventory" federated.flower.status
-    step "done; 'make demo-down' removes it"
+    step "done; 'make demo${2:+-$2}-down' removes it"
     ;;
 down)
     # The clusters of the test fleet go away whole; clusters that were given are left as they were found.
@@ -34,7 +39,7 @@ down)
     fi
     ;;
 *)
-    echo "usage: demo.sh up|down" >&2
+    echo "usage: demo.sh up|down [ocm]" >&2
     exit 2
     ;;
 esac

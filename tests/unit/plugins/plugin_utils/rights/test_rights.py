@@ -37,6 +37,7 @@ SETTINGS = {
 }
 HUB = {
     "default": {},
+    "ocm": {},
     "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
     "route": {
         "exposure": "route",
@@ -65,7 +66,7 @@ PEOPLE = {
 
 @pytest.mark.parametrize("name", HUB)
 def test_golden_of_the_hub(name, superlink_spec, golden):
-    settings = SETTINGS | (PEOPLE if name == "route" else {})
+    settings = SETTINGS | (PEOPLE if name == "route" else {}) | ({"ocm": True} if name == "ocm" else {})
     golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
 
 
