@@ -94,7 +94,7 @@ class ActionModule(ClusterAction):
         return datetime.datetime.now(datetime.timezone.utc)
 
     def _roll(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        return fleet.roll(self.book, self.records, params["sites"], filter(self.is_behind, params["sites"]))
+        return fleet.roll(self.book, self.records, params["sites"])
 
     def _state(self) -> State | None:
         """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""

@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
 
@@ -42,12 +43,7 @@ def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -
 
 def ocm_clusters(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> dict[str, str]:
     """The same, each with the name of its ManagedCluster, as the role supernode finds it."""
-    found = {}
-    for host in ocm_sites(hostvars, hosts):
-        variables = hostvars[host]
-        named = [variables[name] for name in ("supernode_ocm_cluster", "ocm_name") if name in variables]
-        found[host] = str((named or [host])[0])
-    return found
+    return {host: cluster_of(hostvars[host], host) for host in ocm_sites(hostvars, hosts)}
 
 
 class FilterModule:

@@ -39,36 +39,53 @@ def with_trust(work: Mapping[str, Any], bundle: str) -> dict[str, Any] | None:
     )
 
 
-def bring(hub: Cluster, site: str, bundle: str, seconds: float, *, check: bool = False) -> list[dict[str, str]]:
+def held(work: Mapping[str, Any]) -> str:
+    """The trust in a ManifestWork, PEM; empty where it brings none. Pure."""
+    for item in work["spec"]["workload"]["manifests"]:
+        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
+            return str(item["data"].get("ca.crt", ""))
+    return ""
+
+
+def bring(
+    hub: Cluster, name: str, site: str, bundle: str, seconds: float, *, check: bool = False
+) -> tuple[str, list[dict[str, str]]]:
     """Have a site trust these CAs, and wait for as long as its pods need to notice.
 
+    Args:
+        hub: a connection.
+        name: of the site's ManagedCluster.
+        site: its name in the inventory.
+        bundle: PEM; empty to leave its trust alone.
+        seconds: how long its agent may take.
+        check: nothing is written.
+
     Returns:
-        What became of its ManifestWork, as C(apply) tells it; nothing if it trusts them already.
+        What the cluster has now, and what became of its ManifestWork, as C(apply) tells it; nothing if that stays as it is.
 
     Raises:
-        ClusterError: there is none, or the cluster's agent does not take it over in time.
+        ClusterError: nothing is delivered to it, or its agent does not take it over in time.
     """
     found = [
         item
-        for item in hub.list(api.WORKS, "ManifestWork")
+        for item in hub.list(api.WORKS, "ManifestWork", name)
         if leaving.site_of(item) == site and item["metadata"]["name"].endswith(f"-{nodes_work.PART}")
     ]
-    if not found:
-        raise ClusterError("nothing is delivered to it: run site.yml for this site")
-    (live,) = found
-    wanted = with_trust(live, bundle)
-    if wanted is None:
-        return []
-    result = apply_objects(hub, [wanted], check=check)
-    clock = Clock(seconds)
-    while not check:
-        meta = live["metadata"]
-        now = hub.get(api.WORKS, "ManifestWork", meta["name"], meta["namespace"])
-        if works.applied(now).done:
-            time.sleep(SETTLES)
+    if len(found) != 1:
+        raise ClusterError("nothing is delivered to it through Open Cluster Management: run site.yml for this site")
+    live = found[0]
+    wanted = with_trust(live, bundle) if bundle else None
+    objects = apply_objects(hub, [wanted], check=check).objects if wanted else []
+    if check:
+        return (bundle if wanted else held(live)), objects
+    clock, meta = Clock(seconds), live["metadata"]
+    while True:
+        live = hub.get(api.WORKS, "ManifestWork", meta["name"], name) or {}
+        there = works.applied(live or None)
+        if there.done:
             break
         if not clock.tick():
-            raise ClusterError(
-                f"its cluster {meta['namespace']} has not taken over the trust: {works.applied(now).why}"
-            )
-    return result.objects
+            raise ClusterError(f"its cluster {name} has not taken over its trust: {there.why}")
+    if wanted:
+        time.sleep(SETTLES)
+    return held(live), objects

@@ -20,30 +20,23 @@ _ABSENT = (
 )
 
 
-# The files of its pods come with its ManifestWork, and nobody can be asked whether they are in use.
-BEHIND = "it is reached through Open Cluster Management"
-
-
-def roll(
-    book: Book, found: Mapping[str, gates.Record], inventory: Iterable[str], behind: Iterable[str] = ()
-) -> dict[str, dict[str, Any]]:
+def roll(book: Book, found: Mapping[str, gates.Record], inventory: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Everybody who might have to be heard.
 
     Args:
         book: the ledger's book.
         found: site -> its record.
         inventory: sites that this run reaches.
-        behind: sites that are reached through Open Cluster Management. They get what is new, and are not asked.
 
     Returns:
         Site -> C(expected) (its keys: C(pool), C(name), C(node_id)), C(excused) (why it need not be asked, or empty) and
         C(here) (whether this run reaches it).
     """
-    here, unasked = set(inventory), set(behind)
+    here = set(inventory)
     return {
         site: {
             "expected": gates.expected(found[site]) if site in found else [],
-            "excused": gates.excuse(site, book, found) or (BEHIND if site in unasked else ""),
+            "excused": gates.excuse(site, book, found),
             "here": site in here,
         }
         for site in sorted({*found, *here})
