@@ -25,7 +25,7 @@ description:
 options:
   hub:
     description:
-      - Inventory name of the hub. Needed with C(delivery: ocm) in the specification: the site is reached through it then.
+      - Inventory name of the hub. Needed where C(delivery) of the specification is V(ocm); the site is reached through it then.
     type: str
   spec:
     description:
