@@ -92,6 +92,19 @@ def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
     }
 
 
+def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:
+    """A row of which the SuperLink has said meanwhile how many SuperNodes are online; an empty one stays empty."""
+    if not row_:
+        return {}
+    late = row_["state"] == READY and online < row_["desired"]
+    told = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
+    return {**row_, "online": online, **told}
+
+
+def _offline(online: int, desired: int) -> str:
+    return f"{online} of {desired} SuperNodes are online at the SuperLink"
+
+
 def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
     """The word and the sentence: the first thing that is wrong, from the cluster down to its nodes."""
     if seen.cluster is None:
@@ -123,5 +136,5 @@ def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
     if not pods.ready:
         return STARTING, "; ".join(filter(None, (pods.why, nodes_work.trouble(seen.nodes))))
     if online is not None and online < desired:
-        return OFFLINE, f"{online} of {desired} SuperNodes are online at the SuperLink"
+        return OFFLINE, _offline(online, desired)
     return READY, ""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..ocm import health
+
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
 
@@ -24,8 +26,8 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access) and
-        C(certificate)), C(forgotten) (list of
+        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate) and C(ocm),
+        which is empty for a site that is reached directly), C(forgotten) (list of
         names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) (list of sentences).
     """
     known = list(sites) if known is None else list(known)
@@ -96,6 +98,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
         "access": access,
         "certificate": record.get("client") or {},
         "pools": pools,
+        "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
     }
 
 

@@ -50,6 +50,14 @@ def test_completed_and_available_are_not_ready(seen, ocm_site_spec, status):
     assert (row["state"], row["why"]) == (health.OFFLINE, "0 of 1 SuperNodes are online at the SuperLink")
 
 
+def test_the_superlink_may_be_asked_later(seen):
+    row = health.row(seen())
+    assert (row["state"], row["online"]) == (health.READY, None)
+    assert health.with_nodes(row, 1) == health.row(seen(), 1)
+    assert health.with_nodes(row, 0) == health.row(seen(), 0)
+    assert health.with_nodes({}, 0) == {}
+
+
 def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
     work = status.nodes(ocm_site_spec())
     leaving_ = status.cluster()
