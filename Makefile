@@ -22,7 +22,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down lint sanity unit integration fleet-lifecycle molecule test bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down lint sanity unit integration fleet-lifecycle molecule test bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,18 @@ demo: stage ## fleet, federation, one real run and a report
 
 demo-down: stage ## remove the federation and the fleet
 	@bash tools/demo.sh down
+
+demo-ocm: stage ## the same where Open Cluster Management delivers to the sites
+	@bash tools/demo.sh up ocm
+
+demo-ocm-down: stage ## remove the federation and the fleet
+	@bash tools/demo.sh down ocm
+
+demo-skupper: stage ## the same where sites join through Skupper, which a stand-in plays
+	@bash tools/demo.sh up skupper
+
+demo-skupper-down: stage ## remove the federation and the fleet
+	@bash tools/demo.sh down skupper
 
 lint: stage ## ansible-lint (production), yamllint, ruff, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh up|down: the real thing on one machine (or on the contexts of FLOWER_FLEET_KUBECONFIG).
-# FLOWER_DEMO=skupper has the sites join through Skupper, which is the one counterpart that a stand-in plays (tests/skupper_standin).
+# demo.sh up|down [ocm|skupper]: the real thing on one machine (or on the contexts of FLOWER_FLEET_KUBECONFIG). With ocm, Open Cluster
+# Management delivers to the sites, and nothing else reaches them. With skupper, the sites join through Skupper, which is the one
+# counterpart that a stand-in plays (tests/skupper_standin).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-demo=${FLOWER_DEMO:-}
-inventory=$here/inventories/demo${demo:+-$demo}
+addon=${2:-}
+inventory=$here/inventories/demo${addon:+-$addon}
 start=$SECONDS
 step() { printf '\n--- %s (%s s)\n' "$1" "$((SECONDS - start))"; }
 fleet() { sh "$here/tests/fleet/fleet" "$@"; }
@@ -16,10 +17,11 @@ up)
     if [ -z "$own_clusters" ]; then
         step "the fleet"
         fleet up
-        if [ "$demo" = skupper ]; then
-            step "the stand-in for Skupper"
-            fleet addon skupper up
-        fi
+        case $addon in
+        ocm) step "Open Cluster Management" ;;
+        skupper) step "the stand-in for Skupper" ;;
+        esac
+        [ -z "$addon" ] || fleet addon "$addon" up
         FLOWER_FLEET_KUBECONFIG=$(fleet kubeconfig)
     fi
     export FLOWER_FLEET_KUBECONFIG  # from here on: the fleet's own commands take it for clusters of somebody else's
@@ -29,7 +31,7 @@ up)
     ansible-playbook -i "$inventory" federated.flower.run -e "flower_app=$here/examples/quickstart"
     step "the report"
     ansible-playbook -i "$inventory" federated.flower.status
-    step "done; 'make demo-down' removes it"
+    step "done; 'make demo${addon:+-$addon}-down' removes it"
     ;;
 down)
     # The clusters of the test fleet go away whole; clusters that were given are left as they were found.
@@ -40,7 +42,7 @@ down)
     fi
     ;;
 *)
-    echo "usage: demo.sh up|down" >&2
+    echo "usage: demo.sh up|down [ocm|skupper]" >&2
     exit 2
     ;;
 esac

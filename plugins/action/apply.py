@@ -10,6 +10,8 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
 
 
 def _is_changed_file(entry: dict[str, str]) -> bool:
@@ -29,11 +31,17 @@ class ActionModule(ClusterAction):
         "wait_timeout": {"type": "int", "default": 300},
         "return_applied": {"type": "bool", "default": False},
         "refresh_pods": {"type": "str"},
+        "ocm": {
+            "type": "dict",
+            "options": {"hub": {"type": "str", "required": True}, "spec": {"type": "dict", "required": True}},
+        },
     }
     SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",)}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
+        if params["ocm"]:
+            return self._through_hub(params, params["ocm"])
         with self.connect() as cluster:
             cluster.name = self.inventory_host
             try:
@@ -57,3 +65,20 @@ class ActionModule(ClusterAction):
             if params["refresh_pods"] and not self.check and any(map(_is_changed_file, result.objects)):
                 refresh.touch_pods(cluster, params["applyset_namespace"], params["refresh_pods"])
         return result.as_dict(applied=params["return_applied"])
+
+    def _through_hub(self, params: dict[str, Any], way: dict[str, Any]) -> dict[str, Any]:
+        """The same through a hub of Open Cluster Management, whose agent in the cluster does the rest."""
+        with self.connect(way["hub"]) as hub:
+            self._site = self.inventory_host  # what changes on the hub is this site's
+            delivery = Delivery(hub, way["spec"], params["objects"], check=self.check, show_diff=self.show_diff)
+            if params["state"] == "absent":
+                delivery.remove(params["wait_timeout"] if params["wait"] else None)
+                return delivery.told()
+            delivery.bring_nodes(delivery.bring_addon())
+            told = delivery.told()
+            if params["wait"] and not self.check:
+                try:
+                    delivery.wait(params["wait_timeout"])
+                except ClusterError as error:
+                    return told | {"failed": True, "msg": self.named(error)}
+        return told

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, namespace, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import look as look_through
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
@@ -31,12 +32,16 @@ class ActionModule(CertificateAction):
         "spec": {"type": "dict", "required": True},
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
+        "ocm": {"type": "dict"},
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look for GPUs, at clocks and at the gateway's certificate."""
-        spec = {**params["spec"], "skupper": any(map(self.is_in_network, params["sites"]))}
+        spec = params["spec"]
+        if params["ocm"]:
+            return self._through_hub(spec, params["ocm"])
+        spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
         at_site = params["part"] == SUPERNODE and spec.get("key_source") == SITE
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
@@ -68,6 +73,16 @@ class ActionModule(CertificateAction):
             "certificate": certificate,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
+        }
+
+    def _through_hub(self, spec: dict[str, Any], way: dict[str, Any]) -> dict[str, Any]:
+        """A site that is reached through a hub of Open Cluster Management: nothing in it can be asked."""
+        with self.connect(way["hub"]) as hub:
+            warnings = look_through.at_site(hub, spec, way.get("addon") or {})
+        return {
+            "changed": False,
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
+            "msg": f"the ManagedCluster {spec['ocm_cluster']} can be reached through {hub.name}",
         }
 
     def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> dict[str, str]:

@@ -11,14 +11,21 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, pods
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, nodes_work
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
+from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there, pods
+from ansible_collections.federated.flower.plugins.plugin_utils.site.through_hub import ThroughHub
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
 
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
+        "hub": {"type": "str"},
         "namespace": {"type": "str", "default": "flower"},
         "report": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
@@ -39,9 +46,11 @@ class ActionModule(ClusterAction):
                 "warnings": warnings,
                 "msg": warnings[0] if warnings else f"{report.get('online', 0)} SuperNodes online",
             }
-        with self.connect() as site:
+        behind = params["spec"].get("delivery") == OCM
+        with self.connect(params["hub"] if behind else None) as site:
+            self._site = self.inventory_host  # what changes on the hub is this site's
             if missing:
-                raise ClusterError(self._offline(site, params["namespace"], report))
+                raise ClusterError(self._offline(site, params, report))
             if params["dead"]:
                 raise ClusterError(
                     f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink, "
@@ -65,22 +74,39 @@ class ActionModule(ClusterAction):
         )
 
     @staticmethod
-    def _offline(site: Cluster, namespace: str, report: dict[str, Any]) -> str:
+    def _offline(site: Cluster, params: dict[str, Any], report: dict[str, Any]) -> str:
         names = ", ".join(f"{node['pool']}/{node['name']} is {node['status']}" for node in report["missing"])
-        found = site.list("v1", "Pod", namespace, labels="app.kubernetes.io/name=supernode")
+        spec = params["spec"]
+        if spec.get("delivery") == OCM:
+            work = site.get(api.WORKS, "ManifestWork", ocm.work_name(spec, nodes_work.PART), spec["ocm_cluster"])
+            told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, as its agent told last"
+            where = spec["ocm_cluster"]
+        else:
+            told = pods.summary(site.list("v1", "Pod", params["namespace"], labels="app.kubernetes.io/name=supernode"))
+            where = site.name
         return (
             f"{report['online']} of {report['expected']} SuperNodes are online at the SuperLink ({names}). "
-            f"Pods on {site.name}: {pods.summary(found)}."
+            f"Pods on {where}: {told}."
         )
 
     def _drop_all(self, site: Cluster, params: dict[str, Any]) -> None:
         if params["spec"].get("key_source") == SITE:
-            done = made_there.drop(site, params["spec"], params["extra"], params["wait_timeout"])
+            place = self._place(site, params)
+            done = made_there.drop(place, params["spec"], params["extra"], params["wait_timeout"])
             for name, change in done.items():
                 self._note_secret(params["namespace"], name, change)
             return
         for pool, names in params["extra"].items():
             self._drop(site, params["namespace"], pool, names)
+
+    @staticmethod
+    def _place(cluster: Cluster, params: dict[str, Any]) -> made_there.Place:
+        spec = params["spec"]
+        if spec.get("delivery") != OCM:
+            return job.AtSite(cluster, spec)
+        spec = plain(spec)
+        delivery = Delivery(cluster, spec, supernode.objects(spec))
+        return ThroughHub(cluster, spec, delivery.bring_addon, seconds=params["wait_timeout"], first=delivery.first)
 
     def _drop(self, site: Cluster, namespace: str, pool: str, names: list[str]) -> None:
         name = keys_secret(pool)

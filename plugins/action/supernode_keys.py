@@ -13,14 +13,19 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine impo
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import PUBLIC_KEYS, SITE, boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
+from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there, nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there, nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.site.through_hub import ThroughHub
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
 
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
+        "hub": {"type": "str"},
         "spec": {"type": "dict", "required": True},
         "allocation": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
@@ -30,12 +35,16 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Make the keys that are missing; give out their public halves."""
         spec = params["spec"]
-        with self.connect() as site:
+        behind = spec.get("delivery") == OCM
+        with self.connect(params["hub"] if behind else None) as cluster:
+            self._site = self.inventory_host  # what changes on the hub is this site's
             # Without TLS Flower knows no node authentication, so a lab without it has no keys.
-            pools, ready = ([], {}) if boolean(spec.get("insecure")) else self._pools(site, spec, params["allocation"])
+            pools, ready = (
+                ([], {}) if boolean(spec.get("insecure")) else self._pools(cluster, spec, params["allocation"])
+            )
             client = self.inventory_host if sidecar.mtls(spec) else ""
-            make = self._at_site if spec["key_source"] == SITE else self._here
-            found, told = make(site, spec, keys.Wanted(pools, params["dead"], client), params["wait_timeout"])
+            make = self._through_hub if behind else self._at_site if spec["key_source"] == SITE else self._here
+            found, told = make(cluster, spec, keys.Wanted(pools, params["dead"], client), params["wait_timeout"])
         return {
             **told,
             "site": self.inventory_host,
@@ -77,13 +86,34 @@ class ActionModule(ClusterAction):
             prepared.extend(apply_objects(site, [*self._namespace(site, spec), key_job.owner(spec)]).objects)
 
         if self.check:
-            outcome = made_there.foresee(site, spec, wanted)
+            outcome = made_there.foresee(job.AtSite(site, spec), spec, wanted)
         else:
-            outcome = made_there.make(site, spec, wanted, seconds, prepare)
+            outcome = made_there.make(job.AtSite(site, spec), spec, wanted, seconds, prepare)
         return outcome.found, {
             "changed": bool(outcome.found.reasons),
             "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
             "objects": prepared + outcome.objects(spec["namespace"]),
+        }
+
+    def _through_hub(
+        self, hub: Cluster, spec: dict[str, Any], wanted: keys.Wanted, seconds: int
+    ) -> tuple[keys.SiteKeys, dict[str, Any]]:
+        """Let the site make them, by way of the hub. Its namespace comes with the add-on."""
+        # The certificate is issued for the key that is made now; it is no part of the add-on's template.
+        drafted = {**plain(spec), "client_certificate": spec.get("client_certificate") or "-"}
+        delivery = Delivery(hub, drafted, supernode.objects(drafted), check=self.check, show_diff=self.show_diff)
+        place = ThroughHub(hub, drafted, delivery.bring_addon, seconds=seconds, check=self.check, first=delivery.first)
+        if self.check:
+            outcome = made_there.foresee(place, drafted, wanted)
+        else:
+            outcome = made_there.make(place, drafted, wanted, seconds, lambda: None)
+        place.settle()
+        objects = [one for result in [*delivery.results, *place.written] for one in result.objects]
+        return outcome.found, {
+            "changed": bool(outcome.found.reasons)
+            or any(result.changed for result in [*delivery.results, *place.written]),
+            "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
+            "objects": [one for one in objects if one["change"] != "unchanged"] + outcome.objects(spec["namespace"]),
         }
 
     @staticmethod

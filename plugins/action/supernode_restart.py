@@ -23,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST, keys_secret
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates, internal, proof, restart
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, made_there
+from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there
 
 display = Display()
 
@@ -84,7 +84,13 @@ class ActionModule(ClusterAction):
     def _renew(self, hub: Cluster, site: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
         """New shared secrets, made here or by the site itself."""
         if _made_there(params):
-            became = made_there.renew(site, params["spec"], [keys.SUPEREXEC], params["mark"], params["wait_timeout"])
+            became = made_there.renew(
+                job.AtSite(site, params["spec"]),
+                params["spec"],
+                [keys.SUPEREXEC],
+                params["mark"],
+                params["wait_timeout"],
+            )
             secrets = [
                 {"kind": "Secret", "namespace": params["namespace"], "name": name, "change": change}
                 for name, change in became.items()
@@ -159,7 +165,7 @@ def _made_there(params: dict[str, Any]) -> bool:
 def _digests(site: Cluster, params: dict[str, Any], kind: str, name: str) -> Mapping[str, str]:
     """Entry -> digest of a ConfigMap or Secret. Of the Secrets that a site makes itself only digests can be seen."""
     if kind == "Secret" and _made_there(params):
-        return made_there.read(site, params["namespace"]).digests.get(name, {})
+        return job.read(site, params["namespace"]).digests.get(name, {})
     live = site.get("v1", kind, name, params["namespace"])
     found = entries(live) if kind == "Secret" else (live or {}).get("data") or {}
     return {entry: proof.digest(value) for entry, value in found.items()}

@@ -11,9 +11,12 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import told as audit
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
@@ -47,6 +50,8 @@ class ActionModule(ClusterAction):
         }  # fmt: skip
         if params["site"].get("excused"):
             return result | {"msg": f"not asked: {params['site']['excused']}"}
+        if self.is_behind():
+            return result | self._through_hub(params)
         try:
             with self.connect() as site:
                 if params["first"]:
@@ -61,6 +66,23 @@ class ActionModule(ClusterAction):
             result["trouble"] = f"{params['because']}; {result['trouble']}"
         result["msg"] = result["trouble"] or f"{len(result['pods'])} SuperNodes accept what they are shown"
         return result
+
+    def _through_hub(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A site behind Open Cluster Management: its pods cannot be asked. What its cluster has is taken for what they accept."""
+        name = cluster_of(self.variables_of(None), self.inventory_host)
+        with self.connect(self.hub_host()) as hub:
+            self._site = self.inventory_host  # what changes on the hub is this site's
+            try:
+                told, objects = trust.bring(
+                    hub, name, self.inventory_host, params["bundle"], params["wait_timeout"], check=self.check
+                )
+            except ClusterError as error:
+                return {"trouble": error.message, "msg": error.message}
+        if not self.check:
+            self.note(objects=audit.of_objects(objects))
+        accepts = sorted({serial for serial in params["wanted"].values() if serial})
+        words = "its pods were not asked: it is reached through Open Cluster Management, and has what they are to trust"
+        return {"changed": bool(objects), "trust": told, "accepts": accepts, "msg": words}
 
     def _bring(self, site: Cluster, params: dict[str, Any], result: dict[str, Any]) -> bool:
         """Put the trust into the site's ConfigMap; returns whether it differed."""

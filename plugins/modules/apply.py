@@ -85,6 +85,30 @@ options:
       - When one of those was changed, the pods get an annotation, so that their kubelets bring them the new files within seconds
         instead of a minute or two. Nothing restarts.
     type: str
+  ocm:
+    description:
+      - >-
+        Deliver a site's objects through a hub of Open Cluster Management instead, whose agent in the cluster fetches them. What sites
+        have in common goes into an AddOnTemplate, whose name comes from its content; what is the site's own goes into a ManifestWork,
+        which belongs to the cluster's add-on and goes with it. Nothing passes a template engine that would change it.
+      - >-
+        O(wait) waits until the cluster has everything in its present form and all SuperNode pods are ready there, by what the agent
+        feeds back. The cluster itself prunes what is no longer listed; O(applyset), O(prune) and O(refresh_pods) have no meaning.
+      - >-
+        O(state=absent) takes away what was delivered. The add-on itself stays where a Placement chooses the cluster, which has to
+        leave that.
+    type: dict
+    suboptions:
+      hub:
+        description:
+          - Inventory name of the hub.
+        type: str
+        required: true
+      spec:
+        description:
+          - The specification of the site, as the role C(federated.flower.supernode) assembles it.
+        type: dict
+        required: true
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

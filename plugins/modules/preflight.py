@@ -41,6 +41,13 @@ options:
       - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
     type: dict
     default: {}
+  ocm:
+    description:
+      - >-
+        For O(part=supernode) of a site that is reached through Open Cluster Management, C(hub), the inventory name of its hub, and
+        C(addon), what M(federated.flower.ocm_preflight) returned. The site's own API server is not asked then; what keeps objects
+        from it is named, and how it is mended.
+    type: dict
   works:
     description:
       - What the identity is going to do. Rights that only other works need are not asked for.
@@ -83,7 +90,7 @@ msg:
   type: str
 version:
   description: Version of the API server.
-  returned: success
+  returned: success, when a cluster was asked itself
   type: str
 skew:
   description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.

@@ -18,6 +18,10 @@ description:
     Deletes keys from the site's Secrets that are no longer wanted and unregistered. A site where nothing is wrong
     and nothing to do is not contacted.
 options:
+  hub:
+    description:
+      - Inventory name of the hub. Needed where C(delivery) of the specification is V(ocm); the site is reached through it then.
+    type: str
   namespace:
     description:
       - Namespace of the SuperNodes.

@@ -23,6 +23,10 @@ description:
     it. The controller then reads their public halves in the ConfigMap C(supernode-public) and needs no right on Secrets
     there.
 options:
+  hub:
+    description:
+      - Inventory name of the hub. Needed where C(delivery) of the specification is V(ocm); the site is reached through it then.
+    type: str
   spec:
     description:
       - The specification of the site, as the role C(federated.flower.supernode) assembles it.

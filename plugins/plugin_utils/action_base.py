@@ -154,21 +154,26 @@ class ClusterAction(ActionBase):
         given = {} if other else dict(self._auth_params)
         if any(given.get(name) for name in _IDENTITY):
             return given
-        if other:
-            try:
-                variables = self.task_vars["hostvars"][host]
-            except KeyError:
-                raise ClusterError(f"the inventory has no host '{host}'.") from None
-        else:
-            variables = self.task_vars
-        auth = self._auth_of_variables(variables) | given
-        through_the_hub = plain(self._templar.template(variables.get("flower_delivery"))) == "ocm"
-        if through_the_hub and not any(auth.get(name) for name in ("context", "host")):
+        auth = self._auth_of_variables(self.variables_of(host)) | given
+        if self.is_behind(host) and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
                 f"{host or self.inventory_host}: its objects are delivered through the hub of Open Cluster Management (flower_delivery: ocm), "
                 "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
             )
         return auth
+
+    def variables_of(self, host: str | None) -> Mapping[str, Any]:
+        """Variables of an inventory host (default: this one). Raises :class:`ClusterError` when there is no such host."""
+        if host is None or host == self.inventory_host:
+            return self.task_vars
+        try:
+            return self.task_vars["hostvars"][host]
+        except KeyError:
+            raise ClusterError(f"the inventory has no host '{host}'.") from None
+
+    def is_behind(self, host: str | None = None) -> bool:
+        """Whether a host's objects are delivered through a hub of Open Cluster Management."""
+        return plain(self._templar.template(self.variables_of(host).get("flower_delivery"))) == "ocm"
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}

@@ -81,6 +81,7 @@ _ATTEMPTS = 3
 _BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile("[\x7f-\uffff]")
 _EXEC_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"]
 
 
@@ -173,6 +174,16 @@ class ExecResult:
     rc: int
 
 
+def encoded(body: Any) -> bytes:
+    """JSON that is YAML as well, since API servers read the body of a server-side apply as YAML.
+
+    YAML knows no surrogate pairs, by which JSON escapes characters beyond U+FFFF: they stand as they are. The others that
+    are not ASCII are escaped, because YAML takes some of them (U+0085, U+2028) for ends of lines.
+    """
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
 def connect(auth: Mapping[str, Any], *, timeout: float = 30) -> Cluster:
     """Resolve ``auth`` (option names of kubernetes.core) and return a :class:`Cluster`.
 
@@ -258,7 +269,7 @@ class Cluster:
         url = self.server + path
         if query:
             url += "?" + urlencode(query, doseq=True)
-        data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        data = None if body is None else encoded(body)
         repeatable = method == "GET" or (method == "PATCH" and content_type == APPLY_PATCH)
         deadline = time.monotonic() + self.timeout
         renewed = not self._access.renewable

@@ -147,7 +147,7 @@ def _api_volume() -> Object:
 
 def belongings(
     spec: Spec,
-    owner: Mapping[str, Any],
+    owner: Mapping[str, Any] | None,
     suffix: str,
     program: Mapping[str, str],
     request: Mapping[str, Any],
@@ -156,7 +156,7 @@ def belongings(
 ) -> list[Object]:
     """What goes with the job.
 
-    :arg owner: the job as the API server has it.
+    :arg owner: the job as the API server has it; None where something else takes all of it away.
     :arg request: see site/maker.py.
     :arg given: whether the site's administrators made the service account and its rights.
     """
@@ -168,6 +168,8 @@ def belongings(
         built += access(spec, own, request["secrets"])
     if boolean(spec.get("network_policies", True)):
         built.append(network_policy(spec, own))
+    if owner is None:
+        return built
     reference = {"apiVersion": "batch/v1", "kind": "Job", "name": NAME, "uid": owner["metadata"]["uid"]}
     for item in built:
         item["metadata"]["ownerReferences"] = [reference]

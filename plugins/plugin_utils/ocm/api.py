@@ -2,9 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of Open Cluster Management's cluster API.
+"""Names of Open Cluster Management's APIs.
 
-Source: open-cluster-management.io/api, package C(cluster); the versions are those that every release from 0.16 on serves.
+Source: open-cluster-management.io/api, packages C(cluster), C(addon) and C(work); the versions are those that every release
+from 0.16 on serves. From 1.2 on the add-on API is served as C(v1beta1) as well, with other fields, and discovery prefers it:
+so every object and every request names C(v1alpha1).
 """
 
 from __future__ import annotations
@@ -15,9 +17,26 @@ CLUSTERS = f"{GROUP}/v1"  # ManagedCluster
 SETS = f"{GROUP}/v1beta2"  # ManagedClusterSet
 PLACEMENTS = f"{GROUP}/v1beta1"  # Placement, PlacementDecision
 
+ADDON_GROUP = "addon.open-cluster-management.io"
+# ClusterManagementAddOn, AddOnTemplate, AddOnDeploymentConfig, ManagedClusterAddOn
+ADDONS = f"{ADDON_GROUP}/v1alpha1"
+TEMPLATES_RESOURCE, CONFIGS_RESOURCE = "addontemplates", "addondeploymentconfigs"
+
+WORK_GROUP = "work.open-cluster-management.io"
+WORKS = f"{WORK_GROUP}/v1"  # ManifestWork
+
+OPERATOR = "operator.open-cluster-management.io/v1"  # ClusterManager, Klusterlet
+
+# Annotation of a manifest in an add-on's template: it stays in the cluster when the add-on leaves.
+STAYS = f"{ADDON_GROUP}/deletion-orphan"
+
 # Labels of a ManagedCluster.
 SET_LABEL = f"{GROUP}/clusterset"
 ADDON_LABEL = "feature.open-cluster-management.io/addon-"  # and the add-on's name
+
+# Taints of a ManagedCluster whose agent reports that it is not well, or nothing at all.
+UNAVAILABLE = f"{GROUP}/unavailable"
+UNREACHABLE = f"{GROUP}/unreachable"
 
 # Labels of a PlacementDecision.
 PLACEMENT_LABEL = f"{GROUP}/placement"

@@ -10,7 +10,8 @@ A ManagedCluster's name is a DNS subdomain, so Ansible takes all of them; but so
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 # Hosts of these names stand for the control node (Ansible documentation, «Implicit localhost»).
 _CONTROL_NODE = ("localhost", "127.0.0.1", "::1")
@@ -33,3 +34,8 @@ def fault(name: str, groups: Collection[str]) -> str:
     if name in _EVERYBODY or name in groups:
         return f"{name!r} is the name of a group"
     return ""
+
+
+def cluster_of(variables: Mapping[str, Any], host: str) -> str:
+    """What a host's ManagedCluster is called, as the role supernode finds it (C(supernode_ocm_cluster))."""
+    return str(next((variables[name] for name in ("supernode_ocm_cluster", "ocm_name") if name in variables), host))

@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..ocm import health
 from ..skupper import network
 
 # How soon the end of a certificate in the Skupper network is a problem: nobody renews it but the playbooks.
@@ -29,8 +30,9 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access) and
-        C(certificate)), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one), C(forgotten) (list of
+        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate) and C(ocm),
+        which is empty for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty
+        without one), C(forgotten) (list of
         names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) (list of sentences).
     """
     known = list(sites) if known is None else list(known)
@@ -109,6 +111,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
         "access": access,
         "certificate": record.get("client") or {},
         "pools": pools,
+        "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
     }
 
 

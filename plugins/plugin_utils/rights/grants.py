@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from . import rendered
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
-from .table import CONTROLLER, SUPERLINK, TABLE, WAYS
+from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.
 Grants = dict[str, list[Need]]
@@ -83,4 +83,19 @@ def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "")
     for need in TABLE[CONTROLLER, part]:
         if need.work == work:
             found.setdefault(where[need.place], []).extend(rights(need, where[need.place]))
+    return found
+
+
+def ocm_rights(namespace: str, spec: Spec) -> dict[str, list[Right]]:
+    """Namespace (empty: the whole cluster) -> rights that delivery through Open Cluster Management needs on its hub.
+
+    Args:
+        namespace: that of the federation.
+        spec: the add-on's specification.
+    """
+    found: dict[str, list[Right]] = {}
+    for need in OCM:
+        if need.when({**spec, "ocm": True}):
+            where = "" if need.place == CLUSTER else namespace
+            found.setdefault(where, []).extend(rights(need, where))
     return found

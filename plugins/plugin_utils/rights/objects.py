@@ -40,8 +40,9 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         SpecError: the specification or the variables have faults.
     """
     spec, settings = plain(spec), plain(settings)
-    # The hub's own variables do not say whether sites reach it through Skupper.
-    spec["skupper"] = part == SUPERLINK and boolean(settings.get("skupper"))
+    # The hub's own variables do not say how sites are reached.
+    for way in ("skupper", "ocm"):
+        spec[way] = part == SUPERLINK and boolean(settings.get(way))
     found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
     if found:
         raise SpecError(found)

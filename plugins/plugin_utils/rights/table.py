@@ -79,6 +79,16 @@ def _skupper(spec: Spec) -> bool:
     return spec.get("connectivity") == "skupper" or boolean(spec.get("skupper"))
 
 
+def _ocm(spec: Spec) -> bool:
+    """Whether the hub delivers to sites through Open Cluster Management (spec key C(ocm))."""
+    return boolean(spec.get("ocm"))
+
+
+def _ocm_placements(spec: Spec) -> bool:
+    """Whether it lets Placements choose them, too (spec key C(install); the default of the role ocm_addon if it is not there)."""
+    return _ocm(spec) and (spec.get("install") or "Placements") == "Placements"
+
+
 def _keys_made_by_the_controller(spec: Spec) -> bool:
     return spec.get("key_source") != SITE
 
@@ -152,9 +162,67 @@ def _skupper_kinds(*kinds: tuple[str, str]) -> tuple[Need, ...]:
     return (*_SKUPPER_OF_ALL, *made, *gone)
 
 
+# On the hub of Open Cluster Management. Every managed cluster has a namespace there, whose name nobody knows before it joins: so what
+# is in them is asked for on the whole cluster.
+OCM = (
+    Need(CLUSTER, "managedclusters.cluster.open-cluster-management.io", "get list", "see the sites", when=_ocm),
+    Need(CLUSTER, "certificatesigningrequests.certificates.k8s.io", "list", "say why one cannot join", when=_ocm),
+    Need(
+        CLUSTER,
+        "clustermanagementaddons.addon.open-cluster-management.io",
+        OBJECT_VERBS,
+        "the add-on by which SuperNodes are delivered",
+        when=_ocm,
+    ),
+    Need(CLUSTER, "addontemplates.addon.open-cluster-management.io", OBJECT_VERBS, "what it delivers", when=_ocm),
+    Need(
+        CLUSTER, "managedclusteraddons.addon.open-cluster-management.io", OBJECT_VERBS, "each site's add-on", when=_ocm
+    ),
+    Need(CLUSTER, "manifestworks.work.open-cluster-management.io", OBJECT_VERBS, "what is a site's own", when=_ocm),
+    Need(
+        FEDERATION, "addondeploymentconfigs.addon.open-cluster-management.io", OBJECT_VERBS, "where it goes", when=_ocm
+    ),
+    Need(
+        FEDERATION,
+        "placements.cluster.open-cluster-management.io",
+        OBJECT_VERBS,
+        "which clusters are sites",
+        when=_ocm_placements,
+    ),
+    Need(
+        FEDERATION,
+        "placementdecisions.cluster.open-cluster-management.io",
+        "list",
+        "see which were chosen",
+        when=_ocm_placements,
+    ),
+    Need(
+        FEDERATION,
+        "managedclustersetbindings.cluster.open-cluster-management.io",
+        OBJECT_VERBS,
+        "choose from cluster sets",
+        when=_ocm_placements,
+    ),
+    Need(
+        CLUSTER,
+        "managedclustersets.cluster.open-cluster-management.io",
+        "list",
+        "see which there are",
+        when=_ocm_placements,
+    ),
+    Need(
+        CLUSTER,
+        "managedclustersets/bind.cluster.open-cluster-management.io",
+        "create",
+        "choose from cluster sets",
+        when=_ocm_placements,
+    ),
+)
+
 TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     (CONTROLLER, SUPERLINK): (
         *_CONTROLLER_OF_ALL,
+        *OCM,
         *_skupper_kinds(
             ("connectors", "the way from the Skupper network to the SuperLink"),
             ("certificates", "client certificates of the sites' links"),

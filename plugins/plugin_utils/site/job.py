@@ -17,7 +17,8 @@ from ..apply.wait import Clock, Waiter, pod_faults
 from ..cluster import Cluster, Conflict, Forbidden
 from ..errors import ClusterError
 from ..manifests import key_job
-from . import shipped
+from ..manifests.common import PUBLIC_KEYS
+from . import public, shipped
 
 _JOB = ("batch/v1", "Job", key_job.NAME)
 # A job is suspended for as long as its belongings are made, a second or two. After this time its controller has died.
@@ -30,6 +31,35 @@ _NO_POD = 20.0
 _HOPELESS = frozenset(
     ["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError"]
 )
+
+
+class AtSite:
+    """The way to a site's job through the site's own API server, see C(made_there.Place).
+
+    Args:
+        site: a connection to it.
+        spec: the site's specification.
+    """
+
+    def __init__(self, site: Cluster, spec: Mapping[str, Any]) -> None:
+        self.site, self.spec, self.name = site, spec, site.name
+
+    def read(self) -> public.Public:
+        """What the site tells now."""
+        return read(self.site, self.spec["namespace"])
+
+    def make_room(self, seconds: float) -> bool:
+        """See C(make_room) below."""
+        return make_room(self.site, self.spec["namespace"], seconds)
+
+    def run(self, request: Mapping[str, Any], seconds: int) -> None:
+        """See C(run) below."""
+        run(self.site, self.spec, request, seconds)
+
+
+def read(site: Cluster, namespace: str) -> public.Public:
+    """What a site tells now."""
+    return public.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
 
 
 def make_room(site: Cluster, namespace: str, seconds: float) -> bool:

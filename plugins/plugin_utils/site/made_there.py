@@ -8,14 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from .. import pki
-from ..cluster import Cluster
 from ..errors import ClusterError
 from ..manifests import key_job
 from ..manifests.common import PUBLIC_KEYS
-from . import job, keys, public
+from . import keys, public
+
+
+class Place(Protocol):
+    """The way to a site's job: its own API server (C(job.py)), or a hub of Open Cluster Management (C(through_hub.py)).
+
+    Attributes:
+        name: of the cluster, for messages.
+    """
+
+    name: str
+
+    def read(self) -> public.Public:
+        """What the site tells now."""
+
+    def make_room(self, seconds: float) -> bool:
+        """Wait for an earlier job, or take it away when nobody else will; returns whether there was one."""
+
+    def run(self, request: Mapping[str, Any], seconds: int) -> None:
+        """Let the site make its keys; C(request) as in C(maker.py), without C(owner)."""
 
 
 @dataclass
@@ -69,18 +87,13 @@ def _text(prints: Mapping[tuple[str, str], str]) -> str:
     return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
 
 
-def read(site: Cluster, namespace: str) -> public.Public:
-    """What the site tells now."""
-    return public.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
-
-
 def make(
-    site: Cluster, spec: Mapping[str, Any], wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
+    place: Place, spec: Mapping[str, Any], wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
 ) -> Outcome:
     """Let the site make what is missing. Does nothing, with one request, when nothing is.
 
     Args:
-        site: a connection to the site's cluster.
+        place: the way to the site.
         spec: the site's specification.
         wanted: what the site is to have.
         seconds: how long the site's job may take.
@@ -90,30 +103,30 @@ def make(
         ClusterError: the site's job could not do it.
     """
     namespace = spec["namespace"]
-    before = read(site, namespace)
+    before = place.read()
     work = public.survey(wanted, before)
     if not work.reasons:
         return Outcome(work, before)
-    if job.make_room(site, namespace, seconds):
+    if place.make_room(seconds):
         # Another run was at it: it may have done all that there was to do.
-        return make(site, spec, wanted, seconds, prepare)
+        return make(place, spec, wanted, seconds, prepare)
     prepare()
-    job.run(site, spec, _request(spec, wanted, before), seconds)
-    after = read(site, namespace)
+    place.run(_request(spec, wanted, before), seconds)
+    after = place.read()
     found = public.survey(wanted, after)
     if found.reasons:
         raise ClusterError(
-            f"the job that makes the site's keys ended well, but ConfigMap {namespace}/{PUBLIC_KEYS} on {site.name} "
+            f"the job that makes the site's keys ended well, but ConfigMap {namespace}/{PUBLIC_KEYS} on {place.name} "
             f"says: {'; '.join(found.reasons)}. Is somebody deleting Secrets in that namespace? Run again."
         )
     found.reasons = work.reasons
     return Outcome(found, before, after)
 
 
-def foresee(site: Cluster, spec: Mapping[str, Any], wanted: keys.Wanted) -> Outcome:
+def foresee(place: Place, spec: Mapping[str, Any], wanted: keys.Wanted) -> Outcome:
     """What C(make) would do. What the site would make has stand-ins, which nobody will see again."""
     pki.require()
-    before = read(site, spec["namespace"])
+    before = place.read()
     found = public.survey(wanted, before)
     good = {(key["pool"], key["name"]): key for key in found.keys}
     found.keys = [
@@ -129,11 +142,10 @@ def stand_in(pool: str, name: str) -> dict[str, str]:
     return keys.key_facts(pool, name, pki.supernode_public_key(pki.make_supernode_key()))
 
 
-def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
+def drop(place: Place, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
     """Let the site delete keys that nobody needs any more; returns what became of each Secret."""
-    namespace = spec["namespace"]
-    job.make_room(site, namespace, seconds)
-    known = read(site, namespace)
+    place.make_room(seconds)
+    known = place.read()
     lasting = {pool["name"] for pool in spec["pools"]}
     left = [
         keys.Pool(pool.name, [name for name in pool.names if name not in extra.get(pool.name, [])], pool.offset)
@@ -141,28 +153,27 @@ def drop(site: Cluster, spec: Mapping[str, Any], extra: Mapping[str, Sequence[st
         if pool.name in lasting
     ]
     request = _request(spec, keys.Wanted(left, client=known.client), known)
-    job.run(site, spec, {**request, "drop": {pool: list(names) for pool, names in extra.items()}}, seconds)
-    return changes(known, read(site, namespace))
+    place.run({**request, "drop": {pool: list(names) for pool, names in extra.items()}}, seconds)
+    return changes(known, place.read())
 
 
-def renew(site: Cluster, spec: Mapping[str, Any], names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
+def renew(place: Place, spec: Mapping[str, Any], names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
     """Let the site make shared secrets anew that do not carry the mark yet; returns what became of each Secret.
 
     A site that has made none yet is left alone.
     """
-    namespace = spec["namespace"]
 
     def done(known: public.Public) -> bool:
         return not known.versions or all(known.marks.get(name) == mark for name in names)
 
-    known = read(site, namespace)
-    if not done(known) and job.make_room(site, namespace, seconds):
-        known = read(site, namespace)
+    known = place.read()
+    if not done(known) and place.make_room(seconds):
+        known = place.read()
     if done(known):
         return {}
     request = _request(spec, keys.Wanted(known.pools, client=known.client), known)
-    job.run(site, spec, {**request, "renew": dict.fromkeys(names, mark)}, seconds)
-    return changes(known, read(site, namespace))
+    place.run({**request, "renew": dict.fromkeys(names, mark)}, seconds)
+    return changes(known, place.read())
 
 
 def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:

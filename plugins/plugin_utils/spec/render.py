@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..manifests import exposure, superlink, supernode
+from ..manifests import exposure, ocm, superlink, supernode
 from ..manifests.common import Object, certificate_names
+from . import ocm as ocm_spec
 from . import superlink as superlink_spec
 from . import supernode as supernode_spec
 
@@ -84,3 +85,15 @@ def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
 def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a supernode spec."""
     return supernode_spec.spec_faults(plain(spec))
+
+
+def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
+    """All objects of the add-on on a hub of Open Cluster Management. :raises SpecError: the spec has faults."""
+    spec = plain(spec)
+    _checked(ocm_spec.addon_faults(spec))
+    return ocm.addon_objects(spec)
+
+
+def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with an add-on's spec."""
+    return ocm_spec.addon_faults(plain(spec))

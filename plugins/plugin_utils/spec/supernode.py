@@ -13,6 +13,7 @@ from ..manifests import sidecar
 from ..manifests import supernode as manifests
 from ..manifests.common import KEY_SOURCES, boolean, text
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
+from .ocm import delivery_faults
 from .policies import peer_faults, policy_faults
 from .skupper import connectivity_fault
 
@@ -75,6 +76,7 @@ def spec_faults(spec: Spec) -> list[str]:
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)
+    delivery_faults(spec, faults)
     if spec.get("disruption_budget") is not None:
         faults.number("disruption_budget", spec["disruption_budget"], 0)
     _workload_faults(spec, spec, faults, "")

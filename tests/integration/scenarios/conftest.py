@@ -49,6 +49,8 @@ SUFFIXES = (
     "-cert-ca",
     "-d",
     "-keys",
+    "-ocm",
+    "-ocm-ca",
     "-race",
     "-rights",
     "-rights-ca",

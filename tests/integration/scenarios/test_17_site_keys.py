@@ -92,7 +92,8 @@ def _and_keep_the_log(federation, take_away):
 def make(site, *pools, dead=(), client="site-a", seconds=SECONDS, **changes):
     """Let the site make what is missing."""
     wanted = keys.Wanted(pools, dead, client)
-    return made_there.make(site, specification(HOME, **changes), wanted, seconds, lambda: None)
+    spec = specification(HOME, **changes)
+    return made_there.make(job.AtSite(site, spec), spec, wanted, seconds, lambda: None)
 
 
 def prints(outcome):
@@ -126,7 +127,7 @@ def test_kept_dead_moved_and_extra_keys(home):
     assert prints(moved)["cpu", "6"] not in before.values()
     shrunk = make(home, keys.Pool("cpu", ["5"], 5))
     assert shrunk.found.reasons == [] and shrunk.found.extra == {"cpu": ["6", "7"]}
-    made_there.drop(home, specification(HOME), shrunk.found.extra, SECONDS)
+    made_there.drop(job.AtSite(home, specification(HOME)), specification(HOME), shrunk.found.extra, SECONDS)
     assert list(entries(home.get("v1", "Secret", "supernode-cpu-keys", HOME))) == ["5"]
     left = make(home, keys.Pool("cpu", ["5"], 5))
     assert (left.found.reasons, left.found.extra, prints(left)) == ([], {}, prints(shrunk))
@@ -134,12 +135,14 @@ def test_kept_dead_moved_and_extra_keys(home):
 
 
 def test_a_shared_secret_is_made_anew_once_for_each_demand(home):
-    keep, shared = made_there.read(home, HOME).digests, "supernode-superexec"
-    changes = made_there.renew(home, specification(HOME), [shared], "first", SECONDS)
+    keep, shared = job.read(home, HOME).digests, "supernode-superexec"
+    changes = made_there.renew(job.AtSite(home, specification(HOME)), specification(HOME), [shared], "first", SECONDS)
     assert [name for name, change in changes.items() if change != "unchanged"] == [shared]
-    now = made_there.read(home, HOME).digests
+    now = job.read(home, HOME).digests
     assert now[shared] != keep[shared] and {**now, shared: ""} == {**keep, shared: ""}
-    assert made_there.renew(home, specification(HOME), [shared], "first", SECONDS) == {}
+    assert (
+        made_there.renew(job.AtSite(home, specification(HOME)), specification(HOME), [shared], "first", SECONDS) == {}
+    )
 
 
 def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation, home):
@@ -147,7 +150,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
     before, wanted = make(home, pool), keys.Wanted([pool], (), "site-a")
 
     def noticed():
-        return made_there.foresee(home, specification(HOME), wanted).found.reasons
+        return made_there.foresee(job.AtSite(home, specification(HOME)), specification(HOME), wanted).found.reasons
 
     for name in ("supernode-superexec", "supernode-cpu-keys"):
         home.delete("v1", "Secret", name, HOME, propagation="Background")
@@ -253,7 +256,7 @@ def test_all_rights_are_confined_to_names_even_that_to_create(federation, home):
     # What the administrators gave is enough for the job, and a pool that it no longer knows is let be until the end.
     assert len(prints(make(home, POOL))) == 2
     assert home.get("v1", "Secret", "supernode-race-keys", HOME) is not None
-    assert not made_there.read(home, HOME).lines.keys() - {"cpu"}
+    assert not job.read(home, HOME).lines.keys() - {"cpu"}
     assert made_by(home, HOME) == {SITE}
     apply_objects(home, given, state="absent")
 

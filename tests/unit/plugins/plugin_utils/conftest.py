@@ -89,6 +89,30 @@ def listener_spec() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
+def ocm_site_spec(supernode_spec: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Function: the spec of a site that is reached through Open Cluster Management."""
+
+    def make(**changes: Any) -> dict[str, Any]:
+        behind = {"delivery": "ocm", "key_source": "site", "ocm_cluster": "cluster-a"}
+        return supernode_spec(**{**behind, **changes})
+
+    return make
+
+
+@pytest.fixture
+def ocm_addon_spec() -> Callable[..., dict[str, Any]]:
+    """Function: an add-on's spec of the role's defaults and some changes."""
+
+    def make(**changes: Any) -> dict[str, Any]:
+        spec = role_defaults("ocm_addon")
+        spec.update(cluster="hub", number_of_clusters="")
+        spec.update(changes)
+        return spec
+
+    return make
+
+
+@pytest.fixture
 def golden() -> Callable[[str, list[dict[str, Any]]], None]:
     """Function: compare objects with tests/unit/golden/<name>.golden, byte by byte."""
 

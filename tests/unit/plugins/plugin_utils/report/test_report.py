@@ -56,6 +56,29 @@ def test_a_healthy_fleet():
     assert table[2].split() == ["site-a", "eu", "cpu", "2/2", "2/2", "1.41.0", "now", "ok"]
 
 
+def test_sites_of_every_kind_are_in_one_report():
+    """One that is reached directly, one behind Open Cluster Management, one behind Skupper."""
+    record = HUB["sites"]["site-a"]
+    ready = {"state": "ready", "ready": True, "why": "", "desired": 2, "online": None}
+    here = {"name": "hub", "uid": "1", "ready": True, "trouble": "", "controller": "2.2.1", "endpoints": []}
+    link = {"name": "flower-hub", "ready": True, "trouble": "", "remote_uid": "1", "not_after": ""}
+    listener = {"name": "flower", "address": "flower-superlink:9092", "ready": True, "trouble": ""}
+    around = {
+        "site": here,
+        "linked": {"site-c": True},
+        "listeners": ["site-c"],
+        "connector": {"ready": True, "trouble": ""},
+        "certificates": [],
+    }
+    joined = {"site": {**here, "name": "site-c", "uid": "2"}, "links": [link], "listeners": [listener]}
+    sites = {"site-a": SITE, "site-b": {**SITE, "ocm": ready}, "site-c": {**SITE, "skupper": True, "network": joined}}
+    told = fleet.fleet_report("hub", hub(sites=dict.fromkeys(sites, record), network=around), sites)
+    assert told["problems"] == []
+    assert [site["ocm"].get("online") for site in told["sites"]] == [None, 2, None]
+    assert list(told["network"]["sites"]) == ["site-c"], "nobody asks the others for a place in the network"
+    assert fleet.fleet_table(told).count("2/2") == 6
+
+
 def test_an_offline_node_shows_since_when():
     gone = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
     report = fleet.fleet_report("hub", hub(nodes={"10": NODE, "11": gone}), {"site-a": SITE})

@@ -38,6 +38,7 @@ SETTINGS = {
 HUB = {
     "default": {},
     "skupper": {},
+    "ocm": {},
     "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
     "route": {
         "exposure": "route",
@@ -67,8 +68,25 @@ PEOPLE = {
 
 @pytest.mark.parametrize("name", HUB)
 def test_golden_of_the_hub(name, superlink_spec, golden):
-    settings = SETTINGS | (PEOPLE if name == "route" else {}) | {"skupper": name == "skupper"}
+    settings = SETTINGS | (PEOPLE if name == "route" else {}) | ({name: True} if name in ("skupper", "ocm") else {})
     golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
+
+
+def test_a_hub_with_sites_behind_both_gets_the_rights_for_both(superlink_spec):
+    def given(**ways):
+        found = controller_rights("superlink", superlink_spec(**ways), "flower-ca", works=WORKS)
+        return {right for there in found.values() for right in there}
+
+    both = given(skupper=True, ocm=True)
+    assert both == given(skupper=True) | given(ocm=True)
+    assert given() < given(skupper=True) < both and given() < given(ocm=True) < both
+    asked = roles(
+        rights_objects("superlink", superlink_spec(), SETTINGS | {"skupper": True, "ocm": True}), "controller"
+    )
+    for namespace, wanted in controller_rights(
+        "superlink", superlink_spec(skupper=True, ocm=True), "flower-ca"
+    ).items():
+        assert missing(wanted, asked.get(namespace, [])) == []
 
 
 @pytest.mark.parametrize("name", SITE)

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.ocm_clean): delete templates and configs of an add-on that nobody names any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import PLACEMENTS, addon_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, versions
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "addon": {"type": "str", "required": True},
+        "federation": {"type": "str", "default": "flower"},
+        "namespace": {"type": "str", "default": "flower"},
+        "sites": {"type": "list", "elements": "str"},
+        "forget": {"type": "bool", "default": False},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Take away what sites without a host left; then look at all that may name a version, and delete the rest."""
+        labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
+        warnings: list[str] = []
+        with self.connect() as hub:
+            try:
+                left = self._left(hub, params, labels, warnings)
+            except NotServed:
+                return {"changed": False, "msg": f"{hub.name} is no hub of Open Cluster Management"}
+            removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
+            # First what was made: what another run makes meanwhile is not among it.
+            made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)
+            made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=labels)
+            managements = hub.list(api.ADDONS, "ClusterManagementAddOn")
+            clusters = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={params['addon']}")
+            gone = versions.unused(made, managements, clusters)
+            result = apply_objects(hub, gone, state="absent", check=self.check, show_diff=self.show_diff)
+        told = result.as_dict()
+        return {
+            **told,
+            "changed": result.changed or removed.changed,
+            "objects": removed.objects + result.objects,
+            "diff": removed.diff + result.diff,
+            "warnings": warnings,
+        }
+
+    @staticmethod
+    def _left(hub: Cluster, params: dict[str, Any], labels: str, warnings: list[str]) -> list[dict[str, Any]]:
+        """What is still delivered to sites that are not in the inventory, if they are to be forgotten."""
+        if params["sites"] is None:
+            return []
+        management = hub.get(api.ADDONS, "ClusterManagementAddOn", params["addon"])
+        strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
+        manual = strategy.get("type") != PLACEMENTS
+        items = hub.list(api.WORKS, "ManifestWork", labels=labels)
+        if manual:
+            items += hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={params['addon']}")
+        found: list[dict[str, Any]] = []
+        for site, name in sorted(leaving.unlisted(items, params["sites"]).items()):
+            cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
+            one = leaving.decide(
+                site, name, cluster, listed=False, chosen=None if manual else True, forget=params["forget"]
+            )
+            warnings.append(one.sentence)
+            if one.remove:
+                found += [item for item in items if leaving.site_of(item) == site]
+        return [
+            {
+                "apiVersion": item["apiVersion"],
+                "kind": item["kind"],
+                "metadata": {key: item["metadata"][key] for key in ("name", "namespace")},
+            }
+            for item in found
+        ]

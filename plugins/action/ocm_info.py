@@ -1,0 +1,90 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.ocm_info): what the hub of Open Cluster Management knows of the sites. A hub that is down is an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import PLACEMENTS, addon_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, health, nodes_work, placements
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "federation": {"type": "str", "default": "flower"},
+        "addon": {"type": "str", "required": True},
+        "sites": {"type": "dict", "required": True},
+        "timeout": {"type": "int", "default": 30},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """One list of each kind, whatever the number of sites."""
+        sites = {site: str(name) for site, name in params["sites"].items()}
+        try:
+            with self.connect(params["hub"], timeout=params["timeout"]) as hub:
+                found = self._look(hub, params, sites)
+        except ClusterError as error:
+            told = {"reachable": False, "error": self.named(error), "workloads": [], "trouble": "", "ocm": {}}
+            return {"changed": False, "sites": {site: dict(told) for site in sites}}
+        return {"changed": False, "sites": {site: _told(site, seen) for site, seen in found.items()}}
+
+    @staticmethod
+    def _look(hub: Cluster, params: dict[str, Any], sites: dict[str, str]) -> dict[str, health.Seen]:
+        addon = params["addon"]
+        labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
+        clusters = {item["metadata"]["name"]: item for item in hub.list(api.CLUSTERS, "ManagedCluster")}
+        by_name = f"metadata.name={addon}"
+        addons = {
+            item["metadata"]["namespace"]: item for item in hub.list(api.ADDONS, "ManagedClusterAddOn", fields=by_name)
+        }
+        works = {
+            (item["metadata"]["namespace"], item["metadata"]["name"]): item
+            for item in hub.list(api.WORKS, "ManifestWork", labels=labels)
+        }
+        chosen = _chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
+        return {
+            site: health.Seen(
+                name,
+                clusters.get(name),
+                None if chosen is None else name in chosen,
+                addons.get(name),
+                works.get((name, f"{addon}-nodes")),
+                works.get((name, f"{addon}-keys")),
+            )
+            for site, name in sites.items()
+        }
+
+
+def _chosen(hub: Cluster, management: dict[str, Any] | None) -> set[str] | None:
+    """Clusters that the add-on's Placements have chosen; None where none decides."""
+    strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
+    if strategy.get("type") != PLACEMENTS:
+        return None
+    found: set[str] = set()
+    for one in strategy.get("placements") or []:
+        label = f"{api.PLACEMENT_LABEL}={one['name']}"
+        found |= set(
+            placements.decisions(hub.list(api.PLACEMENTS, "PlacementDecision", one["namespace"], labels=label))
+        )
+    return found
+
+
+def _told(site: str, seen: health.Seen) -> dict[str, Any]:
+    """In the form of M(federated.flower.supernode_info), with the row beside it."""
+    row = health.row(seen)
+    heard = row["state"] not in (health.ABSENT, health.LEAVING, health.UNACCEPTED, health.UNHEARD, health.UNWELL)
+    return {
+        "reachable": heard,
+        "error": "" if heard else f"{site}: {row['why']}",
+        "workloads": nodes_work.rows(seen.nodes),
+        "trouble": row["why"] if heard and not row["ready"] else "",
+        "ocm": row,
+    }

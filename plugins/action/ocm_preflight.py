@@ -1,0 +1,28 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.ocm_preflight): can this hub deliver SuperNodes, before anything is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import look
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {"spec": {"type": "dict", "required": True}}
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Ask for everything, then tell all faults at once."""
+        with self.connect() as hub:
+            found = look.at_addon(hub, params["spec"])
+        return {
+            **found,
+            "changed": False,
+            "msg": f"{hub.name} is a hub of Open Cluster Management that can deliver SuperNodes",
+        }

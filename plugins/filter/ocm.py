@@ -1,0 +1,59 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/spec/render.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
+
+
+def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function as a filter: what is wrong with a spec becomes the text of the filter's error."""
+
+    def call(spec: Any) -> Any:
+        try:
+            return function(spec)
+        except (AttributeError, KeyError, TypeError, ValueError) as exc:
+            reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
+            raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
+
+    return call
+
+
+def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
+    """Those of some hosts that say C(flower_delivery: ocm).
+
+    Where playbooks are only listed or checked for their syntax there are no variables of hosts.
+    """
+    found = []
+    for host in hosts:
+        variables = hostvars.get(host, {})
+        if "flower_delivery" in variables and str(variables["flower_delivery"]) == OCM:
+            found.append(str(host))
+    return found
+
+
+def ocm_clusters(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> dict[str, str]:
+    """The same, each with the name of its ManagedCluster, as the role supernode finds it."""
+    return {host: cluster_of(hostvars[host], host) for host in ocm_sites(hostvars, hosts)}
+
+
+class FilterModule:
+    """Filters of the role ocm_addon and of playbooks."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {
+            "ocm_addon_faults": _filter(render.ocm_addon_faults),
+            "ocm_addon_objects": _filter(render.ocm_addon_objects),
+            "ocm_clusters": ocm_clusters,
+            "ocm_sites": ocm_sites,
+        }

@@ -1,0 +1,252 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What keeps objects from reaching a managed cluster, each with the way out. Pure; asked before anything is changed.
+
+Source: C(cluster/v1) and C(operator/v1) of open-cluster-management.io/api; C(pkg/registration/hub) of ocm for the label of a
+cluster's certificate signing requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..manifests import ocm
+from ..manifests.common import MANAGER, Spec, boolean
+from . import api, clusters, schema
+
+# Kinds that have to be served, and what serves them.
+KINDS = (
+    (api.CLUSTERS, "ManagedCluster"),
+    (api.WORKS, "ManifestWork"),
+    (api.ADDONS, "ClusterManagementAddOn"),
+    (api.ADDONS, "ManagedClusterAddOn"),
+    (api.ADDONS, "AddOnTemplate"),
+    (api.ADDONS, "AddOnDeploymentConfig"),
+)
+PLACEMENT_KINDS = (
+    (api.PLACEMENTS, "Placement"),
+    (api.PLACEMENTS, "PlacementDecision"),
+    (api.SETS, "ManagedClusterSet"),
+    (api.SETS, "ManagedClusterSetBinding"),
+)
+# Features of the hub without which nothing arrives: (part of ClusterManager's spec, feature).
+_GATES = (("addOnManagerConfiguration", "AddonManagement"), ("registrationConfiguration", "AddonManagement"))
+
+
+def missing_kinds(missing: Sequence[tuple[str, str]]) -> list[str]:
+    """Faults of kinds that the hub does not serve."""
+    if not missing:
+        return []
+    words = ", ".join(f"{kind} ({version})" for version, kind in missing)
+    return [
+        f"the hub does not serve {words}. Is it a hub of Open Cluster Management 0.16 or later, and not one of its managed "
+        "clusters? `clusteradm init --wait` makes it one; without the add-on API, "
+        "its ClusterManager has the feature AddonManagement disabled"
+    ]
+
+
+def gates(manager: Mapping[str, Any] | None) -> list[str]:
+    """Faults of feature gates. A hub without a ClusterManager, or one that may not be read, tells none."""
+    found = []
+    for part, feature in _GATES:
+        listed = (((manager or {}).get("spec") or {}).get(part) or {}).get("featureGates") or []
+        for one in listed:
+            if one.get("feature") == feature and one.get("mode") == "Disable":
+                found.append(
+                    f"the feature {feature} is disabled on the hub (ClusterManager {manager['metadata']['name']}, "
+                    f"spec.{part}.featureGates), so add-ons are not delivered. Remove that entry of the list, and leave the "
+                    "other entries as they are"
+                )
+    return found
+
+
+def with_gate(manager: Mapping[str, Any], part: str, feature: str) -> list[dict[str, Any]]:
+    """The list C(featureGates) of a part with one feature enabled. The others stay: a merge patch would replace them all."""
+    listed = ((manager.get("spec") or {}).get(part) or {}).get("featureGates") or []
+    kept = [dict(one) for one in listed if one.get("feature") != feature]
+    return [*kept, {"feature": feature, "mode": "Enable"}]
+
+
+def gate_is_on(manager: Mapping[str, Any] | None, part: str, feature: str) -> bool:
+    """Whether a feature that is off by default was enabled."""
+    listed = (((manager or {}).get("spec") or {}).get(part) or {}).get("featureGates") or []
+    return any(one.get("feature") == feature and one.get("mode") == "Enable" for one in listed)
+
+
+def foreign(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
+    """Faults of a ClusterManagementAddOn of that name that is not ours, or another federation's."""
+    labels = ((live or {}).get("metadata") or {}).get("labels") or {}
+    owner, instance = labels.get("app.kubernetes.io/managed-by"), labels.get("app.kubernetes.io/instance")
+    if live is None or (owner == MANAGER and instance == spec["federation"]):
+        return []
+    whose = f"the federation {instance}" if owner == MANAGER else "somebody else"
+    return [
+        f"the hub has an add-on {spec['name']} already, which belongs to {whose}: set flower_ocm_addon to another name "
+        "(add-ons are one namespace for the whole hub)"
+    ]
+
+
+def bindings(spec: Spec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
+    """Faults of cluster sets: those that are not there, and those that the namespace may not choose from.
+
+    Args:
+        spec: the add-on's specification.
+        sets: names of the hub's ManagedClusterSets.
+        bound: cluster sets that are bound to the federation's namespace.
+    """
+    known, found = set(sets), []
+    for name in spec["cluster_sets"]:
+        if name not in known:
+            found.append(
+                f"ocm_addon_cluster_sets: there is no ManagedClusterSet {name}; there are {', '.join(sorted(known)) or 'none'}"
+            )
+        elif name not in set(bound) and not boolean(spec.get("bind_cluster_sets")):
+            found.append(
+                f"no ManagedClusterSetBinding binds the cluster set {name} to the namespace {spec['namespace']}, so the Placement "
+                f"would choose nothing: `clusteradm clusterset bind {name} --namespace {spec['namespace']}`, or "
+                "ocm_addon_bind_cluster_sets: true"
+            )
+    return found
+
+
+def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
+    """Faults of what the served schema does not know.
+
+    Args:
+        spec: the add-on's specification.
+        work: OpenAPI document of the work API.
+        cluster: that of the cluster API that has Placements.
+    """
+    found = []
+    if not schema.can_look(work):
+        found.append(
+            "ManifestWorks of this hub do not know the update strategy ReadOnly, by which a site tells the public halves of "
+            "its keys: upgrade Open Cluster Management to 0.16 or later"
+        )
+    if spec["install"] == ocm.PLACEMENTS:
+        unknown = schema.unknown_selectors(cluster, spec.get("predicates") or [])
+        if unknown:
+            found.append(
+                f"ocm_addon_predicates: Placements of this hub do not know {', '.join(unknown)}, and would choose every cluster "
+                "without a word: use labelSelector or claimSelector, or upgrade Open Cluster Management"
+            )
+    return found
+
+
+def cluster(
+    name: str,
+    live: Mapping[str, Any] | None,
+    requests: Iterable[Mapping[str, Any]] = (),
+) -> list[str]:
+    """Faults of one managed cluster.
+
+    Args:
+        name: of the ManagedCluster.
+        live: it, or None.
+        requests: certificate signing requests with its name in their label.
+    """
+    waiting = [one["metadata"]["name"] for one in requests if is_pending(one)]
+    approve = f"`clusteradm accept --clusters {name}`"
+    if live is None:
+        return [
+            f"the hub has no ManagedCluster {name}: join the cluster (`clusteradm join --cluster-name {name}`), or say in "
+            "supernode_ocm_cluster what it is called there"
+        ]
+    if clusters.is_leaving(live):
+        return [
+            f"the ManagedCluster {name} is being detached: take the host out of the inventory, or join the cluster again"
+        ]
+    if not clusters.is_accepted(live):
+        return [f"the hub has not accepted the ManagedCluster {name}. If it is yours: {approve}"]
+    facts = clusters.variables(live)
+    if not facts["ocm_joined"]:
+        if waiting:
+            return [
+                f"the ManagedCluster {name} waits for its certificate: the certificate signing request {', '.join(waiting)} is not "
+                f"approved. If it is yours: {approve}"
+            ]
+        return [f"the ManagedCluster {name} has not joined yet: does its klusterlet run, and does it reach the hub?"]
+    if waiting:
+        return [
+            f"a certificate signing request of the ManagedCluster {name} is not approved ({', '.join(waiting)}), so its agent loses its "
+            f"access when the old certificate ends. If it is yours: {approve}"
+        ]
+    return []
+
+
+def is_pending(request: Mapping[str, Any]) -> bool:
+    """Whether nobody has approved, denied or signed a certificate signing request."""
+    status = request.get("status") or {}
+    return not status.get("certificate") and not any(
+        one.get("type") in ("Approved", "Denied", "Failed") for one in status.get("conditions") or []
+    )
+
+
+def unavailable(name: str, live: Mapping[str, Any]) -> str:
+    """What to say of a cluster that is not heard, or not well; empty when it is."""
+    facts = clusters.variables(live)
+    if facts["ocm_availability"] == "available":
+        return ""
+    told = facts["ocm_conditions"].get("ManagedClusterConditionAvailable") or {}
+    since = f" since {told['since']}" if told.get("since") else ""
+    if facts["ocm_availability"] == "unavailable":
+        return (
+            f"the ManagedCluster {name} says that it is not well{since} ({told.get('message') or told.get('reason')})"
+        )
+    return f"the ManagedCluster {name} is not heard{since}: its SuperNodes may go on, but nothing new reaches it"
+
+
+def chosen(
+    name: str, live: Mapping[str, Any], wanted: Sequence[Mapping[str, Any]], cluster_sets: Sequence[str]
+) -> list[str]:
+    """Why a Placement that is yet to be made would not choose a cluster, as far as that can be said without OCM.
+
+    Args:
+        name: of the ManagedCluster.
+        live: it.
+        wanted: the Placement's predicates; one of them has to fit.
+        cluster_sets: sets that it chooses from. Only sets by label can be judged here.
+    """
+    if any(_fits(one.get("requiredClusterSelector") or {}, live) for one in wanted):
+        labels = live["metadata"].get("labels") or {}
+        own = labels.get(api.SET_LABEL)
+        if own in cluster_sets or "global" in cluster_sets:
+            return []
+        return [
+            f"the ManagedCluster {name} is in the cluster set {own or '(none)'}, and the Placement chooses from "
+            f"{', '.join(cluster_sets)}: `clusteradm clusterset set {cluster_sets[0]} --clusters {name}`"
+        ]
+    labels = [one["requiredClusterSelector"].get("labelSelector") or {} for one in wanted]
+    plain = [f"{key}={value}" for one in labels for key, value in sorted((one.get("matchLabels") or {}).items())]
+    hint = f": kubectl label managedcluster {name} {plain[0]}" if plain else ""
+    return [f"the Placement would not choose the ManagedCluster {name}, no predicate fits it{hint}"]
+
+
+def _fits(selector: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+    labels = live["metadata"].get("labels") or {}
+    listed = (live.get("status") or {}).get("clusterClaims") or []
+    claims = {one.get("name"): one.get("value") for one in listed}
+    # Expressions are OCM's to judge.
+    return _matches(selector.get("labelSelector") or {}, labels) and _matches(
+        selector.get("claimSelector") or {}, claims
+    )
+
+
+def _matches(selector: Mapping[str, Any], has: Mapping[str, Any]) -> bool:
+    """Kubernetes' rules of a LabelSelector."""
+    if any(has.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    for one in selector.get("matchExpressions") or []:
+        key, operator, values = one["key"], one["operator"], one.get("values") or []
+        good = {
+            "In": key in has and has[key] in values,
+            "NotIn": key not in has or has[key] not in values,
+            "Exists": key in has,
+            "DoesNotExist": key not in has,
+        }[operator]
+        if not good:
+            return False
+    return True

@@ -1,0 +1,165 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Brings a site's objects to a managed cluster through the hub, and waits until its SuperNodes are ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..apply.engine import Result, apply_objects
+from ..apply.wait import Clock
+from ..cluster import Cluster
+from ..errors import ClusterError
+from ..manifests import ocm
+from ..manifests.common import Object, Spec
+from . import addon as addons
+from . import api, nodes_work, template
+from . import work as works
+
+# With the strategy Placements the add-on of a cluster is made by OCM, a moment after the Placement has chosen it.
+_CHOSEN = 60.0
+# An agent tries again what was refused: the namespace may come a moment later.
+_PATIENCE = 30.0
+
+
+class Delivery:
+    """One site's way through the hub.
+
+    Args:
+        hub: a connection to it.
+        spec: the site's specification.
+        objects: all of the site's objects.
+        check: nothing is written, and nothing waited for.
+        show_diff: keep what differs.
+    """
+
+    def __init__(
+        self, hub: Cluster, spec: Spec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False
+    ) -> None:
+        self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
+        self.results: list[Result] = []
+        common, own = template.split(objects)
+        # A Namespace that no template can carry has to be there before the keys are made, so it goes with them.
+        self.first = [item for item in own if item["kind"] == "Namespace"]
+        self.own = [item for item in own if item["kind"] != "Namespace"]
+        self.configs = ocm.configs(spec, common)
+        self.references = [ocm.config_reference(item) for item in self.configs]
+
+    def bring_addon(self) -> dict[str, Any] | None:
+        """Make sure of template, config and the cluster's add-on; returns the latter, None if it is yet to be made.
+
+        Raises:
+            ClusterError: the Placement does not choose the cluster.
+        """
+        self._apply(self.configs)
+        live = self._staying()
+        if live is None and self.spec["ocm_install"] == ocm.PLACEMENTS:
+            if self.check:
+                return None
+            live = self._chosen()
+        if live is None and not self.check:
+            self._gone()
+        self._apply([ocm.managed_addon(self.spec, self.references)])
+        return live or self._addon()
+
+    def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
+        """Make sure of the ManifestWork with the site's own objects."""
+        self._apply([nodes_work.build(self.spec, self.own, owner)])
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the cluster has everything and all SuperNode pods are ready.
+
+        Raises:
+            ClusterError: not within this time, or the cluster refuses something.
+        """
+        clock, patience = Clock(seconds), Clock(_PATIENCE)
+        while True:
+            addon = addons.state(self._addon(), self.references)
+            work = self._work()
+            nodes = nodes_work.state(work)
+            if addon.done and nodes.ready:
+                return
+            refused = addon.failed or works.applied(work).failed
+            if (refused and patience.is_over()) or not clock.tick():
+                waits = [f"add-on {self.spec['ocm_addon']}: {addon.why}" if not addon.done else "", nodes.why]
+                waits.append(nodes_work.trouble(work))
+                raise ClusterError(
+                    f"{self.spec['cluster']}: the SuperNodes of the managed cluster {self.spec['ocm_cluster']} are not ready after "
+                    f"{clock.seconds:g} s: {'; '.join(filter(None, waits))}."
+                    if not refused
+                    else f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} refuses what was delivered: "
+                    f"{'; '.join(filter(None, waits))}. Rights for kinds that its work agent may not write come from a ClusterRole "
+                    'there with the label open-cluster-management.io/aggregate-to-work: "true".'
+                )
+
+    def remove(self, seconds: float | None) -> None:
+        """Take the site's add-on and works away; unless C(seconds) is None, wait until the cluster has let them go.
+
+        With the strategy Placements the add-on itself stays with the Placement: the cluster has to leave that.
+        """
+        meta = {"namespace": self.spec["ocm_cluster"]}
+        gone: list[Object] = [
+            {
+                "apiVersion": api.WORKS,
+                "kind": "ManifestWork",
+                "metadata": {**meta, "name": ocm.work_name(self.spec, part)},
+            }
+            for part in ("nodes", "keys")
+        ]
+        if self.spec["ocm_install"] == ocm.MANUAL:
+            name = self.spec["ocm_addon"]
+            gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
+        self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
+
+    def told(self) -> dict[str, Any]:
+        """What was done, as C(apply) tells it."""
+        objects = [one for result in self.results for one in result.objects]
+        changed = sum(one["change"] not in ("unchanged", "failed") for one in objects)
+        return {
+            "changed": any(result.changed for result in self.results),
+            "objects": objects,
+            "diff": [entry for result in self.results for entry in result.diff],
+            "warnings": [word for result in self.results for word in result.warnings],
+            "requests": sum(result.requests for result in self.results),
+            "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec['ocm_cluster']}",
+        }
+
+    def _apply(self, objects: Sequence[Object], **options: Any) -> None:
+        self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff, **options))
+
+    def _addon(self) -> dict[str, Any] | None:
+        return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec["ocm_addon"], self.spec["ocm_cluster"])
+
+    def _staying(self) -> dict[str, Any] | None:
+        """The add-on, unless it is on its way out: what belonged to it would go with it."""
+        live = self._addon()
+        return None if (live or {}).get("metadata", {}).get("deletionTimestamp") else live
+
+    def _work(self) -> dict[str, Any] | None:
+        name = ocm.work_name(self.spec, nodes_work.PART)
+        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
+
+    def _gone(self) -> None:
+        """Wait until a former add-on has left."""
+        clock = Clock(_CHOSEN)
+        while self._addon() is not None:
+            if not clock.tick():
+                raise ClusterError(
+                    f"{self.spec['cluster']}: the add-on {self.spec['ocm_addon']} of the managed cluster {self.spec['ocm_cluster']} is "
+                    f"still being deleted after {_CHOSEN:g} s: its agent has to clean up first. Run again when it is gone."
+                )
+
+    def _chosen(self) -> dict[str, Any]:
+        clock = Clock(_CHOSEN)
+        while clock.tick():
+            live = self._staying()
+            if live is not None:
+                return live
+        raise ClusterError(
+            f"{self.spec['cluster']}: no Placement has chosen the managed cluster {self.spec['ocm_cluster']} for the add-on "
+            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Give the cluster the label {ocm.FEDERATION_LABEL}="
+            f"{self.spec['federation']}, or what ocm_addon_predicates say; or take the host out of the inventory."
+        )

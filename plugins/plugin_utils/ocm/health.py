@@ -1,0 +1,140 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One row per cluster: is it chosen, has it what it is to have, do its SuperNodes run, are they online. Pure.
+
+Ready is pods ready and nodes online at the SuperLink. C(Available) and C(Completed) of the add-on say only that objects are
+there (see C(addon.py) and C(nodes_work.py)), so they are shown and never taken for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import addon as addons
+from . import checks, clusters, key_work, nodes_work
+from . import work as works
+
+# States, the worst first.
+ABSENT = "not managed"
+LEAVING = "being detached"
+UNACCEPTED = "not accepted"
+UNCHOSEN = "not chosen"
+BARE = "no add-on"
+UNHEARD = "not heard"
+UNWELL = "unavailable"
+REFUSED = "refused"
+DELIVERING = "delivering"
+STARTING = "starting"
+OFFLINE = "offline"
+READY = "ready"
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the hub knows of one cluster.
+
+    Attributes:
+        name: of the ManagedCluster.
+        cluster: it, or None.
+        chosen: whether a Placement has chosen it; None where none decides (strategy Manual).
+        addon: its ManagedClusterAddOn, or None.
+        nodes: the ManifestWork with its SuperNodes, or None.
+        keys: the ManifestWork with its keys, or None.
+    """
+
+    name: str
+    cluster: Object | None = None
+    chosen: bool | None = None
+    addon: Object | None = None
+    nodes: Object | None = None
+    keys: Object | None = None
+
+
+def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
+    """The row of a cluster.
+
+    Args:
+        seen: what the hub knows.
+        online: how many of its SuperNodes are online at the SuperLink; None where nobody asked.
+
+    Returns:
+        C(state), one of the words above; C(ready) (bool); C(why), a sentence, empty when ready; C(cluster), C(chosen),
+        C(availability), C(addon) (C(available), C(progressing), C(configured)), C(applied) and C(available) of the
+        SuperNodes' ManifestWork, C(keys) (C(at rest) or the job's words), C(desired), C(pods), C(online).
+    """
+    pools = nodes_work.rows(seen.nodes)
+    desired, pods = sum(pool["desired"] for pool in pools), sum(pool["ready"] for pool in pools)
+    state, why = _state(seen, desired, online)
+    return {
+        "state": state,
+        "ready": state == READY,
+        "why": why,
+        "cluster": seen.name,
+        "chosen": seen.chosen,
+        "availability": clusters.variables(seen.cluster)["ocm_availability"] if seen.cluster else "unknown",
+        "addon": {
+            "available": works.condition(seen.addon, "Available").get("status", ""),
+            "progressing": works.condition(seen.addon, "Progressing").get("reason", ""),
+            "configured": works.condition(seen.addon, "Configured").get("status", ""),
+        },
+        "applied": works.applied(seen.nodes).done,
+        "available": works.condition(seen.nodes, "Available").get("status", ""),
+        "keys": key_work.job_state(seen.keys).words if key_work.job_of(seen.keys) else "at rest",
+        "desired": desired,
+        "pods": pods,
+        "online": online,
+    }
+
+
+def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:
+    """A row of which the SuperLink has said meanwhile how many SuperNodes are online; an empty one stays empty."""
+    if not row_:
+        return {}
+    late = row_["state"] == READY and online < row_["desired"]
+    told = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
+    return {**row_, "online": online, **told}
+
+
+def _offline(online: int, desired: int) -> str:
+    return f"{online} of {desired} SuperNodes are online at the SuperLink"
+
+
+def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
+    """The word and the sentence: the first thing that is wrong, from the cluster down to its nodes."""
+    if seen.cluster is None:
+        return ABSENT, checks.cluster(seen.name, None)[0]
+    if clusters.is_leaving(seen.cluster):
+        return LEAVING, checks.cluster(seen.name, seen.cluster)[0]
+    if not clusters.is_accepted(seen.cluster):
+        return UNACCEPTED, checks.cluster(seen.name, seen.cluster)[0]
+    if seen.chosen is False:
+        return UNCHOSEN, f"no Placement chooses the ManagedCluster {seen.name}; its partitions are kept"
+    if seen.addon is None:
+        return BARE, f"the ManagedCluster {seen.name} has no add-on"
+    unheard = checks.unavailable(seen.name, seen.cluster)
+    if unheard:
+        # What it told last may be hours old: nothing below counts.
+        return (
+            UNWELL
+            if works.condition(seen.cluster, "ManagedClusterConditionAvailable").get("status") == "False"
+            else UNHEARD
+        ), unheard
+    references = (seen.addon.get("spec") or {}).get("configs") or []
+    delivered = addons.state(seen.addon, references)
+    there = works.applied(seen.nodes)
+    if delivered.failed or there.failed:
+        return REFUSED, "; ".join(filter(None, (delivered.why, there.why)))
+    if not delivered.done or not there.done:
+        return DELIVERING, "; ".join(filter(None, (delivered.why, there.why)))
+    pods = nodes_work.state(seen.nodes)
+    if not pods.ready:
+        return STARTING, "; ".join(filter(None, (pods.why, nodes_work.trouble(seen.nodes))))
+    if online is not None and online < desired:
+        return OFFLINE, _offline(online, desired)
+    return READY, ""

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The ManifestWork by which a site makes its keys, and what comes back of it. Pure.
+
+At rest it holds the ConfigMap to which the site's Secrets belong, and looks at the ConfigMap with their public halves.
+While the site has work to do, the job of C(manifests/key_job.py) is in it, with its program and its rights. So rights and
+token are in the cluster for as long as that takes. A private key is in neither of them.
+
+A job cannot be changed, so its name comes from its content. The program's request names the owner of the Secrets by its uid,
+which the site tells once the ManifestWork at rest was applied there.
+
+Values of a list come back one at a time (OCM reads the first only), so there is one for each Secret that may be an owner
+of the ConfigMap with the public halves: see C(site/public.py) for what that tells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..manifests import key_job, ocm
+from ..manifests.common import PUBLIC_KEYS, Object, Spec
+from ..site import public
+from . import work as works
+
+PART = "keys"
+
+_PUBLIC = ("ConfigMap", PUBLIC_KEYS)
+_OWNER = ("ConfigMap", key_job.OWNER)
+_JOB = {
+    "succeeded": ".status.succeeded",
+    "failed": '.status.conditions[?(@.type=="Failed")].status',
+    "message": '.status.conditions[?(@.type=="Failed")].message',
+    "active": ".status.active",
+}
+_STANDS = "stands-"
+
+
+class JobState(NamedTuple):
+    """Attributes: C(done) and C(failed) say how the job ended; C(words) what the cluster says of it."""
+
+    done: bool = False
+    failed: bool = False
+    words: str = ""
+
+
+def at_rest(
+    spec: Spec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
+) -> Object:
+    """The ManifestWork of a site that has nothing to do.
+
+    Args:
+        spec: the site's specification.
+        secrets: all Secrets that the site may have.
+        owner: the live ManagedClusterAddOn.
+        first: objects without which nothing else can be there, a Namespace that no template can carry.
+    """
+    return _work(spec, [], secrets, owner, first)
+
+
+def busy(
+    spec: Spec,
+    request: Mapping[str, Any],
+    program: Mapping[str, str],
+    seconds: int,
+    owner: Mapping[str, Any] | None,
+    first: Sequence[Object] = (),
+) -> Object:
+    """The ManifestWork with the job.
+
+    Args:
+        spec: the site's specification.
+        request: see C(site/maker.py), complete.
+        program: files of the job's program.
+        seconds: for the whole job.
+        owner: the live ManagedClusterAddOn.
+        first: see above.
+    """
+    draft = key_job.job(spec, "", "", program, seconds)
+    suffix = hashlib.sha256(json.dumps([request, draft], sort_keys=True).encode()).hexdigest()[:10]
+    own = key_job.own_name(suffix)
+    job = key_job.job(spec, own, suffix, program, seconds)
+    job["metadata"]["name"] = own
+    del job["spec"]["suspend"]  # all of it comes at once
+    del job["spec"]["ttlSecondsAfterFinished"]  # the agent would make it anew
+    brought = key_job.belongings(spec, None, suffix, program, request, given=False)
+    return _work(spec, [*brought, job], request["secrets"], owner, first)
+
+
+def _work(
+    spec: Spec,
+    brought: list[Object],
+    secrets: Iterable[str],
+    owner: Mapping[str, Any] | None,
+    first: Sequence[Object],
+) -> Object:
+    stands = {
+        f"{_STANDS}{name}": f'.metadata.ownerReferences[?(@.name=="{name}")].name' for name in sorted(set(secrets))
+    }
+    asked = {
+        _OWNER: {"uid": ".metadata.uid"},
+        _PUBLIC: {"public": f".data.{public.ENTRY.replace('.', chr(92) + '.')}", **stands},
+    }
+    asked |= {("Job", item["metadata"]["name"]): _JOB for item in brought if item["kind"] == "Job"}
+    looked_at = {"apiVersion": "v1", "kind": "ConfigMap"}
+    looked_at["metadata"] = {"name": PUBLIC_KEYS, "namespace": spec["namespace"]}
+    # The agent reads them in this order: what is told of the job is never newer than what the job told.
+    listed = [*first, key_job.owner(spec), *brought]
+    return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
+
+
+def owner_uid(work: Mapping[str, Any] | None) -> str:
+    """The uid of the Secrets' owner; empty before the site has told it.
+
+    It comes together with everything else. So without it nothing is known, and with it what is missing is not there.
+    """
+    return str(works.feedback(work).get(_OWNER, {}).get("uid") or "")
+
+
+def told(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
+    """What the site tells of its keys.
+
+    Raises:
+        ClusterError: it is not what the job writes.
+    """
+    values = works.feedback(work).get(_PUBLIC, {})
+    if not values.get("public") or not works.is_there(work, _PUBLIC):
+        return public.Public()
+    standing = [{"kind": "Secret", "name": name} for key, name in values.items() if key.startswith(_STANDS)]
+    meta = {"namespace": namespace, "ownerReferences": standing}
+    return public.read({"metadata": meta, "data": {public.ENTRY: values["public"]}})
+
+
+def job_of(work: Mapping[str, Any] | None) -> str:
+    """Name of the job in a ManifestWork; empty when it is at rest."""
+    listed = ((((work or {}).get("spec") or {}).get("workload") or {}).get("manifests")) or []
+    return next((item["metadata"]["name"] for item in listed if item.get("kind") == "Job"), "")
+
+
+def job_state(work: Mapping[str, Any] | None) -> JobState:
+    """How the job of a ManifestWork gets on."""
+    values = works.feedback(work).get(("Job", job_of(work)), {})
+    if values.get("failed") == "True":
+        return JobState(failed=True, words=str(values.get("message") or "it has failed"))
+    if values.get("succeeded"):
+        return JobState(done=True)
+    if values.get("active"):
+        return JobState(words="its pod has not ended yet")
+    return JobState(words="nothing is known of it yet")

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The ManifestWork with a site's own objects, and whether its SuperNodes are ready by what comes back. Pure.
+
+C(Available) of the add-on and C(Applied) of the work say that objects are there, not that pods are ready: OCM looks at
+Deployments and DaemonSets only. So the numbers of each StatefulSet come back and are judged by the rules of direct delivery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..apply.readiness import State, stateful_set
+from ..manifests import ocm
+from ..manifests.common import POOL_LABEL, Object, Spec
+from ..manifests.supernode import STATEFUL_SET
+from . import work as works
+
+PART = "nodes"
+
+# Name of a value -> its JSONPath. A dot in a key is escaped, as kubectl does it.
+_NUMBERS = {
+    "content": ".metadata.annotations.federated\\.flower/content",
+    "generation": ".metadata.generation",
+    "observedGeneration": ".status.observedGeneration",
+    "replicas": ".status.replicas",
+    "readyReplicas": ".status.readyReplicas",
+    "updatedReplicas": ".status.updatedReplicas",
+    "currentRevision": ".status.currentRevision",
+    "updateRevision": ".status.updateRevision",
+}
+_POD = {
+    "phase": ".status.phase",
+    "waiting": ".status.containerStatuses[?(@.state.waiting)].state.waiting.reason",
+    "waitingFirst": ".status.initContainerStatuses[?(@.state.waiting)].state.waiting.reason",
+    "unscheduled": '.status.conditions[?(@.reason=="Unschedulable")].message',
+}
+# A container's state on its way to being ready.
+_USUAL = ("ContainerCreating", "PodInitializing")
+
+
+def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None) -> Object:
+    """The ManifestWork.
+
+    Args:
+        spec: the site's specification.
+        own: its own objects (C(template.split)).
+        owner: the live ManagedClusterAddOn; None when it is yet to be made.
+    """
+    listed = [ocm.with_content(item) if item["kind"] == STATEFUL_SET else item for item in own]
+    sets = [item for item in listed if item["kind"] == STATEFUL_SET]
+    watched = [pod for item in sets for pod in _pods(spec, item)]
+    asked = {(STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets}
+    asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
+    return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
+
+
+def _pods(spec: Spec, item: Object) -> list[Object]:
+    first = item["spec"]["ordinals"]["start"]
+    count = min(item["spec"]["replicas"], ocm.WATCHED_PODS)
+    name = item["metadata"]["name"]
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"{name}-{first + number}", "namespace": spec["namespace"]},
+        }
+        for number in range(count)
+    ]
+
+
+def sets_of(work: Mapping[str, Any] | None) -> list[Object]:
+    """The StatefulSets in a ManifestWork."""
+    listed = ((((work or {}).get("spec") or {}).get("workload") or {}).get("manifests")) or []
+    return [item for item in listed if item.get("kind") == STATEFUL_SET]
+
+
+def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
+    """The StatefulSets with the status that came back; none when it is that of older content."""
+    told = works.feedback(work)
+    found = []
+    for item in sets_of(work):
+        values = told.get((STATEFUL_SET, item["metadata"]["name"]), {})
+        current = values.get("content") == ocm.content_of(item)
+        meta = {**item["metadata"], "generation": values.get("generation", 0)}
+        status = {name: values[name] for name in _NUMBERS if name in values} if current else {}
+        found.append({**item, "metadata": meta, "status": status})
+    return found
+
+
+def state(work: Mapping[str, Any] | None) -> State:
+    """Are all SuperNode pods of a site ready, in the present form?"""
+    there = works.applied(work)
+    if not there.done:
+        return State(False, f"ManifestWork: {there.why}")
+    waiting = []
+    for item in live_sets(work):
+        name = item["metadata"]["name"]
+        if not item["status"]:
+            waiting.append(f"StatefulSet {name}: its numbers have not come back yet")
+            continue
+        one = stateful_set(item)
+        if not one.ready:
+            waiting.append(f"StatefulSet {name}: {one.why}")
+    return State(not waiting, "; ".join(waiting))
+
+
+def trouble(work: Mapping[str, Any] | None) -> str:
+    """Why pods wait, as far as the site tells; empty when none does."""
+    found = []
+    for (kind, name), values in sorted(works.feedback(work).items()):
+        if kind != "Pod":
+            continue
+        said = [str(values[key]) for key in ("waitingFirst", "waiting", "unscheduled") if values.get(key)]
+        said = [word for word in said if word not in _USUAL]
+        if values.get("phase") == "Failed":
+            said.append("Failed")
+        if said:
+            found.append(f"pod {name}: {', '.join(dict.fromkeys(said))}")
+    return "; ".join(found)
+
+
+def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """The pools as M(federated.flower.supernode_info) shows those of other sites."""
+    return [
+        {
+            "kind": STATEFUL_SET,
+            "name": item["metadata"]["name"],
+            "pool": item["metadata"]["labels"].get(POOL_LABEL),
+            "desired": item["spec"]["replicas"],
+            "ready": item["status"].get("readyReplicas", 0),
+            "image": item["spec"]["template"]["spec"]["containers"][0]["image"],
+            "version": item["metadata"]["labels"].get("app.kubernetes.io/version", ""),
+        }
+        for item in live_sets(work)
+    ]

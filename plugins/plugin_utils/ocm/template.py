@@ -1,0 +1,80 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What Open Cluster Management's template engine makes of a manifest in an AddOnTemplate. Pure.
+
+Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.io/ocm (the same in 0.16 and 1.2): the JSON text
+of each manifest goes through C(fasttemplate) with the marks C({{) and C(}}). What is between two marks is the name of a
+variable, to the letter; an unknown one becomes nothing, and values are put into the JSON as they are. A C({{) that no C(}})
+follows makes C(fasttemplate.New) panic. Nothing can be escaped.
+
+So templates of this collection hold no variables, and whatever the engine would change goes another way (C(split)).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..manifests.common import Object
+from ..manifests.sidecar import CLIENT
+from ..manifests.supernode import DAEMON_SET, STATEFUL_SET, TRUST
+
+_OPEN, _CLOSE = "{{", "}}"
+
+# Numbers of a site, and what a rotation of certificates changes while the rest stays.
+_OWN_KINDS = (STATEFUL_SET, DAEMON_SET)
+_OWN_MAPS = (TRUST, CLIENT)
+
+
+class TemplateError(ValueError):
+    """The engine would stop, and with it the whole add-on manager or the add-on."""
+
+
+def rendered(text: str, values: Mapping[str, str] | None = None) -> str:
+    """The JSON text of a manifest after the engine.
+
+    Raises:
+        TemplateError: a mark is opened and never closed.
+    """
+    known = values or {}
+    out: list[str] = []
+    while True:
+        before, mark, rest = text.partition(_OPEN)
+        out.append(before)
+        if not mark:
+            return "".join(out)
+        name, mark, text = rest.partition(_CLOSE)
+        if not mark:
+            raise TemplateError(f"no {_CLOSE} follows {_OPEN}{rest[:20]!r}")
+        out.append(known.get(name, ""))
+
+
+def stored(manifest: Mapping[str, Any]) -> str:
+    """A manifest's JSON as the API server hands it out: compact, with every character as it is."""
+    return json.dumps(manifest, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+
+
+def survives(manifest: Mapping[str, Any]) -> bool:
+    """Whether the engine leaves a manifest alone."""
+    text = stored(manifest)
+    try:
+        return rendered(text) == text
+    except TemplateError:
+        return False
+
+
+def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
+    """A site's objects in two parts, each in the order given: for the add-on's template, and for the site's ManifestWork.
+
+    The first part is the same for all sites with the same settings.
+    """
+    common: list[Object] = []
+    own: list[Object] = []
+    for item in objects:
+        kind, name = item["kind"], item["metadata"]["name"]
+        is_own = kind in _OWN_KINDS or (kind == "ConfigMap" and name in _OWN_MAPS) or not survives(item)
+        (own if is_own else common).append(item)
+    return common, own

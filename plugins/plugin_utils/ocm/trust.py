@@ -1,0 +1,91 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The trust of a site that is reached through Open Cluster Management: which CAs its SuperNodes accept."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..apply.engine import apply_objects
+from ..apply.wait import Clock
+from ..cluster import Cluster, ClusterError
+from ..hub.authority import trust_bundle
+from ..manifests.supernode import TRUST
+from . import api, leaving, nodes_work
+from . import work as works
+
+# A kubelet looks at a changed ConfigMap after a minute and a bit (its sync period and its cache), and HAProxy then reloads.
+SETTLES = 90.0
+_OURS = ("labels", "annotations", "ownerReferences", "name", "namespace")
+
+
+def with_trust(work: Mapping[str, Any], bundle: str) -> dict[str, Any] | None:
+    """A ManifestWork with another trust, as it is applied; None when it has this one already. Pure."""
+    wanted = copy.deepcopy(dict(work["spec"]))
+    for item in wanted["workload"]["manifests"]:
+        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
+            if trust_bundle(item["data"].get("ca.crt", "")) == trust_bundle(bundle):
+                return None
+            item["data"]["ca.crt"] = bundle
+            meta = {key: work["metadata"][key] for key in _OURS if work["metadata"].get(key)}
+            return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": wanted}
+    raise ClusterError(
+        f"the ManifestWork {work['metadata']['name']} brings no ConfigMap {TRUST}: run site.yml for this site"
+    )
+
+
+def held(work: Mapping[str, Any]) -> str:
+    """The trust in a ManifestWork, PEM; empty where it brings none. Pure."""
+    for item in work["spec"]["workload"]["manifests"]:
+        if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
+            return str(item["data"].get("ca.crt", ""))
+    return ""
+
+
+def bring(
+    hub: Cluster, name: str, site: str, bundle: str, seconds: float, *, check: bool = False
+) -> tuple[str, list[dict[str, str]]]:
+    """Have a site trust these CAs, and wait for as long as its pods need to notice.
+
+    Args:
+        hub: a connection.
+        name: of the site's ManagedCluster.
+        site: its name in the inventory.
+        bundle: PEM; empty to leave its trust alone.
+        seconds: how long its agent may take.
+        check: nothing is written.
+
+    Returns:
+        What the cluster has now, and what became of its ManifestWork, as C(apply) tells it; nothing if that stays as it is.
+
+    Raises:
+        ClusterError: nothing is delivered to it, or its agent does not take it over in time.
+    """
+    found = [
+        item
+        for item in hub.list(api.WORKS, "ManifestWork", name)
+        if leaving.site_of(item) == site and item["metadata"]["name"].endswith(f"-{nodes_work.PART}")
+    ]
+    if len(found) != 1:
+        raise ClusterError("nothing is delivered to it through Open Cluster Management: run site.yml for this site")
+    live = found[0]
+    wanted = with_trust(live, bundle) if bundle else None
+    objects = apply_objects(hub, [wanted], check=check).objects if wanted else []
+    if check:
+        return (bundle if wanted else held(live)), objects
+    clock, meta = Clock(seconds), live["metadata"]
+    while True:
+        live = hub.get(api.WORKS, "ManifestWork", meta["name"], name) or {}
+        there = works.applied(live or None)
+        if there.done:
+            break
+        if not clock.tick():
+            raise ClusterError(f"its cluster {name} has not taken over its trust: {there.why}")
+    if wanted:
+        time.sleep(SETTLES)
+    return held(live), objects

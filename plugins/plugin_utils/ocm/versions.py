@@ -1,0 +1,60 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which templates and configs nobody refers to any more. Pure.
+
+None is ever changed, so each change of settings leaves one behind. One that some cluster still has (in
+C(status.configReferences)) stays: OCM renders it again and again, and a rollback finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..manifests import ocm
+from . import addon as addons
+
+
+def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
+    """Configs that a ClusterManagementAddOn names: as a default, for a Placement, or in what it tells of a rollout."""
+    spec, status = addon.get("spec") or {}, addon.get("status") or {}
+    found: list[Mapping[str, Any]] = []
+    for one in spec.get("supportedConfigs") or []:
+        found.append({"resource": one.get("resource"), **(one.get("defaultConfig") or {})})
+    for placement in (spec.get("installStrategy") or {}).get("placements") or []:
+        found += placement.get("configs") or []
+    told = [*(status.get("defaultconfigReferences") or [])]
+    for progress in status.get("installProgressions") or []:
+        told += progress.get("configReferences") or []
+    for one in told:
+        parts = ("desiredConfig", "lastAppliedConfig", "lastKnownGoodConfig")
+        found += [{"resource": one.get("resource"), **(one.get(part) or {})} for part in parts]
+    return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}
+
+
+def unused(
+    made: Iterable[Mapping[str, Any]],
+    managements: Iterable[Mapping[str, Any]],
+    clusters: Iterable[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Objects to delete, as a list for C(apply) with C(state=absent).
+
+    Args:
+        made: AddOnTemplates and AddOnDeploymentConfigs that this collection made for one add-on.
+        managements: ClusterManagementAddOns that may name them.
+        clusters: ManagedClusterAddOns that may name them, of all clusters.
+    """
+    used: set[tuple[str, str, str]] = set()
+    for one in managements:
+        used |= _of_management(one)
+    for one in clusters:
+        used |= addons.references(one)
+    left = []
+    for item in made:
+        reference = ocm.config_reference(item)
+        if (reference["resource"], reference.get("namespace") or "", reference["name"]) not in used:
+            meta = {key: item["metadata"][key] for key in ("name", "namespace") if item["metadata"].get(key)}
+            left.append({"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": meta})
+    return left

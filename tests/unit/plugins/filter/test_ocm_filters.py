@@ -1,0 +1,34 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who is reached through Open Cluster Management, and what it is called there."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.federated.flower.plugins.filter.ocm import FilterModule
+
+FILTERS = FilterModule().filters()
+HOSTVARS = {
+    "a": {"flower_delivery": "ocm"},
+    "b": {"flower_delivery": "ocm", "ocm_name": "cluster-b"},
+    "c": {"flower_delivery": "ocm", "ocm_name": "cluster-c", "supernode_ocm_cluster": "other"},
+    "d": {"flower_delivery": "direct", "ocm_name": "cluster-d"},
+    "e": {},
+}
+
+
+def test_sites_say_so_themselves():
+    assert FILTERS["ocm_sites"](HOSTVARS, ["c", "a", "d", "e", "unknown"]) == ["c", "a"]
+    assert FILTERS["ocm_sites"]({}, ["a"]) == []
+
+
+def test_a_cluster_is_called_what_the_role_calls_it():
+    assert FILTERS["ocm_clusters"](HOSTVARS, list(HOSTVARS)) == {"a": "a", "b": "cluster-b", "c": "other"}
+
+
+def test_a_wrong_spec_is_an_error_of_the_filter():
+    with pytest.raises(AnsibleFilterError, match="ocm_addon_objects: the spec is incomplete"):
+        FILTERS["ocm_addon_objects"]({"install": "Manual", "name": "a", "federation": "b", "namespace": "c"})

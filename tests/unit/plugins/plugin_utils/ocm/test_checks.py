@@ -1,0 +1,206 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What keeps objects from a managed cluster is found before anything is changed, and told with the way out."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, schema
+
+
+def kind(name, properties):
+    return {"x-kubernetes-group-version-kind": [{"kind": name}], "properties": {"spec": {"properties": properties}}}
+
+
+def listed(properties):
+    return {"items": {"properties": properties}}
+
+
+def work_api(*more, strategies=("Update", "CreateOnly", "ServerSideApply", "ReadOnly")):
+    option = {"updateStrategy": {"properties": {"type": {"enum": list(strategies)}}}, **{name: {} for name in more}}
+    return {"components": {"schemas": {"x.ManifestWork": kind("ManifestWork", {"manifestConfigs": listed(option)})}}}
+
+
+def placement_api(*selectors):
+    chosen = {"properties": {name: {"type": "object"} for name in selectors}}
+    predicates = {"predicates": listed({"requiredClusterSelector": chosen})}
+    return {"components": {"schemas": {"x.Placement": kind("Placement", predicates)}}}
+
+
+OLD = placement_api("labelSelector", "claimSelector")
+NEW = placement_api("labelSelector", "claimSelector", "celSelector")
+REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
+
+
+def test_features_are_decided_from_the_schema():
+    assert (
+        schema.can_look(work_api()) and not schema.can_look(work_api(strategies=["Update"])) and not schema.can_look({})
+    )
+    assert schema.knows_condition_rules(work_api("conditionRules")) and not schema.knows_condition_rules(work_api())
+    assert schema.knows_cel(NEW) and not schema.knows_cel(OLD)
+
+
+def test_a_selector_that_the_hub_would_drop_is_refused(ocm_addon_spec):
+    cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
+    (fault,) = checks.apis(ocm_addon_spec(predicates=cel), work_api(), OLD)
+    assert "celSelector" in fault and "choose every cluster" in fault
+    assert checks.apis(ocm_addon_spec(predicates=cel), work_api(), NEW) == []
+    assert checks.apis(ocm_addon_spec(predicates=cel, install="Manual"), work_api(), OLD) == []
+    (fault,) = checks.apis(ocm_addon_spec(), work_api(strategies=["Update"]), OLD)
+    assert "ReadOnly" in fault and "0.16" in fault
+
+
+def test_missing_kinds_are_named_together():
+    assert checks.missing_kinds([]) == []
+    (fault,) = checks.missing_kinds([(api.ADDONS, "AddOnTemplate"), (api.WORKS, "ManifestWork")])
+    assert (
+        "AddOnTemplate (addon.open-cluster-management.io/v1alpha1), ManifestWork" in fault
+        and "clusteradm init" in fault
+    )
+
+
+def manager(*gates, part="addOnManagerConfiguration"):
+    return {"metadata": {"name": "cluster-manager"}, "spec": {part: {"featureGates": list(gates)}}}
+
+
+def test_a_gate_that_is_off_is_named_with_its_place():
+    assert (
+        checks.gates(None)
+        == checks.gates(manager())
+        == checks.gates(manager({"feature": "Other", "mode": "Disable"}))
+        == []
+    )
+    (fault,) = checks.gates(manager({"feature": "AddonManagement", "mode": "Disable"}))
+    assert "spec.addOnManagerConfiguration.featureGates" in fault and "leave the other entries" in fault
+
+
+def test_enabling_a_gate_keeps_the_others():
+    before = manager(
+        {"feature": "A", "mode": "Disable"},
+        {"feature": "ManifestWorkReplicaSet", "mode": "Disable"},
+        part="workConfiguration",
+    )
+    kept = copy.deepcopy(before)
+    after = checks.with_gate(before, "workConfiguration", "ManifestWorkReplicaSet")
+    assert after == [{"feature": "A", "mode": "Disable"}, {"feature": "ManifestWorkReplicaSet", "mode": "Enable"}]
+    assert before == kept
+    assert not checks.gate_is_on(before, "workConfiguration", "ManifestWorkReplicaSet")
+    assert checks.gate_is_on(
+        {"spec": {"workConfiguration": {"featureGates": after}}}, "workConfiguration", "ManifestWorkReplicaSet"
+    )
+
+
+def test_somebody_elses_add_on_is_left_alone(ocm_addon_spec):
+    spec = ocm_addon_spec()
+    own = ocm.addon_objects(spec)[-1]
+    assert checks.foreign(spec, None) == checks.foreign(spec, own) == []
+    other = copy.deepcopy(own)
+    other["metadata"]["labels"]["app.kubernetes.io/instance"] = "oncology"
+    assert "belongs to the federation oncology" in checks.foreign(spec, other)[0]
+    assert "belongs to somebody else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
+
+
+def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(ocm_addon_spec):
+    spec = ocm_addon_spec(cluster_sets=["a", "b", "c"], bind_cluster_sets=False)
+    found = checks.bindings(spec, ["a", "b"], ["a"])
+    assert len(found) == 2
+    assert (
+        "clusteradm clusterset bind b --namespace flower" in found[0]
+        and "no ManagedClusterSet c; there are a, b" in found[1]
+    )
+    assert len(checks.bindings({**spec, "bind_cluster_sets": True}, ["a", "b"], [])) == 1
+
+
+@pytest.mark.parametrize(
+    ("conditions", "requests", "words"),
+    [
+        ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], [], ""),
+        ([("HubAcceptedManagedCluster", "True")], [REQUEST], "request csr-1 is not approved"),
+        ([("HubAcceptedManagedCluster", "True")], [], "does its klusterlet run"),
+        ([("HubAcceptedManagedCluster", "True"), ("ManagedClusterJoined", "True")], [REQUEST], "loses its access"),
+    ],
+)
+def test_each_state_of_a_cluster_has_its_remedy(conditions, requests, words, status):
+    live = status.cluster()
+    live["status"]["conditions"] = [status.condition(*one) for one in conditions]
+    found = checks.cluster("cluster-a", live, requests)
+    assert found == [] if not words else words in found[0]
+
+
+def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
+    assert "clusteradm join --cluster-name cluster-a" in checks.cluster("cluster-a", None)[0]
+    stranger = status.cluster(spec={})
+    stranger["status"]["conditions"] = []
+    assert "clusteradm accept --clusters cluster-a" in checks.cluster("cluster-a", stranger)[0]
+    leaving = status.cluster()
+    leaving["metadata"]["deletionTimestamp"] = "now"
+    assert "being detached" in checks.cluster("cluster-a", leaving)[0]
+
+
+def test_a_request_is_pending_until_somebody_decides():
+    assert checks.is_pending(REQUEST) and checks.is_pending({})
+    for kind_ in ("Approved", "Denied", "Failed"):
+        assert not checks.is_pending({"status": {"conditions": [{"type": kind_}]}})
+    assert not checks.is_pending({"status": {"certificate": "x"}})
+
+
+def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
+    assert checks.unavailable("c", status.cluster()) == ""
+    assert "nothing new reaches it" in checks.unavailable("c", status.cluster(available="Unknown"))
+    assert "says that it is not well" in checks.unavailable("c", status.cluster(available="False"))
+    assert checks.cluster("c", status.cluster(available="Unknown")) == []
+
+
+def selector(operator, key, *values):
+    return [
+        {
+            "requiredClusterSelector": {
+                "labelSelector": {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+            }
+        }
+    ]
+
+
+def test_what_a_new_placement_would_not_choose_is_known_before(status, ocm_addon_spec):
+    live = status.cluster()
+    own = ocm.predicates(ocm_addon_spec())
+    assert checks.chosen("cluster-a", live, own, ["default"]) == checks.chosen("cluster-a", live, own, ["global"]) == []
+    assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, own, ["labs"])[0]
+    live["metadata"]["labels"].pop(ocm.FEDERATION_LABEL)
+    (fault,) = checks.chosen("cluster-a", live, own, ["default"])
+    assert "kubectl label managedcluster cluster-a federated.flower/federation=flower" in fault
+
+
+@pytest.mark.parametrize(
+    ("predicate", "good"),
+    [
+        (selector("In", "gpu", "a100", "h100"), True),
+        (selector("In", "gpu", "h100"), False),
+        (selector("NotIn", "gpu", "h100"), True),
+        (selector("NotIn", "edge", "yes"), True),
+        (selector("Exists", "gpu"), True),
+        (selector("DoesNotExist", "gpu"), False),
+        ([*selector("In", "gpu", "h100"), *selector("Exists", "gpu")], True),
+        (
+            [
+                {
+                    "requiredClusterSelector": {
+                        "claimSelector": {"matchExpressions": [{"key": "region", "operator": "In", "values": ["eu"]}]}
+                    }
+                }
+            ],
+            True,
+        ),
+        ([{"requiredClusterSelector": {"celSelector": {"celExpressions": ["false"]}}}], True),
+    ],
+)
+def test_predicates_are_judged_as_kubernetes_does(predicate, good, status):
+    live = status.cluster()
+    live["metadata"]["labels"]["gpu"] = "a100"
+    live["status"]["clusterClaims"] = [{"name": "region", "value": "eu"}]
+    assert (checks.chosen("cluster-a", live, predicate, ["default"]) == []) is good

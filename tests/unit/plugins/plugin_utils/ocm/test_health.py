@@ -1,0 +1,159 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's row, what becomes of a site that leaves, and which versions nobody names."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import health, leaving, versions
+
+
+@pytest.fixture
+def seen(ocm_site_spec, status):
+    """Function: what the hub knows of a cluster whose SuperNode is ready, and some changes."""
+
+    def make(**changes):
+        spec = ocm_site_spec()
+        work = status.nodes(spec)
+        known = {
+            "cluster": status.cluster(),
+            "chosen": True,
+            "addon": status.addon(status.references(spec)),
+            "nodes": status.taken(work, status.numbers(work)),
+        }
+        return health.Seen("cluster-a", **{**known, **changes})
+
+    return make
+
+
+def test_ready_is_pods_ready_and_nodes_online(seen):
+    row = health.row(seen(), 1)
+    assert (row["state"], row["ready"], row["why"]) == (health.READY, True, "")
+    assert (row["desired"], row["pods"], row["online"]) == (1, 1, 1)
+    assert row["addon"] == {"available": "True", "progressing": "Completed", "configured": ""}
+    assert row["keys"] == "at rest"
+
+
+def test_completed_and_available_are_not_ready(seen, ocm_site_spec, status):
+    work = status.nodes(ocm_site_spec())
+    row = health.row(seen(nodes=status.taken(work, status.numbers(work, 0))), 0)
+    assert (
+        row["addon"]["progressing"] == "Completed"
+        and row["addon"]["available"] == "True"
+        and row["available"] == "True"
+    )
+    assert row["state"] == health.STARTING and "0 of 1 replicas are ready" in row["why"]
+    row = health.row(seen(), 0)
+    assert (row["state"], row["why"]) == (health.OFFLINE, "0 of 1 SuperNodes are online at the SuperLink")
+
+
+def test_the_superlink_may_be_asked_later(seen):
+    row = health.row(seen())
+    assert (row["state"], row["online"]) == (health.READY, None)
+    assert health.with_nodes(row, 1) == health.row(seen(), 1)
+    assert health.with_nodes(row, 0) == health.row(seen(), 0)
+    assert health.with_nodes({}, 0) == {}
+
+
+def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
+    work = status.nodes(ocm_site_spec())
+    leaving_ = status.cluster()
+    leaving_["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+    stranger = status.cluster(spec={})
+    stranger["status"]["conditions"] = []
+    for changes, state, words in (
+        ({"cluster": None, "chosen": False}, health.ABSENT, "no ManagedCluster cluster-a"),
+        ({"cluster": leaving_}, health.LEAVING, "being detached"),
+        ({"cluster": stranger}, health.UNACCEPTED, "clusteradm accept --clusters cluster-a"),
+        ({"chosen": False}, health.UNCHOSEN, "partitions are kept"),
+        ({"addon": None}, health.BARE, "has no add-on"),
+        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "not heard since 2026-11-21T12:00:00Z"),
+        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not well"),
+        ({"nodes": status.taken(work, {}, refused="StatefulSet")}, health.REFUSED, "forbidden"),
+        ({"nodes": None}, health.DELIVERING, "nothing was delivered yet"),
+        ({"addon": status.addon(status.references(ocm_site_spec()), last=False)}, health.DELIVERING, "does not have"),
+        ({"nodes": status.taken(work, {})}, health.STARTING, "have not come back"),
+    ):
+        row = health.row(seen(**changes), 1)
+        assert (row["state"], row["ready"]) == (state, False), changes
+        assert words in row["why"]
+
+
+def test_a_cluster_that_is_not_heard_counts_for_nothing_that_it_told(seen, status):
+    """Its numbers may be hours old; whether its SuperNodes are online, the SuperLink says."""
+    row = health.row(seen(cluster=status.cluster(available="Unknown")), 1)
+    assert (row["state"], row["online"]) == (health.UNHEARD, 1)
+
+
+def test_where_no_placement_decides_nobody_is_unchosen(seen):
+    assert health.row(seen(chosen=None), 1)["ready"]
+
+
+def test_a_site_that_stays_is_left_alone_whatever_its_cluster_does(status):
+    def word(cluster, **changes):
+        return leaving.decide("site-a", "cluster-a", cluster, **{"listed": True, "chosen": True, **changes})
+
+    assert word(status.cluster()) == leaving.Departure(leaving.STAYS)
+    dead = word(status.cluster(available="Unknown"))
+    assert (dead.word, dead.remove, dead.keep) == (leaving.UNHEARD, False, True)
+    left = word(status.cluster(), chosen=False)
+    assert (left.word, left.remove, left.keep) == (leaving.LEFT, False, True) and "kept for its return" in left.sentence
+    detached = word(None)
+    assert (detached.word, detached.remove, detached.keep) == (leaving.DETACHED, False, True)
+
+
+def test_only_a_site_that_is_forgotten_gives_its_partitions_back(status):
+    told = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True)
+    assert (told.word, told.remove, told.keep) == (
+        leaving.UNLISTED,
+        False,
+        True,
+    ) and "flower_forget_sites" in told.sentence
+    gone = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True, forget=True)
+    assert (gone.remove, gone.keep) == (True, False) and "take its label away" in gone.sentence
+    assert "label" not in leaving.decide("a", "c", None, listed=False, chosen=None, forget=True).sentence
+
+
+def test_sites_without_a_host_are_found_by_what_was_delivered():
+    def work(site, cluster):
+        return {"metadata": {"namespace": cluster, "annotations": {ocm.SITE_NOTE: site}}}
+
+    found = leaving.unlisted(
+        [work("site-a", "c-a"), work("site-b", "c-b"), {"metadata": {"namespace": "c"}}], ["site-a"]
+    )
+    assert found == {"site-b": "c-b"}
+
+
+def test_versions_that_somebody_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
+    base = ocm.addon_objects(ocm_addon_spec())
+    management = base[-1]
+    present, former, oldest = (
+        ocm.configs(
+            ocm_site_spec(superlink_cidrs=[cidr]),
+            [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": cidr}}],
+        )
+        for cidr in ("a", "b", "c")
+    )
+    made = [*base[:2], present[0], former[0], oldest[0]]
+    live = status.addon([ocm.config_reference(item) for item in present])
+    live["status"]["configReferences"][0]["lastAppliedConfig"] = {"name": former[0]["metadata"]["name"]}
+    gone = versions.unused(made, [management], [live])
+    assert [item["metadata"]["name"] for item in gone] == [oldest[0]["metadata"]["name"]]
+    # While a new default rolls out, the old one is what others still have.
+    rolling = {
+        **management,
+        "status": {
+            "installProgressions": [
+                {
+                    "configReferences": [
+                        {"resource": "addontemplates", "lastKnownGoodConfig": {"name": oldest[0]["metadata"]["name"]}}
+                    ]
+                }
+            ]
+        },
+    }
+    assert versions.unused(made, [rolling], [live]) == []
+    assert len(versions.unused(made, [], [])) == len(made)

@@ -1,0 +1,54 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A site's trust is changed in its ManifestWork, and nothing else is."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
+
+
+@pytest.fixture(scope="module")
+def authorities():
+    return [pki.make_ca(name, datetime.timedelta(days=1)).certificate for name in ("old", "new")]
+
+
+def test_only_the_trust_changes(authorities, ocm_site_spec, status):
+    old, new = authorities
+    live = status.taken(status.nodes(ocm_site_spec(ca_bundle=old)), {})
+    live["metadata"].update(uid="1", resourceVersion="2", managedFields=[])
+    before = copy.deepcopy(live)
+    wanted = trust.with_trust(live, old + new)
+    assert live == before
+    assert (
+        set(wanted["metadata"]) == {"name", "namespace", "labels", "annotations", "ownerReferences"}
+        and "status" not in wanted
+    )
+    differ = [
+        item["metadata"]["name"]
+        for item, was in zip(wanted["spec"]["workload"]["manifests"], live["spec"]["workload"]["manifests"])
+        if item != was
+    ]
+    assert differ == ["supernode-trust"]
+    assert wanted["spec"]["manifestConfigs"] == live["spec"]["manifestConfigs"]
+    assert trust.with_trust(wanted, old + new) is None
+
+
+def test_the_same_object_as_a_deployment_with_that_trust_makes(authorities, ocm_site_spec, status):
+    """So the next run of site.yml finds nothing to change."""
+    old, new = authorities
+    live = status.nodes(ocm_site_spec(ca_bundle=old))
+    assert trust.with_trust(live, old + new)["spec"] == status.nodes(ocm_site_spec(ca_bundle=old + new))["spec"]
+
+
+def test_a_site_without_trust_is_told(authorities, ocm_site_spec, status):
+    live = status.nodes(ocm_site_spec(insecure=True, mtls=False, ca_bundle=""))
+    with pytest.raises(ClusterError, match="brings no ConfigMap supernode-trust"):
+        trust.with_trust(live, authorities[0])
