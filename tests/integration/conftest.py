@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,12 @@ def fleet_addon(fleet_kubeconfig: Path) -> Callable[..., None]:
         subprocess.run([*fleet, "addon", *words], env=environment, check=True)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def ocm_turn(fleet_kubeconfig: Path) -> Iterator[None]:
+    """One file at a time has the fleet's Open Cluster Management: who starts, stops or changes it does so for all workers."""
+    name = hashlib.sha256(str(fleet_kubeconfig).encode()).hexdigest()[:16]
+    with (Path(tempfile.gettempdir()) / f"flower-fleet-ocm-{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # the end of the process gives it back, too
+        yield

@@ -506,7 +506,7 @@ def test_a_cluster_that_is_no_hub(inventory: Inventory, fleet_contexts: list[str
 
 
 @pytest.fixture(scope="module")
-def real_hub(fleet_addon: Any, fleet_kubeconfig: Path) -> Iterator[Cluster]:
+def real_hub(ocm_turn: None, fleet_addon: Any, fleet_kubeconfig: Path) -> Iterator[Cluster]:
     """The fleet as Open Cluster Management's own controllers and agents make it. It stays: others may use it now."""
     fleet_addon("ocm", "up")
     with connect({"kubeconfig": str(fleet_kubeconfig), "context": "hub"}) as one:

@@ -78,7 +78,7 @@ class Fleet:
 
 
 @pytest.fixture(scope="module")
-def fleet(federation: Any, fleet_addon: Callable[..., None]) -> Iterator[Fleet]:
+def fleet(federation: Any, ocm_turn: None, fleet_addon: Callable[..., None]) -> Iterator[Fleet]:
     """The fleet with Open Cluster Management, and two clusters that are sites."""
     fleet_addon("ocm", "up", "--lease", "6")
     found = Fleet(federation, fleet_addon)
