@@ -30,27 +30,15 @@ options:
       - The specification, put together by the role from its variables (C(__skupper_site_spec)).
     type: dict
     required: true
-  state:
-    description:
-      - Whether it is to be there.
-    type: str
-    choices:
-      - present
-      - absent
-    default: present
   upgrade:
     description:
       - Whether a controller that this module installed is brought to the manifests.
     type: bool
     default: false
-  wait_timeout:
-    description:
-      - Seconds to wait for one thing.
-    type: int
-    default: 300
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
+  - federated.flower.skupper
   - federated.flower.attributes
   - federated.flower.attributes.action
   - federated.flower.attributes.actiongroup_flower

@@ -43,27 +43,15 @@ options:
         C(flower_context).
     type: str
     required: true
-  state:
-    description:
-      - Whether it is to be there.
-    type: str
-    choices:
-      - present
-      - absent
-    default: present
   renew:
     description:
       - Whether the site's certificate is replaced however good it is.
     type: bool
     default: false
-  wait_timeout:
-    description:
-      - Seconds to wait for one thing.
-    type: int
-    default: 300
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
+  - federated.flower.skupper
   - federated.flower.attributes
   - federated.flower.attributes.action
   - federated.flower.attributes.actiongroup_flower

@@ -35,27 +35,11 @@ options:
       - listener
       - connector
     required: true
-  state:
-    description:
-      - Whether it is to be there.
-    type: str
-    choices:
-      - present
-      - absent
-    default: present
-  wait:
-    description:
-      - Whether to wait until it is ready. An error says what is missing.
-    type: bool
-    default: true
-  wait_timeout:
-    description:
-      - Seconds to wait for one thing.
-    type: int
-    default: 300
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
+  - federated.flower.skupper
+  - federated.flower.skupper.wait
   - federated.flower.attributes
   - federated.flower.attributes.action
   - federated.flower.attributes.actiongroup_flower
