@@ -211,13 +211,19 @@ class Federation:
             "FLOWER_RESULTS": str(results),
         }
 
-    def start(self, playbook: str, *arguments: str, hosts: Hosts | None = None, **common: Any) -> Callable[[], Run]:
-        """Start a playbook of the collection, or one by its path; call what comes back to wait for its end."""
+    def start(
+        self, playbook: str, *arguments: str, hosts: Hosts | Path | None = None, **common: Any
+    ) -> Callable[[], Run]:
+        """Start a playbook of the collection, or one by its path; call what comes back to wait for its end.
+
+        `hosts` may be the path of an inventory.
+        """
         self.runs += 1
         name = playbook if playbook.endswith(".yml") else f"federated.flower.{playbook}"
         log = self.logs / f"{self.runs:03}-{Path(playbook).stem}.log"
         results = log.with_suffix(".jsonl")
-        command = ["ansible-playbook", "-vvv", "--diff", "-i", str(self.inventory(hosts, **common)), name, *arguments]
+        inventory = hosts if isinstance(hosts, Path) else self.inventory(hosts, **common)
+        command = ["ansible-playbook", "-vvv", "--diff", "-i", str(inventory), name, *arguments]
         with log.open("wb") as sink:
             process = subprocess.Popen(
                 command,
@@ -250,7 +256,7 @@ class Federation:
         return finish
 
     def play(
-        self, playbook: str, *arguments: str, hosts: Hosts | None = None, rc: int | None = 0, **common: Any
+        self, playbook: str, *arguments: str, hosts: Hosts | Path | None = None, rc: int | None = 0, **common: Any
     ) -> Run:
         """Run a playbook; `rc=None` takes any exit code."""
         if playbook != "status" and "--check" not in arguments:

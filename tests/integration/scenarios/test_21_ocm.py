@@ -3,11 +3,15 @@
 """A federation whose sites are reached through Open Cluster Management's own controllers alone.
 
 The inventory is the hub's; no host has an access of its own. What is looked at in the sites' clusters is looked at by the test.
+FLOWER_OUTAGE=N has an agent silent for N seconds in the middle of a run that is longer.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +26,7 @@ from ansible_collections.federated.flower.tests.integration.scenarios.lane impor
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
 NAME = f"{NAMESPACE}-ocm"
 ADDON = f"{NAME}-supernode"
+OUTAGE = float(os.environ.get("FLOWER_OUTAGE", "0"))  # seconds
 COMMON = {
     "flower_federation": NAME,
     "flower_namespace": NAME,
@@ -49,8 +54,27 @@ class Fleet:
         }
         return {"hub": hub, **{site: dict(behind) for site in sites or ("site-a", "site-b")}}
 
+    def clusters(self) -> Path:
+        """An inventory that has the clusters with the federation's label, and no list of hosts."""
+        folder = self.federation.folder / "clusters"
+        variables = folder / "group_vars"
+        variables.mkdir(parents=True, exist_ok=True)
+        behind = self.hosts("site")["site"]
+        config = {
+            "plugin": "federated.flower.ocm",
+            "kubeconfig": str(self.federation.kubeconfig),
+            "context": "hub",
+            "hub_host": "hub",
+            "label_selector": f"{ocm.FEDERATION_LABEL}={NAME}",
+        }
+        (folder / "fleet.ocm.yml").write_text(json.dumps(config))
+        (variables / "all.json").write_text(json.dumps({**self.federation.common, **COMMON}))
+        (variables / "flower_hub.json").write_text(json.dumps(self.hosts()["hub"]))
+        (variables / "flower_sites.json").write_text(json.dumps(behind))
+        return folder
+
     def play(
-        self, playbook: str, *arguments: str, hosts: dict[str, Any] | None = None, rc: int = 0, **more: Any
+        self, playbook: str, *arguments: str, hosts: dict[str, Any] | Path | None = None, rc: int = 0, **more: Any
     ) -> Any:
         """Run a playbook; the federation of the other scenarios is not concerned."""
         settled = self.federation.settled
@@ -133,6 +157,31 @@ def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
     assert fleet.federation.lives("site-b", NAME) == before
 
 
+@pytest.mark.skipif(OUTAGE == 0, reason="FLOWER_OUTAGE says for how many seconds an agent is to be silent")
+def test_a_long_run_goes_on_through_a_long_outage_that_begins_in_its_middle(fleet):
+    before = fleet.federation.lives("site-b", NAME)
+    rounds = math.ceil(OUTAGE / 10) + 5
+    config = json.dumps({"flower_run_config": {"num-server-rounds": rounds}})
+    run = fleet.play("run", "-e", f"flower_app={APP}", "-e", config, "-e", '{"flower_run_wait": false}')
+    number = re.search(r"run (\d+)", run.messages())[1]
+    time.sleep(20)
+    fleet.addon("ocm", "stop", "site-b")
+    seen, until = set(), time.monotonic() + OUTAGE
+    while time.monotonic() < until:
+        live = fleet.hub.get(api.CLUSTERS, "ManagedCluster", "site-b")
+        seen.add(api.UNREACHABLE in [taint["key"] for taint in live["spec"].get("taints") or []])
+        assert fleet.federation.lives("site-b", NAME) == before
+        time.sleep(10)
+    assert seen == {False, True}
+    fleet.addon("ocm", "start", "site-b")
+    fleet.until(lambda: fleet.states()["site-b"] == "ready")
+    words = fleet.play("run", "-e", f"flower_run_id={number}", "-e", "flower_run_log_lines=500").messages()
+    assert f"round {rounds}: " in words and "completed" in words
+    assert words.count(" 2 nodes") + words.count("(2 nodes") == rounds, "each round had both sites"
+    assert fleet.federation.lives("site-b", NAME) == before
+    assert set(fleet.play("site").changed.values()) == {0}
+
+
 def test_hostile_values_arrive_byte_for_byte(fleet):
     for context in ("site-a", "site-b"):
         cluster = fleet.federation.cluster(context)
@@ -168,8 +217,13 @@ def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_ot
         assert site.list(version, kind, NAME) == []
     assert site.get("v1", "Namespace", NAME)["status"]["phase"] == "Active"
     assert fleet.states()["site-b"] == "not chosen"
+    # By an inventory that follows labels it is no host any more; with its label it is one.
+    run = fleet.play("site", hosts=fleet.clusters())
+    assert set(run.changed) == {"hub", "site-a"} and set(run.changed.values()) == {0}, run.told()
+    assert "site-b is not in the inventory, but the ledger still knows it" in run.messages()
     fleet.label("site-b", NAME)
-    fleet.play("site")
+    run = fleet.play("site", hosts=fleet.clusters())
+    assert "2 SuperNodes of 2 sites are online" in run.messages() and run.changed["site-b"], run.told()
     assert site.get("apps/v1", "StatefulSet", "supernode-default", NAME)["spec"]["ordinals"] == start
     assert fleet.federation.lives("site-a", NAME) == before
 
