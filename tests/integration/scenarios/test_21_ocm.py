@@ -228,6 +228,18 @@ def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_ot
     assert fleet.federation.lives("site-a", NAME) == before
 
 
+def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goes(fleet):
+    """Its cluster is still chosen: its host alone has left the inventory."""
+    hosts = fleet.hosts("site-a")
+    run = fleet.play("site", hosts=hosts)
+    assert "site-b is not in the inventory, but the hub still delivers to its cluster site-b" in run.warnings()
+    run = fleet.play("site", "-e", "flower_forget_sites=true", hosts=hosts)
+    assert "site-b is forgotten" in run.messages() and "a Placement still chooses site-b" in run.warnings()
+    assert set(fleet.play("site", hosts=hosts).changed.values()) == {0}
+    site = fleet.federation.cluster("site-b")
+    fleet.until(lambda: not site.list("apps/v1", "StatefulSet", NAME) + site.list("v1", "Secret", NAME))
+
+
 def test_a_teardown_leaves_nothing_but_namespaces(fleet):
     fleet.play("teardown", flower_teardown=True, flower_delete_volumes=True)
     for version, kind in (

@@ -54,7 +54,7 @@ class ApiError(Exception):
 class Api:
     """One cluster's API server, as its administrator. A connection per request."""
 
-    def __init__(self, cluster: Cluster, pki: Path, *, timeout: float = 5.0) -> None:
+    def __init__(self, cluster: Cluster, pki: Path, *, timeout: float = 20.0) -> None:
         self._host = cluster.address
         self._timeout = timeout
         self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
