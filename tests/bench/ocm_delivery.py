@@ -51,26 +51,27 @@ _LEASE = 7 * 24 * 3600
 # Seconds for controllers that have to do something for each cluster: this and so much for each.
 _PATIENCE, _PATIENCE_EACH = 60.0, 0.5
 BASE = "k8s_list"
-_LIMITS = {"ocm": 1000, BASE: 200}
+_LIMITS = {"ocm_site": 1000, "ocm": 1000, BASE: 200}
 # What the API server adds to an object, and who belongs to whom.
 _SERVERS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers")
 
 
-def plays() -> list[Object]:
-    """The plays of site.yml that are about OCM, and of the role supernode the check and the task that delivers.
-
-    So keys are left out, and nobody waits: there is no agent that would tell anything.
-    """
-    whole = yaml.safe_load((HERE / "playbooks" / "site.yml").read_text(encoding="utf-8"))
-    check, addon, clean = (play for play in whole if "ocm" in play.get("tags", []))
-    (sites,) = (play for play in whole if play.get("tags") == ["supernode", "preflight"])
+def deliver() -> Object:
+    """A play with the task of the role supernode that delivers. Nobody waits: there is no agent that would tell anything."""
     role = HERE / "roles" / "supernode"
     listed = yaml.safe_load((role / "tasks" / "main.yml").read_text(encoding="utf-8"))
     (task,) = (one for one in listed if (one.get("federated.flower.apply") or {}).get("ocm"))
     task["federated.flower.apply"]["wait"] = False
     files = [str(role / name / "main.yml") for name in ("defaults", "vars")]
-    deliver = {"hosts": "flower_sites", "gather_facts": False, "vars_files": files, "tasks": [task]}
-    return [check, sites, addon, deliver, clean]
+    return {"hosts": "flower_sites", "gather_facts": False, "vars_files": files, "tasks": [task]}
+
+
+def site() -> list[Object]:
+    """That one among the other plays of site.yml that such sites have: checks of hub and sites, add-on, old versions."""
+    whole = yaml.safe_load((HERE / "playbooks" / "site.yml").read_text(encoding="utf-8"))
+    check, addon, clean = (play for play in whole if "ocm" in play.get("tags", []))
+    (sites,) = (play for play in whole if play.get("tags") == ["supernode", "preflight"])
+    return [check, sites, addon, deliver(), clean]
 
 
 @dataclass
@@ -101,19 +102,21 @@ class Bench:
         self._files(folder, names)
         with connect(self.auth) as hub:
             self._timed("clusters accepted by the hub", count, lambda: self._make(hub, names))
+            live: list[Object] = []
             for method in (one for one in methods if count <= _LIMITS[one]):
-                if method == BASE:
+                if method != "ocm_site":
                     self._timed("add-on, placed by OCM", count, lambda: self._addon(hub, folder, names))
-                    self._files(folder, names, self._captured(hub, names, before))
+                if method == BASE:
+                    self._files(folder, names, self._captured(hub, names, live))
                 for run in ("first", *["no change"] * repeat):
                     self.server.learn_idle()
-                    hosts = count + (method == "ocm")
+                    hosts = count + (method == "ocm_site")  # and the hub
                     found = measured(self.server, method, hosts, run, folder, self.forks, f"{method}.yml")
                     self.measures.append(found)
                     print_row(found)
                 if method == "ocm":
                     self._count(hub, count)
-                    before = self._live(hub, names)
+                    live = self._live(hub)
                 self._timed("add-on taken away", count, lambda: self._play("away.yml", folder))
             self._timed("clusters detached", count, lambda: self._detach(hub, names))
 
@@ -153,7 +156,8 @@ class Bench:
         made = {
             "addon": [{"hosts": "flower_hub", "gather_facts": False, "roles": ["federated.flower.ocm_addon"]}],
             "away": [{"hosts": "flower_hub", "gather_facts": False, "tasks": [{"ansible.builtin.import_role": away}]}],
-            "ocm": plays(),
+            "ocm": [deliver()],
+            "ocm_site": site(),
             BASE: [{"hosts": "flower_sites", "gather_facts": False, "tasks": [{"kubernetes.core.k8s": k8s}]}],
         }
         (folder / "inventory.yml").write_text(json.dumps(groups), encoding="utf-8")
@@ -196,18 +200,23 @@ class Bench:
 
     def _versions(self, hub: Cluster) -> list[Object]:
         ours = ",".join(f"{key}={value}" for key, value in ocm.addon_labels(self.name).items())
+        spaces = {"AddOnTemplate": None, "AddOnDeploymentConfig": self.name}
         return [
-            *hub.list(api.ADDONS, "AddOnTemplate", labels=ours),
-            *hub.list(api.ADDONS, "AddOnDeploymentConfig", self.name, labels=ours),
+            {**item, "apiVersion": api.ADDONS, "kind": kind}
+            for kind, space in spaces.items()
+            for item in hub.list(api.ADDONS, kind, space, labels=ours)
         ]
 
-    def _live(self, hub: Cluster, names: list[str]) -> list[Object]:
-        kinds = {"ManagedClusterAddOn": self._addons(hub), "ManifestWork": self._works(hub)}
-        versions = {api.ADDONS: ("ManagedClusterAddOn",), api.WORKS: ("ManifestWork",)}
-        found = [{"apiVersion": item.get("apiVersion", ""), **item} for item in self._versions(hub)]
-        for version, (kind,) in versions.items():
-            found += [{**item, "apiVersion": version, "kind": kind} for item in kinds[kind]]
-        return found
+    def _live(self, hub: Cluster) -> list[Object]:
+        """What the collection has on the hub for these clusters."""
+        listed = {
+            (api.ADDONS, "ManagedClusterAddOn"): self._addons(hub),
+            (api.WORKS, "ManifestWork"): self._works(hub),
+        }
+        named = [
+            {**item, "apiVersion": version, "kind": kind} for (version, kind), items in listed.items() for item in items
+        ]
+        return [*self._versions(hub), *named]
 
     def _captured(self, hub: Cluster, names: list[str], live: list[Object]) -> dict[str, list[Object]]:
         """The objects that were delivered to each cluster, as somebody would write them down."""
@@ -232,7 +241,7 @@ class Bench:
         return found
 
     def _count(self, hub: Cluster, count: int) -> None:
-        live = self._live(hub, [])
+        live = self._live(hub)
         numbers = Counter(item["kind"] for item in live)
         works = [len(json.dumps(item)) for item in live if item["kind"] == "ManifestWork"]
         deployed = hub.list(api.WORKS, "ManifestWork", labels=f"open-cluster-management.io/addon-name={self.addon}")
@@ -268,7 +277,9 @@ class Bench:
 
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             list(pool.map(some, range(CONNECTIONS)))
-        self._until(gone, lambda: not set(gone) & set(_names(hub.list("v1", "Namespace"))), "are rid of their namespaces")
+        self._until(
+            gone, lambda: not set(gone) & set(_names(hub.list("v1", "Namespace"))), "are rid of their namespaces"
+        )
         hub.delete(api.SETS, "ManagedClusterSet", self.name)
 
     def clean(self) -> None:
@@ -326,7 +337,7 @@ def main() -> None:
     parser.add_argument("--kubeconfig", default=os.environ.get("FLOWER_FLEET_KUBECONFIG"))
     parser.add_argument("--context", help="the hub (default: hub if there is one, else the current context)")
     parser.add_argument("--clusters", default="10,200,1000", help="numbers of clusters (default: %(default)s)")
-    parser.add_argument("--methods", default=",".join(_LIMITS), help="of ocm, k8s_list (default: %(default)s)")
+    parser.add_argument("--methods", default=",".join(_LIMITS), help="of these, which are the default: %(default)s")
     parser.add_argument("--repeat", type=int, default=1, help="no-change runs (default: %(default)s)")
     parser.add_argument("--forks", type=int, default=20, help="Ansible's forks (default: %(default)s)")
     arguments = parser.parse_args()
@@ -338,7 +349,10 @@ def main() -> None:
     }
     with connect(auth) as hub:
         if not _is_hub(hub):
-            print(f"{auth['context']} is no hub of Open Cluster Management: delivery through it is not measured", file=sys.stderr)
+            print(
+                f"{auth['context']} is no hub of Open Cluster Management: delivery through it is not measured",
+                file=sys.stderr,
+            )
             return
     methods = arguments.methods.split(",")
     with tempfile.TemporaryDirectory(prefix="flower-bench-") as folder:
@@ -357,7 +371,9 @@ def main() -> None:
     target.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     for one in bench.measures:
         if one.ratio:
-            print(f"{one.clusters} clusters, {one.run}: {one.method} takes {one.seconds:.1f} s, {BASE} {one.ratio} times as long")
+            print(
+                f"{one.clusters} clusters, {one.run}: {one.method} takes {one.seconds:.1f} s, {BASE} {one.ratio} times as long"
+            )
     print(f"\nwritten: {target}")
 
 
