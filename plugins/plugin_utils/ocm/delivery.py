@@ -66,8 +66,8 @@ class Delivery:
         return live or self._addon()
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
-        """Make sure of the ManifestWork with the site's own objects."""
-        self._apply([nodes_work.build(self.spec, self.own, owner)])
+        """Make sure of the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
+        self._apply([nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(self._work()))])
 
     def wait(self, seconds: float) -> None:
         """Wait until the cluster has everything and all SuperNode pods are ready.
