@@ -71,7 +71,9 @@ def site() -> list[Object]:
     whole = yaml.safe_load((HERE / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     check, addon, clean = (play for play in whole if "ocm" in play.get("tags", []))
     (sites,) = (play for play in whole if play.get("tags") == ["supernode", "preflight"])
-    return [check, sites, addon, deliver(), clean]
+    # Ansible knows no hostvars before a playbook's first play, which is about the hub in site.yml, too.
+    first = {"hosts": "flower_hub", "gather_facts": False, "tasks": [{"ansible.builtin.meta": "noop"}]}
+    return [first, check, sites, addon, deliver(), clean]
 
 
 @dataclass
