@@ -315,6 +315,7 @@ def _benchmark(arguments: argparse.Namespace) -> Iterator[Bench]:
         try:
             yield bench
         finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever is impatient would leave things behind
             bench.clean()
 
 

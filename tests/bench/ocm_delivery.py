@@ -364,6 +364,7 @@ def main() -> None:
             for count in (int(text) for text in arguments.clusters.split(",")):
                 bench.measure(count, methods, arguments.repeat)
         finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever is impatient would leave things behind
             bench.clean()
         compare(bench.measures, BASE)
     target = Path(os.environ.get("FLOWER_BUILD", "build")) / "bench-ocm-delivery.json"
