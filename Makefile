@@ -84,6 +84,7 @@ test: stage ## all of the above gates, then stop the fleet
 bench: stage ## speed, side by side with kubernetes.core.k8s
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/ocm_inventory.py
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/bench.py
+	@cd $(STAGED) && FLEET_ADDON=ocm bash $(CURDIR)/tools/with-fleet.sh python tests/bench/ocm_delivery.py
 
 docs: stage ## HTML documentation in build/docs
 	@cd $(STAGED) && bash tools/docs.sh

@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import PLACEMENTS, addon_labels
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, health, nodes_work, placements
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import addon_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, health, look, nodes_work
 
 
 class ActionModule(ClusterAction):
@@ -49,7 +49,7 @@ class ActionModule(ClusterAction):
             (item["metadata"]["namespace"], item["metadata"]["name"]): item
             for item in hub.list(api.WORKS, "ManifestWork", labels=labels)
         }
-        chosen = _chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
+        chosen = look.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
         return {
             site: health.Seen(
                 name,
@@ -61,20 +61,6 @@ class ActionModule(ClusterAction):
             )
             for site, name in sites.items()
         }
-
-
-def _chosen(hub: Cluster, management: dict[str, Any] | None) -> set[str] | None:
-    """Clusters that the add-on's Placements have chosen; None where none decides."""
-    strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
-    if strategy.get("type") != PLACEMENTS:
-        return None
-    found: set[str] = set()
-    for one in strategy.get("placements") or []:
-        label = f"{api.PLACEMENT_LABEL}={one['name']}"
-        found |= set(
-            placements.decisions(hub.list(api.PLACEMENTS, "PlacementDecision", one["namespace"], labels=label))
-        )
-    return found
 
 
 def _told(site: str, seen: health.Seen) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common 
     SITE,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.site import job
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import owned
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 
 _TRAIL = f"app.kubernetes.io/component={COMPONENT}"
 _CLAIM = "PersistentVolumeClaim"
@@ -114,7 +114,7 @@ class ActionModule(ClusterAction):
             if namespace is None:
                 continue
             trail = [] if params["volumes"] else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
-            foreign = owned.of_others(cluster, name) if params["skupper"] else []
+            foreign = of_others(cluster, name) if params["skupper"] else []
             reason = _reason_to_stay(cluster, namespace, trail, foreign, volumes=params["volumes"])
             if not reason:
                 found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

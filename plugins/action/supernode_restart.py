@@ -21,9 +21,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import rec
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST, keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates, internal, proof, restart
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
 
 display = Display()
 
@@ -61,6 +63,9 @@ class ActionModule(ClusterAction):
             "restarted": [],
         }
         try:
+            if params["spec"].get("delivery") == OCM:
+                self._through_hub(params, result)
+                return _told(result, self.check)
             with self.connect(params["hub"]) as hub, self.connect() as site:
                 if params["mark"] and not self.check:
                     self._renew(hub, site, params, result)
@@ -78,27 +83,47 @@ class ActionModule(ClusterAction):
                 result["renewed"] = bool(params["mark"])
         except ClusterError as error:
             result["trouble"] = error.message.rstrip(".")
-        done = f"{len(result['restarted'])} SuperNodes {'to restart' if self.check else 'restarted'}"
-        return result | {"msg": result["trouble"] or done}
+        return _told(result, self.check)
+
+    def _through_hub(self, params: dict[str, Any], result: dict[str, Any]) -> None:
+        """The same for a site that only the hub of Open Cluster Management reaches: all of its pools at once."""
+        spec, seconds = params["spec"], params["wait_timeout"]
+        with self.connect(params["hub"]) as hub:
+            self._site = self.inventory_host  # what changes on the hub is this site's
+            place = restarting.place(hub, spec, seconds, check=self.check)
+            if params["mark"] and not self.check:
+                self._renew_there(place, params, result)
+            wanted = restarting.mark(spec, place.read())
+            old = restarting.old(hub, spec, wanted)
+            if old:
+                result["changed"] = True
+                if not self.check:
+                    self._gate(hub, params)
+                    restarting.restart(hub, spec, wanted, seconds)
+                    words = [f"restarted pod {params['namespace']}/{name}" for name in old]
+                    self.note(self.inventory_host, words=words)
+                    for pool in spec["pools"]:
+                        self._await_online(hub, params, pool["name"])
+                result["restarted"] = old
+            result["renewed"] = bool(params["mark"])
 
     def _renew(self, hub: Cluster, site: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
         """New shared secrets, made here or by the site itself."""
         if _made_there(params):
-            became = made_there.renew(
-                job.AtSite(site, params["spec"]),
-                params["spec"],
-                [keys.SUPEREXEC],
-                params["mark"],
-                params["wait_timeout"],
-            )
-            secrets = [
-                {"kind": "Secret", "namespace": params["namespace"], "name": name, "change": change}
-                for name, change in became.items()
-            ]
-            written = of_objects(secrets)
-        else:
-            made = {keys.SUPEREXEC: {"secret": pki.make_secret()}}
-            written = internal.renew_site(site, params["federation"], params["namespace"], params["mark"], made)
+            self._renew_there(job.AtSite(site, params["spec"]), params, result)
+            return
+        made = {keys.SUPEREXEC: {"secret": pki.make_secret()}}
+        written = internal.renew_site(site, params["federation"], params["namespace"], params["mark"], made)
+        self.note(self.inventory_host, objects=written)
+        result["changed"] = bool(written)
+
+    def _renew_there(self, place: made_there.Place, params: dict[str, Any], result: dict[str, Any]) -> None:
+        became = made_there.renew(place, params["spec"], [keys.SUPEREXEC], params["mark"], params["wait_timeout"])
+        secrets = [
+            {"kind": "Secret", "namespace": params["namespace"], "name": name, "change": change}
+            for name, change in became.items()
+        ]
+        written = of_objects(secrets)
         self.note(self.inventory_host, objects=written)
         result["changed"] = bool(written)
 
@@ -156,6 +181,11 @@ class ActionModule(ClusterAction):
             raise ClusterError(
                 f"SuperNodes of pool {pool} were restarted and are not online after {params['wait_timeout']} s: {', '.join(away)}"
             )
+
+
+def _told(result: dict[str, Any], check: bool) -> dict[str, Any]:
+    done = f"{len(result['restarted'])} SuperNodes {'to restart' if check else 'restarted'}"
+    return result | {"msg": result["trouble"] or done}
 
 
 def _made_there(params: dict[str, Any]) -> bool:

@@ -55,5 +55,6 @@ class FilterModule:
             "ocm_addon_faults": _filter(render.ocm_addon_faults),
             "ocm_addon_objects": _filter(render.ocm_addon_objects),
             "ocm_clusters": ocm_clusters,
+            "ocm_policy_objects": _filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         }

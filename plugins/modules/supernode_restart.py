@@ -17,6 +17,9 @@ description:
     files were there, pool by pool; before each pool every SuperNode of all other sites has to be online and no run may
     be active.
   - >-
+    At a site that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the
+    other, when a key or shared secret is another one than at their last restart.
+  - >-
     What keeps it from going on does not fail this task; RV(trouble) says so.
   - Let one site do this at a time, with C(throttle=1).
 options:
@@ -34,7 +37,9 @@ options:
     required: true
   spec:
     description:
-      - The site's specification; needed where the site makes its keys itself (C(supernode_key_source)).
+      - >-
+        The site's specification; needed where the site makes its keys itself (C(supernode_key_source)), or is reached through Open
+        Cluster Management (C(supernode_delivery)).
     type: dict
     default: {}
   mark:

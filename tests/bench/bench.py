@@ -9,30 +9,33 @@ import base64
 import contextlib
 import json
 import os
-import platform
-import re
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes import client, config
+from kubernetes import client
+
+from ansible_collections.federated.flower.tests.bench.measure import (
+    ApiServer,
+    Measure,
+    compare,
+    context_of,
+    machine,
+    measured,
+    medians,
+    print_head,
+    print_row,
+)
 
 LABEL = "benchmark/run"
-_RECAP = re.compile(r"^\S+\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
-_SETTLE = 3.0  # seconds over which the requests of others are counted before a run
-_SETTLE_LIMIT = 180.0  # seconds to wait at most until there are few of them
-_QUIET = 10.0  # requests per second of others at which a run begins
-_SAMPLE = 0.5  # seconds between two looks at the memory
 
 
 # ---- what is delivered -----------------------------------------------------------------------------------------------
@@ -166,115 +169,7 @@ METHODS = {
 BASE = "k8s_list"  # what the others are compared with
 
 
-# ---- measuring -------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Measure:
-    """One run of ansible-playbook. Seconds, megabytes (10^6 bytes)."""
-
-    method: str
-    clusters: int
-    run: str  # "first" or "no change"
-    seconds: float
-    requests: float  # of the API server's own count, without watches, minus what it gets when nothing runs
-    cpu_seconds: float  # ansible-playbook and all its children, user + system
-    server_cpu_seconds: float  # the API server
-    rss_largest_mb: float  # peak resident set of the largest single process
-    pss_sum_mb: float  # peak of the sum over all processes, shared pages counted once (sampled)
-    changed: int  # hosts
-    failed: int  # hosts
-    ratio: float | None = None  # seconds of the base method / seconds, same run and same clusters
-
-
-class ApiServer:
-    """Counters of the API server."""
-
-    def __init__(self, kubeconfig: str, context: str) -> None:
-        self.client = config.new_client_from_config(kubeconfig, context)
-        self.core = client.CoreV1Api(self.client)
-        self.idle = 0.0
-
-    def counters(self) -> tuple[float, float]:
-        """(requests without watches, CPU seconds) since its start."""
-        host = self.client.configuration.host
-        response = self.client.rest_client.pool_manager.request(
-            "GET", f"{host}/metrics", headers=self._headers(), timeout=30, retries=False
-        )
-        if response.status != 200:
-            raise SystemExit(f"{host}/metrics: HTTP {response.status}: the benchmark needs the right to read it")
-        requests = cpu = 0.0
-        for line in response.data.decode().splitlines():
-            if (
-                line.startswith("apiserver_request_total{")
-                and 'verb="WATCH"' not in line
-                and 'verb="CONNECT"' not in line
-            ):
-                requests += float(line.rpartition(" ")[2])
-            elif line.startswith("process_cpu_seconds_total "):
-                cpu = float(line.rpartition(" ")[2])
-        return requests, cpu
-
-    def _headers(self) -> dict[str, str]:
-        settings = self.client.configuration.auth_settings()
-        return {one["key"]: one["value"] for one in settings.values() if one.get("value")}
-
-    def learn_idle(self) -> None:
-        """How many requests per second come from controllers and kubelets anyway? Waits until that is few.
-
-        Controllers are busy with hundreds of new namespaces for a minute and longer, which is nobody's time measured here.
-        """
-        deadline = time.monotonic() + _SETTLE_LIMIT
-        while True:
-            before, _cpu = self.counters()
-            time.sleep(_SETTLE)
-            after, _cpu = self.counters()
-            self.idle = max(0.0, after - before - 1) / _SETTLE
-            if self.idle < _QUIET:
-                return
-            if time.monotonic() > deadline:
-                print(f"the API server is busy with {self.idle:.0f} other requests per second", file=sys.stderr)
-                return
-
-
-class Memory(threading.Thread):
-    """Samples the memory of a process and its descendants."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid = pid
-        self.peak_kb = 0
-        self.done = threading.Event()
-
-    def run(self) -> None:
-        while not self.done.wait(_SAMPLE):
-            self.peak_kb = max(self.peak_kb, sum(_pss_kb(pid) for pid in _tree(self.pid)))
-
-
-def _tree(root: int) -> list[int]:
-    found, todo = [], [root]
-    while todo:
-        pid = todo.pop()
-        found.append(pid)
-        for task in _listed(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError):
-                todo += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
-    return found
-
-
-def _listed(path: str) -> list[str]:
-    try:
-        return os.listdir(path)
-    except OSError:
-        return []
-
-
-def _pss_kb(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1])
-    return 0
+# ---- runs -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -348,8 +243,8 @@ class Bench:
             self._deploy_hub(folder)
         for run in ("first", *["no change"] * repeat):
             self.server.learn_idle()
-            self.measures.append(self._once(method, clusters, run, folder))
-            _print_row(self.measures[-1])
+            self.measures.append(measured(self.server, method.name, clusters, run, folder, self.forks))
+            print_row(self.measures[-1])
 
     def _federation(self, hosts: dict[str, Any], common: dict[str, Any], folder: Path) -> dict[str, Any]:
         """Inventory of a federation whose hub and sites are namespaces of the API server. No SuperNode pod starts."""
@@ -378,47 +273,6 @@ class Bench:
         if run.returncode:
             raise SystemExit(f"the SuperLink was not deployed:\n{run.stdout[-3000:]}{run.stderr[-1000:]}")
 
-    def _once(self, method: Method, clusters: int, run: str, folder: Path) -> Measure:
-        env = os.environ | {
-            "ANSIBLE_FORKS": str(self.forks),
-            "ANSIBLE_PIPELINING": "1",
-            "ANSIBLE_HOST_KEY_CHECKING": "0",
-            "ANSIBLE_LOCAL_TEMP": str(folder / "local"),
-            "ANSIBLE_REMOTE_TEMP": str(folder / "remote"),
-        }
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "inventory.yml", "play.yml"]
-        requests, cpu = self.server.counters()
-        output = folder / f"{run.replace(' ', '-')}.log"
-        start = time.monotonic()
-        with output.open("w", encoding="utf-8") as file:
-            process = subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=subprocess.STDOUT)
-            memory = Memory(process.pid)
-            memory.start()
-            _pid, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.monotonic() - start
-        memory.done.set()
-        memory.join()
-        requests_after, cpu_after = self.server.counters()
-        recap = [tuple(map(int, one)) for one in _RECAP.findall(output.read_text(encoding="utf-8"))]
-        if len(recap) != clusters:
-            raise SystemExit(
-                f"{method.name} with {clusters} clusters did not run:\n{output.read_text(encoding='utf-8')[-3000:]}"
-            )
-        return Measure(
-            method=method.name,
-            clusters=clusters,
-            run=run,
-            seconds=round(seconds, 2),
-            requests=max(0, round(requests_after - requests - 1 - self.server.idle * seconds)),
-            cpu_seconds=round(usage.ru_utime + usage.ru_stime, 2),
-            server_cpu_seconds=round(cpu_after - cpu, 2),
-            rss_largest_mb=round(usage.ru_maxrss * 1024 / 1e6, 1),
-            pss_sum_mb=round(memory.peak_kb * 1024 / 1e6, 1),
-            changed=sum(1 for changed, _u, _f in recap if changed),
-            failed=sum(1 for _c, unreachable, failed in recap if unreachable or failed),
-        )
-
     def clean(self) -> None:
         """Delete all namespaces of this benchmark and wait until they are gone."""
         api = self.server.core
@@ -432,61 +286,6 @@ class Bench:
         deadline = time.monotonic() + 60 + len(names)
         while api.list_namespace(label_selector=f"{LABEL}={self.run}", limit=1).items and time.monotonic() < deadline:
             time.sleep(2)
-
-    def compare(self) -> None:
-        """Fill in the ratios. Of repeated runs the median counts."""
-        base = {(one.clusters, one.run): one.seconds for one in self.medians() if one.method == BASE}
-        for one in self.measures:
-            reference = base.get((one.clusters, one.run))
-            one.ratio = round(reference / one.seconds, 1) if reference and one.method != BASE else None
-
-    def medians(self) -> list[Measure]:
-        """One measure per method, number of clusters and run."""
-        groups: dict[tuple[str, int, str], list[Measure]] = {}
-        for one in self.measures:
-            groups.setdefault((one.method, one.clusters, one.run), []).append(one)
-        return [sorted(group, key=lambda one: one.seconds)[len(group) // 2] for group in groups.values()]
-
-
-# ---- telling ---------------------------------------------------------------------------------------------------------
-
-_COLUMNS: tuple[tuple[str, str, Callable[[Measure], str]], ...] = (
-    ("method", "<14", lambda m: m.method),
-    ("clusters", ">8", lambda m: str(m.clusters)),
-    ("run", "<9", lambda m: m.run),
-    ("seconds", ">8", lambda m: f"{m.seconds:.2f}"),
-    ("ms/cluster", ">10", lambda m: f"{m.seconds / m.clusters * 1000:.0f}"),
-    ("requests", ">8", lambda m: f"{m.requests:.0f}"),
-    ("CPU s", ">7", lambda m: f"{m.cpu_seconds:.1f}"),
-    ("server CPU s", ">12", lambda m: f"{m.server_cpu_seconds:.1f}"),
-    ("RSS MB", ">7", lambda m: f"{m.rss_largest_mb:.0f}"),
-    ("PSS MB", ">7", lambda m: f"{m.pss_sum_mb:.0f}"),
-    ("changed", ">7", lambda m: str(m.changed)),
-    ("failed", ">6", lambda m: str(m.failed)),
-    ("ratio", ">6", lambda m: "" if m.ratio is None else f"{m.ratio:.1f}"),
-)
-
-
-def _print_head() -> None:
-    print("  ".join(f"{title:{form}}" for title, form, _cell in _COLUMNS), flush=True)
-
-
-def _print_row(one: Measure) -> None:
-    print("  ".join(f"{cell(one):{form}}" for _title, form, cell in _COLUMNS), flush=True)
-
-
-def _machine() -> dict[str, Any]:
-    import ansible.release
-    import kubernetes as package
-
-    return {
-        "cores": len(os.sched_getaffinity(0)),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "ansible_core": ansible.release.__version__,
-        "kubernetes": package.__version__,
-        "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-    }
 
 
 def _arguments() -> argparse.Namespace:
@@ -508,23 +307,15 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _context(kubeconfig: str, wanted: str | None) -> str:
-    whole = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
-    names = [one["name"] for one in whole["contexts"]]
-    chosen = wanted or ("hub" if "hub" in names else whole.get("current-context"))
-    if chosen not in names:
-        raise SystemExit(f"{kubeconfig} has no context {chosen}; it has {', '.join(names)}")
-    return chosen
-
-
 @contextlib.contextmanager
 def _benchmark(arguments: argparse.Namespace) -> Iterator[Bench]:
     with tempfile.TemporaryDirectory(prefix="flower-bench-") as folder:
-        context = _context(arguments.kubeconfig, arguments.context)
+        context = context_of(arguments.kubeconfig, arguments.context)
         bench = Bench(arguments.kubeconfig, context, Path(folder), arguments.forks)
         try:
             yield bench
         finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever is impatient would leave things behind
             bench.clean()
 
 
@@ -538,19 +329,19 @@ def main() -> None:
     numbers = [int(text) for text in arguments.clusters.split(",")]
     target = Path(arguments.json or Path(os.environ.get("FLOWER_BUILD", "build")) / "bench.json")
     with _benchmark(arguments) as bench:
-        _print_head()
+        print_head()
         for number in numbers:
             for method in methods:
                 if number <= method.limit or arguments.no_limit:
                     bench.measure(method, number, arguments.repeat)
-        bench.compare()
+        compare(bench.measures, BASE)
         print("\nmedians, ratio = seconds of", BASE, "/ seconds")
-        _print_head()
-        for one in bench.medians():
-            _print_row(one)
+        print_head()
+        for one in medians(bench.measures):
+            print_row(one)
         target.parent.mkdir(parents=True, exist_ok=True)
         report = {
-            "machine": _machine(),
+            "machine": machine(),
             "forks": arguments.forks,
             "objects_per_cluster": len(objects_of("")),
             "base": BASE,

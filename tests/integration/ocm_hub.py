@@ -134,14 +134,15 @@ def remove(hub: Cluster, definitions: Iterable[str]) -> None:
 
 
 def put(hub: Cluster, item: Object) -> None:
-    """Create an object, and write its status as a controller does."""
+    """Create an object, and write its status as a controller does; others may be at work on it meanwhile."""
     marked = {**item, "metadata": {**item["metadata"], "labels": {MARK: "true", **item["metadata"].get("labels", {})}}}
     made = hub.create(marked)
     if "status" in item:
         path = hub.resource(item["apiVersion"], item["kind"]).path(
             item["metadata"].get("namespace"), made["metadata"]["name"]
         )
-        hub.request("PUT", f"{path}/status", body={**made, "status": item["status"]})
+        body = {"status": item["status"]}
+        hub.request("PATCH", f"{path}/status", body=body, content_type="application/merge-patch+json")
 
 
 def put_all(auth: Object, items: list[Object], connections: int = 4) -> None:

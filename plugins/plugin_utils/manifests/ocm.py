@@ -51,6 +51,8 @@ FEDERATION_LABEL = "federated.flower/federation"
 SITE_NOTE = "federated.flower/site"
 # On a workload in a ManifestWork: the digest of its content, which comes back together with its numbers.
 CONTENT_NOTE = "federated.flower/content"
+# On the pods of a workload in a ManifestWork: nobody there can be told to restart one, but a change of their template does it.
+RESTART_NOTE = "federated.flower/restart"
 APPLICATION = "supernode"
 PLACEMENTS, MANUAL = "Placements", "Manual"
 INSTALLS = (PLACEMENTS, MANUAL)
@@ -298,6 +300,16 @@ def with_content(item: Object) -> Object:
     marked = copy.deepcopy(item)
     marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = _digest(item)
     return marked
+
+
+def without_content(item: Object) -> Object:
+    """A workload as it was before it got that digest."""
+    bare = copy.deepcopy(item)
+    notes = bare["metadata"].get("annotations") or {}
+    notes.pop(CONTENT_NOTE, None)
+    if not notes:
+        bare["metadata"].pop("annotations", None)
+    return bare
 
 
 def content_of(item: Mapping[str, Any]) -> str:

@@ -16,11 +16,13 @@ from ..errors import ClusterError
 from ..manifests import ocm
 from ..manifests.common import Object, Spec
 from . import addon as addons
-from . import api, nodes_work, template
+from . import api, look, nodes_work, template
 from . import work as works
 
 # With the strategy Placements the add-on of a cluster is made by OCM, a moment after the Placement has chosen it.
 _CHOSEN = 60.0
+# It makes ten of them in a second, or fewer: a fleet of hundreds takes minutes.
+_MADE = 900.0
 # An agent tries again what was refused: the namespace may come a moment later.
 _PATIENCE = 30.0
 
@@ -66,8 +68,8 @@ class Delivery:
         return live or self._addon()
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
-        """Make sure of the ManifestWork with the site's own objects."""
-        self._apply([nodes_work.build(self.spec, self.own, owner)])
+        """Make sure of the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
+        self._apply([nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(self._work()))])
 
     def wait(self, seconds: float) -> None:
         """Wait until the cluster has everything and all SuperNode pods are ready.
@@ -153,13 +155,24 @@ class Delivery:
                 )
 
     def _chosen(self) -> dict[str, Any]:
-        clock = Clock(_CHOSEN)
+        clock, patience = Clock(_CHOSEN), Clock(_MADE)
         while clock.tick():
             live = self._staying()
             if live is not None:
                 return live
+            if clock.is_over() and not patience.is_over() and self._is_decided():
+                clock = Clock(_CHOSEN)
+        if self._is_decided():
+            raise ClusterError(
+                f"{self.spec['cluster']}: the Placement has chosen the managed cluster {self.spec['ocm_cluster']}, and Open Cluster "
+                f"Management has not made its add-on {self.spec['ocm_addon']} within {_MADE:g} s: is the hub's add-on manager at work?"
+            )
         raise ClusterError(
             f"{self.spec['cluster']}: no Placement has chosen the managed cluster {self.spec['ocm_cluster']} for the add-on "
             f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Give the cluster the label {ocm.FEDERATION_LABEL}="
             f"{self.spec['federation']}, or what ocm_addon_predicates say; or take the host out of the inventory."
         )
+
+    def _is_decided(self) -> bool:
+        found = look.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec["ocm_addon"]))
+        return self.spec["ocm_cluster"] in (found or ())

@@ -13,7 +13,7 @@ from ..cluster import Cluster, ClusterError, Forbidden, NotFound, NotServed
 from ..manifests import ocm
 from ..manifests.common import Spec
 from ..rights import ask, grants
-from . import api, checks
+from . import api, checks, placements
 
 # Label of a managed cluster's certificate signing requests (ocm, pkg/registration).
 _REQUESTS = "open-cluster-management.io/cluster-name"
@@ -79,6 +79,20 @@ def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any]) -> list[str]:
             faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
     _refuse(faults)
     return [word for word in [checks.unavailable(name, live or {})] if word]
+
+
+def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
+    """Clusters that the add-on's Placements have chosen; None where none decides."""
+    strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
+    if strategy.get("type") != ocm.PLACEMENTS:
+        return None
+    found: set[str] = set()
+    for one in strategy.get("placements") or []:
+        label = f"{api.PLACEMENT_LABEL}={one['name']}"
+        found |= set(
+            placements.decisions(hub.list(api.PLACEMENTS, "PlacementDecision", one["namespace"], labels=label))
+        )
+    return found
 
 
 def _refuse(faults: Sequence[str]) -> None:

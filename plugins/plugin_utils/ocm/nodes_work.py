@@ -10,6 +10,7 @@ Deployments and DaemonSets only. So the numbers of each StatefulSet come back an
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -42,20 +43,60 @@ _POD = {
 _USUAL = ("ContainerCreating", "PodInitializing")
 
 
-def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None) -> Object:
+def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
     """The ManifestWork.
 
     Args:
         spec: the site's specification.
         own: its own objects (C(template.split)).
         owner: the live ManagedClusterAddOn; None when it is yet to be made.
+        restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
     """
-    listed = [ocm.with_content(item) if item["kind"] == STATEFUL_SET else item for item in own]
+    listed = [ocm.with_content(_marked(item, restart)) if item["kind"] == STATEFUL_SET else item for item in own]
     sets = [item for item in listed if item["kind"] == STATEFUL_SET]
     watched = [pod for item in sets for pod in _pods(spec, item)]
     asked = {(STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets}
     asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
     return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
+
+
+def _marked(item: Object, restart: str) -> Object:
+    if not restart:
+        return item
+    marked = copy.deepcopy(item)
+    marked["spec"]["template"]["metadata"].setdefault("annotations", {})[ocm.RESTART_NOTE] = restart
+    return marked
+
+
+def mark_of(work: Mapping[str, Any] | None) -> str:
+    """The mark on the pods of a ManifestWork; empty for none."""
+    for item in sets_of(work):
+        notes = item["spec"]["template"]["metadata"].get("annotations") or {}
+        if ocm.RESTART_NOTE in notes:
+            return str(notes[ocm.RESTART_NOTE])
+    return ""
+
+
+def remarked(work: Mapping[str, Any], mark: str) -> Object:
+    """A live ManifestWork with another mark on its pods, and all else as C(build) made it: to be applied."""
+    item: Object = copy.deepcopy({key: work[key] for key in ("apiVersion", "kind", "spec")})
+    kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
+    item["metadata"] = copy.deepcopy({key: work["metadata"][key] for key in kept if key in work["metadata"]})
+    workload = item["spec"]["workload"]
+    workload["manifests"] = [
+        ocm.with_content(_marked(ocm.without_content(one), mark)) if one["kind"] == STATEFUL_SET else one
+        for one in workload["manifests"]
+    ]
+    return item
+
+
+def pod_names(work: Mapping[str, Any] | None) -> list[str]:
+    """Names of all SuperNode pods of a site."""
+    return [
+        f"{item['metadata']['name']}-{item['spec']['ordinals']['start'] + number}"
+        for item in sets_of(work)
+        for number in range(item["spec"]["replicas"])
+    ]
 
 
 def _pods(spec: Spec, item: Object) -> list[Object]:

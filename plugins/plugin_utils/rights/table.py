@@ -89,6 +89,11 @@ def _ocm_placements(spec: Spec) -> bool:
     return _ocm(spec) and (spec.get("install") or "Placements") == "Placements"
 
 
+def _ocm_bindings(spec: Spec) -> bool:
+    """Whether it binds their cluster sets itself (spec key C(bind_cluster_sets), true if it is not there)."""
+    return _ocm_placements(spec) and boolean(spec.get("bind_cluster_sets", True))
+
+
 def _keys_made_by_the_controller(spec: Spec) -> bool:
     return spec.get("key_source") != SITE
 
@@ -215,7 +220,7 @@ OCM = (
         "managedclustersets/bind.cluster.open-cluster-management.io",
         "create",
         "choose from cluster sets",
-        when=_ocm_placements,
+        when=_ocm_bindings,
     ),
 )
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..manifests import ocm, supernode
+from ..manifests import acm, ocm, supernode
 from ..manifests.common import SITE, text
 from .common import POD_SECURITY_LEVELS, Faults, Spec
 
@@ -47,6 +47,24 @@ def addon_faults(spec: Spec) -> list[str]:
     elif spec.get("rollout"):
         faults.add("rollout", spec["rollout"], "has no meaning without a Placement: ocm_addon_install is Manual")
     return faults.found
+
+
+def policy_faults(spec: Spec) -> list[str]:
+    """All faults of an add-on's spec from which a policy is to be made."""
+    found = addon_faults(spec)
+    faults = Faults(spec, "ocm_addon_")
+    faults.choice("policy_remediation", spec.get("policy_remediation"), acm.REMEDIATIONS)
+    names = f"{text(spec.get('namespace'))}.{acm.policy_name(spec)}"
+    if len(names) - 1 > acm.MAX_NAMES:
+        faults.sentence(
+            f"ocm_addon_federation: the policy would be called {names}, and ACM takes {acm.MAX_NAMES} characters without the dot: "
+            "shorten flower_federation or flower_namespace"
+        )
+    if spec.get("install") == ocm.MANUAL:
+        faults.add(
+            "install", spec["install"], "leaves the hub without a Placement, by which policies find their clusters"
+        )
+    return found + faults.found
 
 
 def _placement_faults(spec: Spec, faults: Faults) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..manifests import exposure, ocm, superlink, supernode
+from ..manifests import acm, exposure, ocm, superlink, supernode
 from ..manifests.common import Object, certificate_names
 from . import ocm as ocm_spec
 from . import superlink as superlink_spec
@@ -97,3 +97,10 @@ def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
 def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with an add-on's spec."""
     return ocm_spec.addon_faults(plain(spec))
+
+
+def ocm_policy_objects(spec: Mapping[str, Any]) -> list[Object]:
+    """The security baseline as a policy of ACM, from an add-on's spec. :raises SpecError: the spec has faults."""
+    spec = plain(spec)
+    _checked(ocm_spec.policy_faults(spec))
+    return acm.objects(spec)

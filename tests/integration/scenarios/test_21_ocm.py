@@ -208,6 +208,24 @@ def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
     assert fleet.states() == {"site-a": "ready", "site-b": "ready"}
 
 
+def test_keys_and_shared_secrets_are_renewed_without_any_access(fleet):
+    sites = ("site-a", "site-b")
+    for what, secret in (("supernode_keys", "supernode-default-keys"), ("superexec", "supernode-superexec")):
+        pods = {site: fleet.federation.lives(site, NAME) for site in sites}
+        held = {site: fleet.federation.cluster(site).get("v1", "Secret", secret, NAME)["data"] for site in sites}
+        fleet.play("rotate_certs", "-e", f"flower_rotate={what}")
+        for site in sites:
+            now = fleet.federation.lives(site, NAME)
+            assert now.keys() == pods[site].keys() and not set(now.values()) & set(pods[site].values()), what
+            assert fleet.federation.cluster(site).get("v1", "Secret", secret, NAME)["data"] != held[site]
+    # They are online with the new ones, and stay what they are.
+    pods = {site: fleet.federation.lives(site, NAME) for site in sites}
+    run = fleet.play("site")
+    assert "2 SuperNodes of 2 sites are online" in run.messages()
+    assert set(run.changed.values()) == {0}, run.told()
+    assert {site: fleet.federation.lives(site, NAME) for site in sites} == pods
+
+
 def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_others_notice_nothing(fleet):
     site, before = fleet.federation.cluster("site-b"), fleet.federation.lives("site-a", NAME)
     start = site.get("apps/v1", "StatefulSet", "supernode-default", NAME)["spec"]["ordinals"]

@@ -9,10 +9,12 @@ UPDATE_GOLDEN=1 pytest writes the golden files anew; read the difference before 
 from __future__ import annotations
 
 import copy
+import json
 import os
 from pathlib import Path
 from typing import Any, Callable
 
+import jsonschema
 import pytest
 import yaml
 
@@ -20,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text im
 
 ROOT = Path(__file__).resolve().parents[4]
 GOLDEN = ROOT / "tests" / "unit" / "golden"
+SCHEMAS = ROOT / "tests" / "unit" / "schemas"
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
@@ -135,3 +138,41 @@ def goldens() -> dict[str, list[dict[str, Any]]]:
     found = {path.stem: list(yaml.safe_load_all(path.read_text(encoding="utf-8"))) for path in files}
     assert len(found) > 10
     return found
+
+
+def _strict(schema: Any) -> Any:
+    """A schema that refuses what an API server would drop without a word."""
+    if isinstance(schema, list):
+        return [_strict(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        key: {name: _strict(one) for name, one in value.items()} if key == "properties" else _strict(value)
+        for key, value in schema.items()
+    }
+    if found.pop("x-kubernetes-int-or-string", False):
+        found["type"] = ["integer", "string"]
+    if found.pop("nullable", False):
+        found["type"] = [found["type"], "null"]
+    open_ended = found.pop("x-kubernetes-preserve-unknown-fields", False)
+    if "properties" in found and not open_ended:
+        found.setdefault("additionalProperties", False)
+    return found
+
+
+def schemas_of(name: str) -> dict[str, Any]:
+    """Kind -> schema, from tests/unit/schemas/<name>.json."""
+    return json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def schema_faults() -> Callable[[str, dict[str, Any]], list[str]]:
+    """Function: what the API server of a hub with these schemas would refuse or drop of an object."""
+
+    def check(name: str, item: dict[str, Any]) -> list[str]:
+        schema = _strict(schemas_of(name)[item["kind"]])
+        schema["properties"]["metadata"] = {"type": "object"}
+        errors = jsonschema.Draft4Validator(schema).iter_errors(item)
+        return [f"{item['kind']} {error.json_path}: {error.message[:200]}" for error in errors]
+
+    return check

@@ -80,7 +80,12 @@ def taken(work: dict[str, Any], values: dict[tuple[str, str], dict[str, Any]], r
 
 def nodes(spec: dict[str, Any]) -> dict[str, Any]:
     """The ManifestWork with a site's own objects."""
-    return nodes_work.build(spec, template.split(render.supernode_objects(spec))[1], OWNER)
+    return nodes_work.build(spec, own(spec), OWNER)
+
+
+def own(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """A site's own objects."""
+    return template.split(render.supernode_objects(spec))[1]
 
 
 def numbers(work: dict[str, Any], ready: int = 1, **more: Any) -> dict[tuple[str, str], dict[str, Any]]:

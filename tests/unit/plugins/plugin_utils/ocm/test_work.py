@@ -11,8 +11,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon, key_work, nodes_work
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon, key_work, nodes_work, restarting
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import work as works
 from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, maker, public
 
@@ -49,6 +49,37 @@ def test_numbers_of_an_older_workload_never_count(ocm_site_spec, status):
     live = status.taken(new, status.numbers(old, 1))
     assert not nodes_work.state(live).ready and "have not come back" in nodes_work.state(live).why
     assert nodes_work.rows(live)[0]["ready"] == 0
+
+
+def test_pods_are_restarted_by_another_mark_and_keep_the_one_that_they_have(ocm_site_spec, status):
+    own = status.own(ocm_site_spec())
+    plain, marked, other = (nodes_work.build(ocm_site_spec(), own, status.OWNER, mark) for mark in ("", "1a2b", "3c4d"))
+    assert [nodes_work.mark_of(work) for work in (None, plain, marked, other)] == ["", "", "1a2b", "3c4d"]
+    assert len({ocm.content_of(item) for work in (plain, marked, other) for item in nodes_work.sets_of(work)}) == 3
+    assert plain == status.nodes(ocm_site_spec())
+
+
+@pytest.mark.parametrize("changes", [{}, {"annotations": {"example.com/note": "{{X}}"}}])
+def test_a_restart_changes_nothing_but_the_mark(changes, ocm_site_spec, status):
+    spec = ocm_site_spec(**changes)
+    own = status.own(spec)
+    for before in ("", "1a2b"):
+        live = status.taken(nodes_work.build(spec, own, status.OWNER, before), {})
+        live["metadata"] |= {"uid": "4-5-6", "resourceVersion": "7", "managedFields": []}
+        assert nodes_work.remarked(live, "3c4d") == nodes_work.build(spec, own, status.OWNER, "3c4d")
+    assert nodes_work.pod_names(live) == ["supernode-default-3"]
+
+
+def test_the_mark_follows_what_pods_read(ocm_site_spec):
+    def mark(**digests):
+        held = {"supernode-default-keys": {"3": "aa"}, "supernode-superexec": {"secret": "bb"}, **digests}
+        return restarting.mark(ocm_site_spec(), public.Public(digests=held))
+
+    new_key = mark(**{"supernode-default-keys": {"3": "cc"}})
+    new_secret = mark(**{"supernode-superexec": {"secret": "dd"}})
+    # The sidecar loads its files itself.
+    assert mark() == mark(**{"supernode-local-tls": {"tls.crt": "ee"}})
+    assert len({mark(), new_key, new_secret}) == 3
 
 
 def test_why_pods_wait_is_told(ocm_site_spec, status):

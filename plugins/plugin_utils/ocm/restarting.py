@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""New shared secrets at a site that is reached through the hub, and the restart of SuperNodes that read an older key or secret.
+
+A pod there cannot be asked what it runs with, nor be deleted. But the site tells digests of what its Secrets hold, and a change of
+the pods' template makes their StatefulSet replace them, one after the other. So the template carries a digest of these digests,
+put there when a key or secret was renewed, and kept by every other run: keys that join a pool restart nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..apply.engine import apply_objects
+from ..apply.wait import Clock
+from ..cluster import Cluster
+from ..errors import ClusterError
+from ..manifests import ocm
+from ..manifests.common import Spec, keys_secret
+from ..site import keys, public
+from ..site.through_hub import ThroughHub
+from . import api, key_work, nodes_work
+
+
+def place(hub: Cluster, spec: Spec, seconds: float, *, check: bool = False) -> ThroughHub:
+    """The way to the job of a site to which SuperNodes were delivered."""
+    work = _live(hub, spec, key_work.PART)
+    listed = ((((work or {}).get("spec") or {}).get("workload") or {}).get("manifests")) or []
+    first = [item for item in listed if item.get("kind") == "Namespace"]
+    return ThroughHub(hub, spec, lambda: _addon(hub, spec), first=first, seconds=seconds, check=check)
+
+
+def _addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
+    found = hub.get(api.ADDONS, "ManagedClusterAddOn", spec["ocm_addon"], spec["ocm_cluster"])
+    if found is None:
+        raise ClusterError(
+            f"{spec['cluster']}: the managed cluster {spec['ocm_cluster']} does not have the add-on {spec['ocm_addon']}: deploy the "
+            "site first."
+        )
+    return found
+
+
+def _live(hub: Cluster, spec: Spec, part: str) -> dict[str, Any] | None:
+    return hub.get(api.WORKS, "ManifestWork", ocm.work_name(spec, part), spec["ocm_cluster"])
+
+
+def mark(spec: Spec, told: public.Public) -> str:
+    """What the pods' template carries when all pods run with what their Secrets hold now."""
+    read = sorted([keys.SUPEREXEC, *(keys_secret(pool["name"]) for pool in spec["pools"])])
+    held = [[name, sorted(told.digests.get(name, {}).items())] for name in read]
+    return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:12]
+
+
+def old(hub: Cluster, spec: Spec, wanted: str) -> list[str]:
+    """Names of the pods that do not have the mark yet."""
+    live = _live(hub, spec, nodes_work.PART)
+    return [] if nodes_work.mark_of(live) == wanted else nodes_work.pod_names(live)
+
+
+def restart(hub: Cluster, spec: Spec, wanted: str, seconds: float) -> None:
+    """Have all pods replaced, and wait until those that take their place are ready.
+
+    Raises:
+        ClusterError: they are not ready in time.
+    """
+    live = _live(hub, spec, nodes_work.PART)
+    assert live is not None, "there are pods, so there is a ManifestWork"
+    clock = Clock(seconds)
+    apply_objects(hub, [nodes_work.remarked(live, wanted)])
+    while True:
+        work: Mapping[str, Any] | None = _live(hub, spec, nodes_work.PART)
+        state = nodes_work.state(work)
+        if state.ready:
+            return
+        if not clock.tick():
+            why = "; ".join(filter(None, [state.why, nodes_work.trouble(work)]))
+            raise ClusterError(
+                f"pods of the managed cluster {spec['ocm_cluster']} are being restarted and are not ready after {clock.seconds:g} s: {why}"
+            )

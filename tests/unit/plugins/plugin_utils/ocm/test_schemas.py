@@ -1,0 +1,101 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes to a hub, and what is decided by its schema, with the definitions of the oldest and of a newer release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, ocm
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks, key_work, nodes_work, schema, template
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
+OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"
+OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
+LABELS = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
+CLAIMS = {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "region", "operator": "Exists"}]}}}
+CEL = {"requiredClusterSelector": {"celSelector": {"celExpressions": ["managedCluster.metadata.name == 'a'"]}}}
+RICH = {
+    "predicates": [LABELS, CLAIMS],
+    "number_of_clusters": 100,
+    "prioritizers": [{"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Spread"}, "weight": 3}],
+    "spread": [{"topologyKey": "region", "topologyKeyType": "Label", "maxSkew": 1}],
+    "decision_groups": {"clustersPerDecisionGroup": "25%"},
+    "tolerations": [{"key": "maintenance", "operator": "Exists"}],
+    "rollout": {
+        "type": "Progressive",
+        "progressive": {"maxConcurrency": "10%", "minSuccessTime": "5m", "maxFailures": 1},
+    },
+}
+
+
+def document(name: str) -> dict[str, Any]:
+    """The OpenAPI document of a hub of that release, as far as it is looked at."""
+    kinds = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    found = {kind: {**one, "x-kubernetes-group-version-kind": [{"kind": kind}]} for kind, one in kinds.items()}
+    return {"components": {"schemas": found}}
+
+
+def of_a_site(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    common, own = template.split(render.supernode_objects(spec))
+    configs = ocm.configs(spec, common)
+    secrets = key_job.secret_names(pool["name"] for pool in spec["pools"])
+    request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
+    return [
+        *configs,
+        ocm.managed_addon(spec, [ocm.config_reference(item) for item in configs]),
+        key_work.at_rest(spec, secrets, OWNER),
+        key_work.busy(spec, request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER),
+        nodes_work.build(spec, own, OWNER),
+    ]
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+@pytest.mark.parametrize("changes", [{}, RICH, {"install": "Manual"}, {"create_namespace": False}])
+def test_the_add_on_is_taken_whole(name, changes, ocm_addon_spec, schema_faults):
+    for item in render.ocm_addon_objects(ocm_addon_spec(**changes)):
+        assert schema_faults(name, item) == []
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+@pytest.mark.parametrize(
+    "changes", [{}, {"annotations": {"a": '{{X}} "quoted" \n 東京 🌷'}}, {"create_namespace": False}]
+)
+def test_what_a_site_gets_is_taken_whole(name, changes, ocm_site_spec, schema_faults):
+    for item in of_a_site(ocm_site_spec(**changes)):
+        assert schema_faults(name, item) == []
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_a_field_that_would_be_dropped_is_found(name, ocm_addon_spec, schema_faults):
+    *_rest, management = render.ocm_addon_objects(ocm_addon_spec())
+    management["spec"]["installStrategy"]["placements"][0]["rollOut"] = {}
+    assert "rollOut" in schema_faults(name, management)[0]
+
+
+def test_what_a_release_knows(ocm_addon_spec):
+    old, new = document(OLD), document(NEW)
+    assert (schema.can_look(old), schema.can_look(new)) == (True, True)
+    assert (schema.knows_condition_rules(old), schema.knows_condition_rules(new)) == (False, True)
+    assert (schema.knows_cel(old), schema.knows_cel(new)) == (False, True)
+    assert [schema.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
+
+
+def test_a_selector_that_the_old_release_would_drop_is_refused(ocm_addon_spec):
+    spec = ocm_addon_spec(predicates=[CEL])
+    (fault,) = checks.apis(spec, document(OLD), document(OLD))
+    assert "do not know celSelector" in fault
+    assert checks.apis(spec, document(NEW), document(NEW)) == []
+    assert checks.apis(ocm_addon_spec(), document(OLD), document(OLD)) == []
+
+
+def test_an_empty_namespace_is_only_taken_by_the_newer_release(schema_faults):
+    config = ocm.deployment_config("flower-supernode", "flower", "flower", "")
+    assert schema_faults(NEW, config) == []
+    assert "agentInstallNamespace" in schema_faults(OLD, config)[0]
