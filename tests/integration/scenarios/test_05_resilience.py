@@ -53,7 +53,7 @@ def test_supernode_container_ends(fed):
     is_replaced = replaced(fed, "site-b", other)
     fed.python("site-a", pod, "supernode", END)
     fed.wait("a restart", lambda: fed.lives("site-a")[pod] == (before[pod][0], before[pod][1] + 1), 60)
-    fed.wait("a new session of the same node", lambda: cli.nodes()[node]["online-at"] != activated)
+    fed.wait("a new session of the same node", lambda: cli.nodes()[node]["online-at"] != activated, pause=2)
     fed.wait_online(node)
     fed.wait("another pod", is_replaced)
     others = {name: life for name, life in before.items() if name != pod}
