@@ -22,7 +22,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down lint sanity unit integration fleet-lifecycle molecule test bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down lint sanity unit integration soak fleet-lifecycle molecule test bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -69,8 +69,12 @@ unit: stage ## unit tests
 
 integration: stage ## integration tests on the fleet (started if it is not running)
 	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
-	@cd $(STAGED) && python -m pytest -v --durations=5 tests/skupper_standin
-	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -n 2 --dist loadfile --no-loadscope-reorder --durations=25 tests/integration
+	@cd $(STAGED) && python tools/together.py \
+	  "python -m pytest -v --durations=5 tests/skupper_standin" \
+	  "bash tools/with-fleet.sh python -m pytest -v -n 2 --dist loadfile --no-loadscope-reorder --durations=25 tests/integration"
+
+soak: stage ## the long forms of integration tests: many rounds, many kills
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 tests/integration
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
 	@cd $(STAGED) && python -m pytest -v -m fleet_lifecycle tests/fleet

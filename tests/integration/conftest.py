@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet that the integration tests run on."""
+"""The fleet that the integration tests run on, and the tests that take too long to be run each time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,20 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell pytest the marker."""
+    config.addinivalue_line("markers", "soak: takes many minutes; only run with -m soak")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, unless it is asked for."""
+    if "soak" in (config.getoption("markexpr") or ""):
+        return
+    long = [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture(scope="session")

@@ -567,20 +567,24 @@ class _Apply:
     # ---- state: absent -----------------------------------------------------------------------------------------------
 
     def _absent(self) -> None:
-        going: list[Object] = []
+        doomed: list[tuple[Object, _Item | None]] = []
         if self.set:
-            listed = {item.which for item in self.items}
-            going += [obj for obj in self._strays(listed) if self._delete(obj)]
+            doomed += [(obj, None) for obj in self._strays({item.which for item in self.items})]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
-            elif self._delete(item.live, item):
-                going.append(item.live)
+            else:
+                doomed.append((item.live, item))
+        # Namespaces when all else is gone: one with pods is looked at again only after half of their grace period.
+        spaces = [pair for pair in doomed if order.is_namespace(pair[0])]
+        waiter = Waiter(self.cluster, self.wait_timeout)
+        for batch in ([pair for pair in doomed if not order.is_namespace(pair[0])], spaces):
+            going = [obj for obj, item in batch if self._delete(obj, item)]
+            if self.wait and not self.check and not self.result.errors:
+                self._wait_gone(going, waiter)
         if self.result.errors or self.check:
             return
-        if self.wait:
-            self._wait_gone(going)
-        if self.set and self.set.parent is not None and not self.result.errors:
+        if self.set and self.set.parent is not None:
             self.cluster.delete("v1", "ConfigMap", self.set.which.name, self.set.namespace, propagation="Background")
 
     # ---- waiting -----------------------------------------------------------------------------------------------------
@@ -595,8 +599,8 @@ class _Apply:
                 self._note_error(item, "not ready", unready[item.which])
                 item.change = change  # it was applied; only its readiness is wanting
 
-    def _wait_gone(self, objects: Sequence[Object]) -> None:
-        left = Waiter(self.cluster, self.wait_timeout).until_gone(objects)
+    def _wait_gone(self, objects: Sequence[Object], waiter: Waiter | None = None) -> None:
+        left = (waiter or Waiter(self.cluster, self.wait_timeout)).until_gone(objects)
         for which, why in left.items():
             self._note_error(None, "not gone", f"{which}: {why} after {self.wait_timeout:g} s")
 

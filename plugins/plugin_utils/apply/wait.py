@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness i
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ApiError, Cluster, NotServed, Unreachable
 
 _FIRST_PAUSE = 0.2  # seconds
-_LONGEST_PAUSE = 2.0
+_LONGEST_PAUSE = 1.0
 _GROWTH = 1.4
 _EVENTS = 3
 _PODS = 3
@@ -24,7 +24,7 @@ Objects = Sequence[dict[str, Any]]
 
 
 class Clock:
-    """Pauses that grow from 0.2 to 2 seconds, until a deadline."""
+    """Pauses that grow from 0.2 to 1 second, until a deadline."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

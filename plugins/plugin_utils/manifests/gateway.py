@@ -190,8 +190,10 @@ def configuration(spec: Spec) -> str:
         "  http-check expect status 200",
         # SuperLink answers 500 while its database is locked; a SuperNode would give up for good.
         "  http-response set-status 503 if { status 500 }",
-        # uvicorn closes idle connections after 5 s: leave them before that.
-        f"  server sl 127.0.0.1:{SUPERLINK_PORT} check inter 2s ssl verify required ca-file /internal-ca/ca.crt"
+        # uvicorn closes idle connections after 5 s: leave them before that. A SuperLink that was down is up with its first
+        # good answer: sites wait for it.
+        f"  server sl 127.0.0.1:{SUPERLINK_PORT} check inter 2s downinter 500ms rise 1"
+        " ssl verify required ca-file /internal-ca/ca.crt"
         " sni str(localhost) verifyhost localhost alpn http/1.1 pool-purge-delay 2s maxconn 200",
         "frontend ops",
         f"  bind :{OPS_PORT}",

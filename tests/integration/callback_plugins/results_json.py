@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 from ansible.plugins.callback import CallbackBase
 
@@ -19,7 +20,9 @@ class CallbackModule(CallbackBase):
     def _write(self, result, failed):
         data = getattr(result, "result", None) or result._result
         host = getattr(result, "host", None) or result._host
-        line = json.dumps({"host": host.get_name(), "failed": failed, "result": data}, default=str)
+        task = result._task
+        facts = {"host": host.get_name(), "failed": failed, "task": task.get_name(), "at": time.time(), "result": data}
+        line = json.dumps(facts, default=str)
         with open(os.environ["FLOWER_RESULTS"], "a", encoding="utf-8") as file:
             file.write(line + "\n")
 

@@ -415,15 +415,15 @@ class Federation:
         """What an entry tells of a change in a cluster."""
         return [one for one in entry["sites"].get(site, {}).get(kind, []) if one["change"] == change]
 
-    def wait(self, what: str, condition: Callable[[], Any], seconds: float = 120) -> Any:
-        """Wait until a condition is true; returns what it gave."""
+    def wait(self, what: str, condition: Callable[[], Any], seconds: float = 120, pause: float = 0.5) -> Any:
+        """Wait until a condition is true; returns what it gave. Whoever asks Flower pauses longer: a question costs a second of CPU."""
         deadline = time.monotonic() + seconds
         while True:
             found = condition()
             if found:
                 return found
             assert time.monotonic() < deadline, f"{what}: not after {seconds:g} s"
-            time.sleep(0.5)
+            time.sleep(pause)
 
     def app_runs(self) -> dict[str, str]:
         """Run id -> status, of all runs of apps."""
@@ -436,8 +436,12 @@ class Federation:
         """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
         known = set(self.app_runs())
         finish = self.start("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": config}))
-        (run,) = self.wait("a run", lambda: set(self.app_runs()) - known, 60)
-        self.wait("the run's start", lambda: self.app_runs()[run] == "running", 60)
+
+        def begun() -> list[str]:
+            new = {run: status for run, status in self.app_runs().items() if run not in known}
+            return [run for run, status in new.items() if status not in ("pending", "starting")]
+
+        (run,) = self.wait("a run", begun, 90, pause=2)
         return run, finish
 
     def wait_online(self, *node_ids: str, seconds: float = 120) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 # Without {partitions}: a number that all pods know would restart them all when it changes.
 EXTRA = {"name": "extra", "node_config": {"partition-id": "{partition}"}}
+OTHER = {**EXTRA, "name": "other"}
 DAEMON = {"name": "each", "mode": "DaemonSet", "node_config": {"node": "{node}"}}
 ON_SITE_B = ("--limit", "site-b")
 
@@ -56,39 +57,28 @@ def kept(fed, before, *names):
     return [lives.get(name) for name in names] == [before[name] for name in names]
 
 
-def test_pool_comes_grows_shrinks_is_renamed_and_goes(fed, pools):
+def test_pools_come_grow_shrink_are_renamed_and_go(fed, pools):
     neighbour = fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")
     gpu = fed.lives("site-b")
-    pools({**EXTRA, "replicas": 2}, again=False)
-    assert kept(fed, gpu, *gpu), "a new pool restarted the other one"
-    first = fed.pools("site-b")["extra"]["offset"]
-    old = [f"supernode-extra-{first + count}" for count in range(3)]
+    pools({**OTHER, "replicas": 3}, {**EXTRA, "replicas": 2}, again=False)
+    assert kept(fed, gpu, *gpu), "new pools restarted one that was there"
+    first = {pool: fed.pools("site-b")[pool]["offset"] for pool in ("other", "extra")}
+    gone = {("other", str(first["other"] + count)) for count in (1, 2)}
+    stay = [("other", first["other"]), ("extra", first["extra"]), ("extra", first["extra"] + 1)]
 
     lives, keys = fed.lives("site-b"), fed.keys("site-b")
-    pools({**EXTRA, "replicas": 3})
-    assert fed.pools("site-b")["extra"]["offset"] == first
-    assert kept(fed, lives, *old[:2]), "growing restarted pods that were there"
-    assert {name: fed.keys("site-b")[name] for name in keys} == keys
-    grown = fed.keys("site-b")
-
-    lives = fed.lives("site-b")
-    pools({**EXTRA, "replicas": 1})
-    assert kept(fed, lives, old[0]), "shrinking restarted the pod that stays"
-    nodes = fed.nodes()
-    assert [nodes[grown["extra", str(first + count)]] for count in range(3)] == [
-        "online",
-        "unregistered",
-        "unregistered",
-    ]
+    pools({**OTHER, "replicas": 1}, {**EXTRA, "replicas": 3})
+    assert {pool: fed.pools("site-b")[pool]["offset"] for pool in first} == first
+    names = [f"supernode-{pool}-{number}" for pool, number in stay]
+    assert kept(fed, lives, *names), "growing or shrinking restarted pods that stay"
+    changed, nodes = fed.keys("site-b"), fed.nodes()
+    assert {name: node for name, node in keys.items() if name not in gone}.items() <= changed.items()
+    assert {nodes[keys[name]] for name in gone} == {"unregistered"}
 
     pools({**EXTRA, "name": "renamed", "replicas": 1})
-    assert fed.held("site-b", "extra") == set()
-    assert fed.nodes()[grown["extra", str(first)]] == "unregistered"
-    renamed = fed.keys("site-b")["renamed", str(fed.pools("site-b")["renamed"]["offset"])]
-
-    pools()
-    assert fed.held("site-b", "renamed") == set()
-    assert fed.nodes()[renamed] == "unregistered"
+    assert fed.held("site-b", "extra") == fed.held("site-b", "other") == set()
+    nodes = fed.nodes()
+    assert {nodes[changed[key]] for key in changed if key[0] in first} == {"unregistered"}
     assert (fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")) == neighbour
 
 
@@ -110,11 +100,12 @@ def test_pool_that_has_no_room_moves_with_its_keys(fed):
     numbers = {offset, offset + 1, offset + 2}
     fed.wait("the pods with the new numbers", lambda: set(fed.partitions("site-a").values()) == numbers, 60)
     fed.wait_online(*after.values())
-    assert {fed.nodes()[node] for node in after.values()} == {"online"}
+    nodes = fed.nodes()
+    assert {nodes[node] for node in after.values()} == {"online"}
 
 
 def test_daemon_set_pool_and_a_node_without_key(fed, pools):
-    pools(DAEMON)
+    pools(DAEMON, again=False)
     (pod,) = (name for name in fed.pods("site-b") if name.startswith("supernode-each-"))
     config = fed.node_config("site-b", pod)
     assert config == {"node": "site-b"}

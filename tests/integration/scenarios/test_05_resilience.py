@@ -9,6 +9,20 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 END = "import os, signal; os.kill(1, signal.SIGTERM)"
 
 
+def replaced(fed, context, pod, name="supernode"):
+    """Delete a pod; says whether there is another one, which may not have waited until somebody killed the first."""
+    uid = fed.pods(context, name=name)[pod]["metadata"]["uid"]
+    fed.cluster(context).delete("v1", "Pod", pod, fed.namespace, propagation="Background")
+    grace_ends = fed.cluster(context).get("v1", "Pod", pod, fed.namespace)["metadata"]["deletionTimestamp"]
+
+    def look():
+        there = fed.pods(context, name=name).get(pod, {"metadata": {"uid": uid}})["metadata"]
+        assert there["uid"] == uid or there["creationTimestamp"] < grace_ends, "it did not end before it was killed"
+        return there["uid"] != uid
+
+    return look
+
+
 def test_superlink_pod_is_deleted_during_a_run(fed):
     run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 3, "sleep": 5.0})
 
@@ -17,12 +31,7 @@ def test_superlink_pod_is_deleted_during_a_run(fed):
         return lives, fed.ledger().read_book(), fed.ledger().read_records(), set(fed.nodes())
 
     before = look()
-    ((uid, _restarts),) = fed.lives("hub", name="superlink").values()
-    fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
-    fed.wait(
-        "another pod",
-        lambda: [life for life, _restarts in fed.lives("hub", name="superlink").values()] not in ([], [uid]),
-    )
+    fed.wait("another pod", replaced(fed, "hub", "superlink-0", "superlink"))
     FlowerCLI(fed.hub, fed.namespace).wait_for_superlink(120)
     assert fed.app_runs()[run] == "running", "the run was over before the pod was gone: this shows nothing"
     fed.wait_online(*fed.keys("site-a").values(), *fed.keys("site-b").values())
@@ -40,10 +49,14 @@ def test_supernode_container_ends(fed):
     node = fed.keys("site-a")["cpu", pod.rpartition("-")[2]]
     cli = FlowerCLI(fed.hub, fed.namespace)
     activated = cli.nodes()[node]["online-at"]
+    ((other, _life),) = fed.lives("site-b").items()
+    is_replaced = replaced(fed, "site-b", other)
     fed.python("site-a", pod, "supernode", END)
     fed.wait("a restart", lambda: fed.lives("site-a")[pod] == (before[pod][0], before[pod][1] + 1), 60)
-    fed.wait("a new session of the same node", lambda: cli.nodes()[node]["online-at"] != activated)
+    fed.wait("a new session of the same node", lambda: cli.nodes()[node]["online-at"] != activated, pause=2)
     fed.wait_online(node)
+    fed.wait("another pod", is_replaced)
     others = {name: life for name, life in before.items() if name != pod}
     assert {name: life for name, life in fed.lives("site-a").items() if name != pod} == others
+    fed.wait_online(*fed.keys("site-b").values())
     fed.unchanged()

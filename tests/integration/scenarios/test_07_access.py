@@ -250,7 +250,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     assert "site-b is denied since" in told.warnings() and "a scenario" in told.warnings()
     assert "Denied: site-b." in told.messages()
 
-    fed.wait("site-b to be offline", lambda: fed.nodes()[node] == "offline", since + 60 + 5 - time.time())
+    fed.wait("site-b to be offline", lambda: fed.nodes()[node] == "offline", since + 60 + 5 - time.time(), pause=3)
     own = {line["u"] for line in door_log(fed) if line.get("cn") == "site-b" and line.get("s") == 503} - {"/probe"}
     assert own and all(path.startswith("/v1/fleet/") for path in own), f"its SuperNode was not refused: {own}"
     result = finish()
@@ -276,7 +276,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     assert access("admitted").changed == RECORDED
     admitted = time.monotonic()
     # Flower's SuperNode waits for up to 20 s between two tries; the first one after the admission has to succeed.
-    fed.wait("site-b to be online", lambda: fed.nodes()[node] == "online", 20 + 8)
+    fed.wait_online(node, seconds=20 + 8)
     print(f"online {time.monotonic() - admitted:.1f} s after site-b was admitted")
     assert not refused(fed)
     fed.wait_online(*fed.keys("site-a").values())

@@ -126,7 +126,7 @@ def test_hosts_that_fail_are_named(fed, news):
 def test_a_playbook_that_ends_early_is_recorded(fed, news):
     """All hosts of the run fail after something was changed: no later play is reached."""
     run = fed.play(
-        "site", "--limit", "site-a", rc=2, supernode_image="docker.io/flwr/no-such-image:1", supernode_wait_timeout=45
+        "site", "--limit", "site-a", rc=2, supernode_image="docker.io/flwr/no-such-image:1", supernode_wait_timeout=20
     )
     assert "no-such-image" in run.messages("site-a", failed=True)
     (entry,) = news()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Certificates, keys and secrets are replaced while runs go on; sites that are down and controllers that die are waited for.
 
-FLOWER_KILLS=N kills so many changes of the CA instead of two, FLOWER_SEED=N at the same moments as a former run.
+Two of them have a long form that C(make soak) runs. FLOWER_SEED=N kills at the same moments as a former run.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import socket
 import ssl
 import time
 
+import pytest
 from cryptography import x509
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
@@ -110,9 +111,9 @@ def over(fed, before):
     all_online(fed)
 
 
-def start_run(fed, rounds):
+def start_run(fed, rounds, sleep=0.0):
     """Submit an app; returns its number and what waits for its end."""
-    return fed.begin(**{"num-server-rounds": rounds, "min-nodes": 3})
+    return fed.begin(**{"num-server-rounds": rounds, "min-nodes": 3, "sleep": sleep})
 
 
 def is_active(fed, number):
@@ -136,22 +137,27 @@ def test_what_is_due_is_told_and_nothing_changed(fed):
     assert signer(fed) == ca and leaf(fed) == before
 
 
-def test_certificates_and_the_ca_during_a_run(fed):
-    """Two new certificates and a new CA; new shared secrets wait behind the run. It completes, and nothing restarts for the first."""
-    before, start, first, ca = lives(fed), began(fed), leaf(fed), signer(fed)
-    number, finish = start_run(fed, 10)
+LONG = pytest.param(True, id="long", marks=pytest.mark.soak)
 
-    table = rows(rotate(fed, "leaf"))
-    second = leaf(fed)
-    assert second != first and served(fed) == second
-    assert [row[2:] for row in table] == [[first[:12], second[:12], "yes", "yes"]] * 3, table
-    rotate(fed, "leaf")
-    third = leaf(fed)
-    assert third not in (first, second) and served(fed) == third
+
+@pytest.mark.parametrize("is_long", [pytest.param(False, id="short"), LONG])
+def test_certificates_and_the_ca_during_a_run(fed, is_long):
+    """New certificates and a new CA; new shared secrets wait behind the run. It completes, and nothing restarts for the first."""
+    before, start, ca = lives(fed), began(fed), signer(fed)
+    seen = [leaf(fed)]
+    # Nodes that sleep leave the CPU to the rotations.
+    number, finish = start_run(fed, 10, 12.0) if is_long else start_run(fed, 5, 12.0)
+
+    for _number in range(3 if is_long else 1):
+        table = rows(rotate(fed, "leaf"))
+        was, now = seen[-1], leaf(fed)
+        assert now not in seen and served(fed) == now
+        assert [row[2:] for row in table] == [[was[:12], now[:12], "yes", "yes"]] * 3, table
+        seen.append(now)
 
     table = rows(rotate(fed, "ca", *AT_ONCE))
     over(fed, ca)
-    assert [row[2:] for row in table] == [[third[:12], leaf(fed)[:12], "yes", "yes"]] * 3, table
+    assert [row[2:] for row in table] == [[seen[-1][:12], leaf(fed)[:12], "yes", "yes"]] * 3, table
     assert is_active(fed, number), "the run was over before the rotations: this shows nothing"
     assert lives(fed) == before and began(fed) == start, "something was restarted"
 
@@ -187,13 +193,14 @@ def kill(fed, tasks, seconds):
     print(f"killed {seconds:.1f} s after {tasks} tasks (exit code {finish().rc}): {authority(fed).phase}")
 
 
-def test_killed_on_its_way(fed):
+@pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.soak)])
+def test_killed_on_its_way(fed, times):
     """kill -9 at random points of a change of the CA: each time the next run ends in the same state."""
     seed = int(os.environ.get("FLOWER_SEED") or random.randrange(10**6))
     print(f"FLOWER_SEED={seed}")
     moments = random.Random(seed)
     before = lives(fed)
-    for _number in range(int(os.environ.get("FLOWER_KILLS") or 2)):
+    for _number in range(times):
         ca, told = signer(fed), len(fed.trail())
         kill(fed, moments.randrange(8, 36), moments.uniform(0, 3))
         state = authority(fed)
@@ -222,7 +229,8 @@ def test_client_certificates_and_keys(fed):
     keys, others = fed.keys("site-b"), (fed.keys("site-a"), fed.lives("site-a"))
     rotate(fed, "supernode_keys", "--limit", "site-b")
     assert set(fed.keys("site-b")) == set(keys) and not set(fed.keys("site-b").values()) & set(keys.values())
-    assert {fed.nodes()[node] for node in keys.values()} == {"unregistered"}
+    nodes = fed.nodes()
+    assert {nodes[node] for node in keys.values()} == {"unregistered"}
     assert (fed.keys("site-a"), fed.lives("site-a")) == others
     assert len(fed.ledger().read_records()["site-b"]["retired"]) >= len(keys)
     all_online(fed)
@@ -256,7 +264,7 @@ def test_without_sidecars_and_with_a_site_that_is_stopped(fed):
     scale(fed, "site-b", "gpu", 1)
     fed.wait("its return", lambda: fed.pods("site-b"), 60)
     all_online(fed)
-    number, finish = start_run(fed, 2)
+    number, finish = start_run(fed, 2, 5.0)
     told = rotate(fed, "due", *AT_ONCE, "-e", "cert_rotation_wait=1", rc=2, **plain).messages(failed=True)
     assert f"run {number}" in told and "cert_rotation_force" in told, told
     assert authority(fed) == state, "it went on although SuperNodes do not trust the next CA"

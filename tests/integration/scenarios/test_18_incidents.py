@@ -86,7 +86,8 @@ def test_keys_of_a_site_were_stolen(fed):
     fed.play("site_access", *site, "-e", "flower_access=admitted")
     mended(fed)
     assert not set(before.values()) & set(fed.keys("site-a").values())
-    assert {fed.nodes()[node] for node in before.values()} == {"unregistered"}
+    nodes = fed.nodes()
+    assert {nodes[node] for node in before.values()} == {"unregistered"}
     assert fed.call([SHAKE], stolen)[0]["alert"] == "SSLV3_ALERT_CERTIFICATE_REVOKED"
     assert fed.call([SHAKE], fed.identity("site-a"))[0]["alert"] is None
     assert (fed.keys("site-b"), fed.lives("site-b")) == others

@@ -57,7 +57,7 @@ def test_teardown_keeps_the_volume_unless_told(fed):
     assert f"StatefulSet {NAMESPACE}/superlink" in gone and f"NetworkPolicy {NAMESPACE}/superlink" in gone
     fed.site()
     assert {site: fed.keys(site) for site in nodes} == nodes
-    assert {fed.nodes()[node] for site in nodes.values() for node in site.values()} == {"online"}
+    fed.wait_online(*(node for site in nodes.values() for node in site.values()))
 
 
 def test_teardown(fed):
