@@ -1,6 +1,9 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the result of every task as one line of JSON to the file FLOWER_RESULTS, so that tests can look at it."""
+"""Writes the result of every task as one line of JSON to the file FLOWER_RESULTS, so that tests can look at it.
+
+With the name of the task and the time, so that one can see where the seconds of a run went.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class CallbackModule(CallbackBase):
     def _write(self, result, failed):
         data = getattr(result, "result", None) or result._result
         host = getattr(result, "host", None) or result._host
-        task = result._task
+        task = getattr(result, "task", None) or result._task
         facts = {"host": host.get_name(), "failed": failed, "task": task.get_name(), "at": time.time(), "result": data}
         line = json.dumps(facts, default=str)
         with open(os.environ["FLOWER_RESULTS"], "a", encoding="utf-8") as file:

@@ -146,7 +146,7 @@ def test_certificates_and_the_ca_during_a_run(fed, is_long):
     before, start, ca = lives(fed), began(fed), signer(fed)
     seen = [leaf(fed)]
     # Nodes that sleep leave the CPU to the rotations.
-    number, finish = start_run(fed, 10, 12.0) if is_long else start_run(fed, 5, 12.0)
+    number, finish = start_run(fed, 10, 12.0) if is_long else start_run(fed, 4, 10.0)
 
     for _number in range(3 if is_long else 1):
         table = rows(rotate(fed, "leaf"))
