@@ -56,6 +56,10 @@ _LIMITS = {"ocm_site": 1000, "ocm": 1000, BASE: 200}
 _SERVERS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers")
 
 
+# Ansible knows no hostvars before a playbook's first play, which is about the hub in site.yml, too.
+FIRST = {"hosts": "flower_hub", "gather_facts": False, "tasks": [{"ansible.builtin.meta": "noop"}]}
+
+
 def deliver() -> Object:
     """A play with the task of the role supernode that delivers. Nobody waits: there is no agent that would tell anything."""
     role = HERE / "roles" / "supernode"
@@ -63,7 +67,9 @@ def deliver() -> Object:
     (task,) = (one for one in listed if (one.get("federated.flower.apply") or {}).get("ocm"))
     task["federated.flower.apply"]["wait"] = False
     files = [str(role / name / "main.yml") for name in ("defaults", "vars")]
-    return {"hosts": "flower_sites", "gather_facts": False, "vars_files": files, "tasks": [task]}
+    # As in site.yml, a filter is in the play: what filters need is loaded once, and not by each process that Ansible forks.
+    hosts = "{{ hostvars | default({}) | federated.flower.ocm_sites(groups['flower_sites']) }}"
+    return {"hosts": hosts, "gather_facts": False, "vars_files": files, "tasks": [task]}
 
 
 def site() -> list[Object]:
@@ -71,9 +77,7 @@ def site() -> list[Object]:
     whole = yaml.safe_load((HERE / "playbooks" / "site.yml").read_text(encoding="utf-8"))
     check, addon, clean = (play for play in whole if "ocm" in play.get("tags", []))
     (sites,) = (play for play in whole if play.get("tags") == ["supernode", "preflight"])
-    # Ansible knows no hostvars before a playbook's first play, which is about the hub in site.yml, too.
-    first = {"hosts": "flower_hub", "gather_facts": False, "tasks": [{"ansible.builtin.meta": "noop"}]}
-    return [first, check, sites, addon, deliver(), clean]
+    return [FIRST, check, sites, addon, deliver(), clean]
 
 
 @dataclass
@@ -158,7 +162,7 @@ class Bench:
         made = {
             "addon": [{"hosts": "flower_hub", "gather_facts": False, "roles": ["federated.flower.ocm_addon"]}],
             "away": [{"hosts": "flower_hub", "gather_facts": False, "tasks": [{"ansible.builtin.import_role": away}]}],
-            "ocm": [deliver()],
+            "ocm": [FIRST, deliver()],
             "ocm_site": site(),
             BASE: [{"hosts": "flower_sites", "gather_facts": False, "tasks": [{"kubernetes.core.k8s": k8s}]}],
         }

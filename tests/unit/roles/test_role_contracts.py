@@ -107,6 +107,9 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
     spec = variables[f"__{role}_spec"]
     found_by_tasks = {"cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names"}
     renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
+    if isinstance(spec, str):  # one expression, a mapping with an entry a line
+        spec = dict(re.findall(r"^ *'(\w+)': (.+),$", spec, re.M))
+        assert len(spec) > 50
     for key, expression in spec.items():
         variable = renamed.get(key, f"{role}_{key}")
         assert key in found_by_tasks or re.search(rf"\b{variable}\b", expression), f"{key}: {expression}"
