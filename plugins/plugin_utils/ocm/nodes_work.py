@@ -50,15 +50,29 @@ def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None) ->
         own: its own objects (C(template.split)).
         owner: the live ManagedClusterAddOn; None when it is yet to be made.
     """
-    listed = [ocm.with_content(item) if item["kind"] == STATEFUL_SET else item for item in own]
-    sets = [item for item in listed if item["kind"] == STATEFUL_SET]
-    watched = [pod for item in sets for pod in _pods(spec, item)]
-    asked = {(STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets}
-    asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
+    listed, watched, asked = watch(own)
     return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
 
 
-def _pods(spec: Spec, item: Object) -> list[Object]:
+def watch(
+    objects: Iterable[Object],
+) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
+    """What a ManifestWork needs so that the StatefulSets among its objects can be judged.
+
+    Returns:
+        The objects, with the digest of its content on each StatefulSet; pods to look at; what is to come back of both.
+    """
+    listed = [ocm.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
+    sets = [item for item in listed if item["kind"] == STATEFUL_SET]
+    watched = [pod for item in sets for pod in _pods(item)]
+    asked: dict[tuple[str, str], Mapping[str, str]] = {
+        (STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets
+    }
+    asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
+    return listed, watched, asked
+
+
+def _pods(item: Object) -> list[Object]:
     first = item["spec"]["ordinals"]["start"]
     count = min(item["spec"]["replicas"], ocm.WATCHED_PODS)
     name = item["metadata"]["name"]
@@ -66,7 +80,7 @@ def _pods(spec: Spec, item: Object) -> list[Object]:
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"name": f"{name}-{first + number}", "namespace": spec["namespace"]},
+            "metadata": {"name": f"{name}-{first + number}", "namespace": item["metadata"]["namespace"]},
         }
         for number in range(count)
     ]

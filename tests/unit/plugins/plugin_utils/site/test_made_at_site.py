@@ -36,6 +36,7 @@ def request(*pools, known=(), dead=(), drop=None):
         "drop": drop or {},
         "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
         "renew": {},
+        "door": "",
         "owner": OWNER,
     }
 
