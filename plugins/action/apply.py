@@ -19,7 +19,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates
 
-
 display = Display()
 
 ALL = "all"

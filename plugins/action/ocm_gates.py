@@ -30,14 +30,20 @@ class ActionModule(ClusterAction):
         with self.connect() as hub:
             manager = self._manager(hub)
             if manager is None:
-                return {"changed": False, "msg": f"{hub.name} shows no ClusterManager: whoever installed the hub enables features"}
+                return {
+                    "changed": False,
+                    "msg": f"{hub.name} shows no ClusterManager: whoever installed the hub enables features",
+                }
             missing = gates.missing(manager, params["features"])
             done = ", ".join(missing)
             if missing and not self.check:
                 generation = self._enable(hub, params["features"])
                 self.note(words=[f"enabled {done} in ClusterManager {manager['metadata']['name']}"])
                 self._wait(hub, generation, params["wait_timeout"])
-        return {"changed": bool(missing), "msg": f"{done} enabled on {hub.name}" if missing else "all of them are enabled"}
+        return {
+            "changed": bool(missing),
+            "msg": f"{done} enabled on {hub.name}" if missing else "all of them are enabled",
+        }
 
     @staticmethod
     def _manager(hub: Cluster) -> dict[str, Any] | None:
@@ -53,7 +59,9 @@ class ActionModule(ClusterAction):
             wanted: dict[str, Any] = {}
             for feature in gates.missing(manager, features):
                 part = gates.PARTS[feature]
-                wanted[part] = {"featureGates": checks.with_gate({"spec": {**manager["spec"], **wanted}}, part, feature)}
+                wanted[part] = {
+                    "featureGates": checks.with_gate({"spec": {**manager["spec"], **wanted}}, part, feature)
+                }
             meta = manager["metadata"]
             body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "spec": wanted}
             try:

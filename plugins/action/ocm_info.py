@@ -33,7 +33,14 @@ class ActionModule(ClusterAction):
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
                 found = self._look(hub, params, sites)
         except ClusterError as error:
-            told = {"reachable": False, "error": self.named(error), "workloads": [], "clientapps": [], "trouble": "", "ocm": {}}
+            told = {
+                "reachable": False,
+                "error": self.named(error),
+                "workloads": [],
+                "clientapps": [],
+                "trouble": "",
+                "ocm": {},
+            }
             return {"changed": False, "sites": {site: dict(told) for site in sites}}
         return {"changed": False, "sites": {site: _told(site, seen) for site, seen in found.items()}}
 

@@ -20,7 +20,7 @@ C(clientapp_cluster_sets), C(clientapp_pace), C(clientapp_rollout).
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..ocm import api, nodes_work

@@ -29,10 +29,10 @@ from typing import Any
 from ...module_utils import node_config
 from . import clientapp, gpu, namespace, patches, policies, sidecar, superexec
 from .common import (
+    CLIENTAPP,
     GRACE_SECONDS,
     HEALTH_PORT,
     KEY_SOURCE,
-    CLIENTAPP,
     NODE_DOOR_PORT,
     NODE_RUNTIME_PORT,
     SIDECAR_PORT,

@@ -112,7 +112,11 @@ def replica_sets(
         ], []
     if any((one.get("status") or {}).get("conditions") for one in live):
         return [], []
-    seen = f"none of its {len(live)} ManifestWorkReplicaSets has a status" if live else "it has no ManifestWorkReplicaSet yet"
+    seen = (
+        f"none of its {len(live)} ManifestWorkReplicaSets has a status"
+        if live
+        else "it has no ManifestWorkReplicaSet yet"
+    )
     words = f"whether the feature {feature} is enabled cannot be seen: the hub shows no ClusterManager, and {seen}. {REMEDY}"
     return ([words], []) if live else ([], [words])
 
@@ -299,6 +303,10 @@ def clientapps(
         addon: what was found out about the add-on; empty if nobody asked.
         schema_of: gives the OpenAPI document of the cluster API that has Placements.
     """
+    if addon and not addon.get("clientapps"):
+        return [
+            "supernode_clientapp is workload, but the add-on was not told: set flower_clientapp: workload for this host, which playbooks look at"
+        ]
     found, sets = [], list(spec["clientapp_cluster_sets"])
     wanted = spec.get("clientapp_predicates") or []
     if wanted:

@@ -28,7 +28,7 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
         spec: the add-on's specification.
 
     Returns:
-        C(install), C(predicates) and C(cluster_sets), for the sites' check; C(warnings).
+        C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
 
     Raises:
         ClusterError: names all that is missing.
@@ -56,6 +56,7 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
         "install": spec["install"],
         "predicates": ocm.predicates(spec),
         "cluster_sets": list(spec["cluster_sets"]),
+        "clientapps": apps,
         "warnings": warnings,
     }
 

@@ -103,7 +103,9 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
     if not site.get("ocm"):
         for one in apps:
             if one["ready"] < one["desired"]:
-                problems.append(f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready")
+                problems.append(
+                    f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
+                )
     for pool in pools if not access else ():
         if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
             problems.append(

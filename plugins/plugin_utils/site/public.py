@@ -21,7 +21,8 @@ Shape of the entry C(public.json)::
 
 C(offset) is null in a DaemonSet pool; C(client) is there when the site has a client key; C(versions) are the Secrets'
 resource versions, which tell what was written anew. C(digests) (SHA-256 of each entry, of which each is too random to be
-guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew; C(names) those in the sidecars' certificate.
+guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew; C(names) those in
+the sidecars' certificate.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from ...module_utils import node_config
 from ..manifests import clientapp, sidecar
 from ..manifests import supernode as manifests
 from ..manifests.common import KEY_SOURCES, boolean, text
-from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .clientapp import clientapp_faults
+from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .ocm import delivery_faults
 from .policies import peer_faults, policy_faults
 from .skupper import connectivity_fault

@@ -84,7 +84,9 @@ def test_client_apps_are_beside_their_supernodes_and_a_run_completes(fleet):
     for site in ("site-a", "site-b"):
         (pod,) = fleet.federation.pods(site, NAME).values()
         assert [one["name"] for one in pod["spec"]["containers"]] == ["supernode"]
-        env = fleet.federation.cluster(site).get("v1", "Pod", "clientapp-default-0", NAME)["spec"]["containers"][0]["env"]
+        env = fleet.federation.cluster(site).get("v1", "Pod", "clientapp-default-0", NAME)["spec"]["containers"][0][
+            "env"
+        ]
         assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
     config = {"num-server-rounds": 1}
     run = fleet.play("run", "-e", f"flower_app={APP}", "-e", json.dumps({"flower_run_config": config}))
@@ -101,7 +103,9 @@ def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
     nodes, apps, version = fleet.lives("supernode"), fleet.lives("clientapp"), fleet.version("site-b")
     broken = {**OWN, "clientapp_wait_timeout": 25, "flower_app_image": "docker.io/flwr/superexec:broken"}
     run = fleet.play("clientapp", "-e", "flower_serial=1", rc=2, **broken)
-    assert "ImagePullBackOff" in run.messages("site-a", failed=True) or "ErrImagePull" in run.messages("site-a", failed=True)
+    assert "ImagePullBackOff" in run.messages("site-a", failed=True) or "ErrImagePull" in run.messages(
+        "site-a", failed=True
+    )
     assert "site-b" not in run.changed
     assert fleet.lives("clientapp")["site-b"] == apps["site-b"] and fleet.version("site-a") != version
     fleet.play("clientapp", **OWN)
@@ -112,7 +116,10 @@ def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
 def test_a_new_image_rolls_one_site_at_a_time(fleet):
     nodes = fleet.lives("supernode")
     run = fleet.play("clientapp", "-e", "flower_serial=1", **OWN, flower_app_image=NEW)
-    assert [one["host"] for one in run.results if one["result"].get("changed") and "site" in one["host"]] == ["site-a", "site-b"]
+    assert [one["host"] for one in run.results if one["result"].get("changed") and "site" in one["host"]] == [
+        "site-a",
+        "site-b",
+    ]
     assert fleet.images() == {"site-a": NEW, "site-b": NEW} and fleet.lives("supernode") == nodes
 
 

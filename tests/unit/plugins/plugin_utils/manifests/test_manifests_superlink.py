@@ -10,7 +10,12 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, gateway, runtime_door, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
+    exposure,
+    gateway,
+    runtime_door,
+    superlink,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 CASES = {

@@ -44,8 +44,13 @@ def test_golden(apps, golden):
 
 
 def test_golden_where_the_hub_paces(apps, golden):
-    rollout = {"type": "Progressive", "progressive": {"maxConcurrency": "25%", "progressDeadline": "10m", "maxFailures": 1}}
-    golden("ocm-clientapp-pace", replica_set.objects(*apps(clientapp_pace="ocm", clientapp_rollout=rollout), rules=True))
+    rollout = {
+        "type": "Progressive",
+        "progressive": {"maxConcurrency": "25%", "progressDeadline": "10m", "maxFailures": 1},
+    }
+    golden(
+        "ocm-clientapp-pace", replica_set.objects(*apps(clientapp_pace="ocm", clientapp_rollout=rollout), rules=True)
+    )
 
 
 def test_a_version_is_its_content(apps):
@@ -121,7 +126,17 @@ def test_services_of_single_supernodes_are_the_sites_own(apps):
     spec, _workloads = apps()
     common, own = template.split(render.supernode_objects(spec))
     names = [item["metadata"]["name"] for item in own]
-    assert "supernode-default-runtime-0" in names and not any("runtime" in str(item["spec"]) for item in common if item["kind"] == "Service")
+    assert "supernode-default-runtime-0" in names and not any(
+        "runtime" in str(item["spec"]) for item in common if item["kind"] == "Service"
+    )
+
+
+def test_cluster_sets_are_bound_for_client_apps_whoever_brings_the_add_on(ocm_addon_spec):
+    def kinds(**changes):
+        return [item["kind"] for item in render.ocm_addon_objects(ocm_addon_spec(install="Manual", **changes))]
+
+    assert "ManagedClusterSetBinding" in kinds(clientapps=True)
+    assert "ManagedClusterSetBinding" not in kinds() and "Placement" not in kinds(clientapps=True)
 
 
 def test_versions_that_no_cluster_names_go_with_their_placement(apps):
@@ -151,7 +166,9 @@ OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Enable"}
 
 def test_a_feature_that_is_off_is_told_with_a_command_that_keeps_the_others():
     ((fault,), _) = checks.replica_sets(manager(OTHER), [], enable=False)
-    assert '"op": "add", "path": "/spec/workConfiguration/featureGates/-"' in fault and "flower_ocm_enable_gates" in fault
+    assert (
+        '"op": "add", "path": "/spec/workConfiguration/featureGates/-"' in fault and "flower_ocm_enable_gates" in fault
+    )
     ((fault,), _) = checks.replica_sets(manager(OTHER, OFF), [], enable=False)
     assert '"op": "replace", "path": "/spec/workConfiguration/featureGates/1"' in fault
     ((fault,), _) = checks.replica_sets(manager(), [], enable=False)
@@ -188,7 +205,7 @@ def test_what_the_operator_says_of_a_feature(status):
 
 
 def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
-    addon = {"cluster_sets": ["default"]}
+    addon = {"cluster_sets": ["default"], "clientapps": True}
 
     def faults(live=None, **changes):
         return checks.clientapps(apps(**changes)[0], live or status.cluster(), addon, dict)
@@ -198,6 +215,8 @@ def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
     known = {"components": {"schemas": {}}}
     (fault,) = checks.clientapps(apps(clientapp_predicates=[label])[0], status.cluster(), addon, lambda: known)
     assert "do not know labelSelector" in fault
+    (fault,) = checks.clientapps(apps()[0], status.cluster(), {**addon, "clientapps": False}, dict)
+    assert "set flower_clientapp: workload" in fault
     (fault,) = faults(clientapp_cluster_sets=["hospitals"])
     assert "flower_ocm_cluster_sets" in fault
     stranger = status.cluster()
