@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, Forbidden, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import PLACEMENTS, addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, versions
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
 
 
 class ActionModule(ClusterAction):
@@ -30,6 +32,7 @@ class ActionModule(ClusterAction):
         """Take away what sites without a host left; then look at all that may name a version, and delete the rest."""
         labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
         warnings: list[str] = []
+        self._labels: list[Result] = []
         with self.connect() as hub:
             try:
                 left = self._left(hub, params, labels, warnings)
@@ -39,21 +42,34 @@ class ActionModule(ClusterAction):
             # First what was made: what another run makes meanwhile is not among it.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)
             made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=labels)
+            sets = self._replica_sets(hub, params)
             managements = hub.list(api.ADDONS, "ClusterManagementAddOn")
             clusters = hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={params['addon']}")
             gone = versions.unused(made, managements, clusters)
+            if sets:
+                label = replica_set.label(params["federation"])
+                gone += versions.unused_apps(sets, hub.list(api.CLUSTERS, "ManagedCluster", labels=label), label)
             result = apply_objects(hub, gone, state="absent", check=self.check, show_diff=self.show_diff)
-        told = result.as_dict()
+        results = [*self._labels, removed, result]
         return {
-            **told,
-            "changed": result.changed or removed.changed,
-            "objects": removed.objects + result.objects,
-            "diff": removed.diff + result.diff,
+            **result.as_dict(),
+            "changed": any(one.changed for one in results),
+            "objects": [entry for one in results for entry in one.objects],
+            "diff": [entry for one in results for entry in one.diff],
             "warnings": warnings,
         }
 
     @staticmethod
-    def _left(hub: Cluster, params: dict[str, Any], labels: str, warnings: list[str]) -> list[dict[str, Any]]:
+    def _replica_sets(hub: Cluster, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """Versions of the ClientApps; none on a hub that does not know such objects, or where nobody may see them."""
+        own = replica_set.labels(params["federation"])
+        labels = ",".join(f"{key}={value}" for key, value in own.items())
+        try:
+            return hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", params["namespace"], labels=labels)
+        except (NotServed, Forbidden):
+            return []
+
+    def _left(self, hub: Cluster, params: dict[str, Any], labels: str, warnings: list[str]) -> list[dict[str, Any]]:
         """What is still delivered to sites that are not in the inventory, if they are to be forgotten."""
         if params["sites"] is None:
             return []
@@ -72,6 +88,11 @@ class ActionModule(ClusterAction):
             warnings.append(one.sentence)
             if one.remove:
                 found += [item for item in items if leaving.site_of(item) == site]
+                if cluster is not None:
+                    spec = {"cluster": site, "ocm_cluster": name, "federation": params["federation"]}
+                    apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
+                    apps.take_away(None)
+                    self._labels += apps.results
         return [
             {
                 "apiVersion": item["apiVersion"],

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, health, look, nodes_work
 
@@ -32,7 +33,14 @@ class ActionModule(ClusterAction):
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
                 found = self._look(hub, params, sites)
         except ClusterError as error:
-            told = {"reachable": False, "error": self.named(error), "workloads": [], "trouble": "", "ocm": {}}
+            told = {
+                "reachable": False,
+                "error": self.named(error),
+                "workloads": [],
+                "clientapps": [],
+                "trouble": "",
+                "ocm": {},
+            }
             return {"changed": False, "sites": {site: dict(told) for site in sites}}
         return {"changed": False, "sites": {site: _told(site, seen) for site, seen in found.items()}}
 
@@ -49,6 +57,9 @@ class ActionModule(ClusterAction):
             (item["metadata"]["namespace"], item["metadata"]["name"]): item
             for item in hub.list(api.WORKS, "ManifestWork", labels=labels)
         }
+        label = replica_set.label(params["federation"])
+        versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in clusters.items()}
+        apps = _apps(hub) if any(versions.values()) else {}
         chosen = look.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
         return {
             site: health.Seen(
@@ -58,9 +69,20 @@ class ActionModule(ClusterAction):
                 addons.get(name),
                 works.get((name, f"{addon}-nodes")),
                 works.get((name, f"{addon}-keys")),
+                versions.get(name, ""),
+                apps.get((name, replica_set.name_of(versions.get(name, "")))),
             )
             for site, name in sites.items()
         }
+
+
+def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
+    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it made."""
+    found = hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL)
+    return {
+        (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
+        for item in found
+    }
 
 
 def _told(site: str, seen: health.Seen) -> dict[str, Any]:
@@ -71,6 +93,7 @@ def _told(site: str, seen: health.Seen) -> dict[str, Any]:
         "reachable": heard,
         "error": "" if heard else f"{site}: {row['why']}",
         "workloads": nodes_work.rows(seen.nodes),
+        "clientapps": nodes_work.rows(seen.apps),
         "trouble": row["why"] if heard and not row["ready"] else "",
         "ocm": row,
     }

@@ -10,6 +10,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CLIENTAPP
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network
@@ -32,17 +34,20 @@ class ActionModule(SkupperAction):
             "reachable": True,
             "error": "",
             "workloads": [],
+            "clientapps": [],
             "trouble": "",
             "skupper": params["skupper"],
         }
         result["network"] = {}
-        selector = "app.kubernetes.io/name=supernode"
+        selector = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
         try:
             with self.connect(timeout=params["timeout"]) as site:
                 for kind in ("StatefulSet", "DaemonSet"):
                     found = site.list("apps/v1", kind, params["namespace"], labels=selector)
-                    result["workloads"] += [workloads.workload({"kind": kind, **item}) for item in found]
-                if any(item["ready"] < item["desired"] for item in result["workloads"]):
+                    for item in found:
+                        one = {"kind": kind, **item}
+                        result["clientapps" if clientapp.is_one(one) else "workloads"].append(workloads.workload(one))
+                if any(item["ready"] < item["desired"] for item in result["workloads"] + result["clientapps"]):
                     pods = site.list("v1", "Pod", params["namespace"], labels=selector)
                     result["trouble"] = workloads.trouble(pods)
                 if params["skupper"]:

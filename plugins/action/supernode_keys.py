@@ -12,7 +12,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.action_base impor
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import PUBLIC_KEYS, SITE, boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import (
+    PUBLIC_KEYS,
+    SITE,
+    boolean,
+    door_certificate_name,
+    parted,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
 from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
@@ -44,7 +50,9 @@ class ActionModule(ClusterAction):
             )
             client = self.inventory_host if sidecar.mtls(spec) else ""
             make = self._through_hub if behind else self._at_site if spec["key_source"] == SITE else self._here
-            found, told = make(cluster, spec, keys.Wanted(pools, params["dead"], client), params["wait_timeout"])
+            door = door_certificate_name(spec["namespace"]) if parted(spec) else ""
+            wanted = keys.Wanted(pools, params["dead"], client, door)
+            found, told = make(cluster, spec, wanted, params["wait_timeout"])
         return {
             **told,
             "site": self.inventory_host,
@@ -63,7 +71,15 @@ class ActionModule(ClusterAction):
         live = {
             item["metadata"]["name"]: item for item in site.list("v1", "Secret", spec["namespace"], labels=selector)
         }
-        plan = keys.plan(spec["federation"], spec["namespace"], wanted.pools, live, wanted.dead, wanted.client)
+        plan = keys.plan(
+            spec["federation"],
+            spec["namespace"],
+            wanted.pools,
+            live,
+            wanted.dead,
+            wanted.client,
+            door=wanted.door,
+        )
         space = self._namespace(site, spec) if plan.secrets else []
         outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
         objects = outcome.objects

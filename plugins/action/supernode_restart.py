@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cl
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CLIENTAPP, SITE
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST, keys_secret
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates, internal, proof, restart
@@ -29,7 +29,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import O
 
 display = Display()
 
-PODS = "app.kubernetes.io/name=supernode"
+PODS = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
 _FILES = {
     "trust": "--root-certificates",
     "key": "--auth-supernode-private-key",
@@ -144,7 +144,7 @@ class ActionModule(ClusterAction):
                         f"{place[0]} {params['namespace']}/{place[1]} on {site.name} has no entry {entry}"
                     )
                 wanted[path] = held[place][entry]
-            if restart.is_old(site, pod, proof.CONTAINER, wanted):
+            if restart.is_old(site, pod, _container(pod), wanted):
                 found.setdefault(pool, []).append(pod)
         return dict(sorted(found.items()))
 
@@ -201,6 +201,11 @@ def _digests(site: Cluster, params: dict[str, Any], kind: str, name: str) -> Map
     return {entry: proof.digest(value) for entry, value in found.items()}
 
 
+def _container(pod: Mapping[str, Any]) -> str:
+    """The container that reads the files: the SuperNode, or the SuperExec of a ClientApp in a pod of its own."""
+    return "superexec" if pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP else proof.CONTAINER
+
+
 def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, tuple[str, str], str]]:
     """Kind -> path of the file, the object that it comes from, and the entry, of the files that this SuperNode reads."""
     places = {
@@ -210,7 +215,9 @@ def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, t
     }
     found = {}
     for kind, option in _FILES.items():
-        path = proof.argument(pod, option)
+        path = proof.argument(pod, option, _container(pod))
+        if _container(pod) != proof.CONTAINER and kind != "superexec":
+            continue  # what a ClientApp trusts is no trust of the hub's
         if path and not (kind == "trust" and proof.has_sidecar(pod)):
             found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
     return found

@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
@@ -41,6 +42,11 @@ def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -
     return found
 
 
+def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
+    """Those of them whose ClientApps are a workload of their own (C(flower_clientapp: workload))."""
+    return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
+
+
 def ocm_clusters(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> dict[str, str]:
     """The same, each with the name of its ManagedCluster, as the role supernode finds it."""
     return {host: cluster_of(hostvars[host], host) for host in ocm_sites(hostvars, hosts)}
@@ -52,6 +58,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
+            "clientapp_sites": clientapp_sites,
             "ocm_addon_faults": _filter(render.ocm_addon_faults),
             "ocm_addon_objects": _filter(render.ocm_addon_objects),
             "ocm_clusters": ocm_clusters,

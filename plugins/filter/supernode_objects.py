@@ -31,6 +31,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
+            "clientapp_objects": _filter(render.clientapp_objects),
             "supernode_faults": _filter(render.supernode_faults),
             "supernode_objects": _filter(render.supernode_objects),
         }

@@ -90,7 +90,9 @@ options:
       - >-
         Deliver a site's objects through a hub of Open Cluster Management instead, whose agent in the cluster fetches them. What sites
         have in common goes into an AddOnTemplate, whose name comes from its content; what is the site's own goes into a ManifestWork,
-        which belongs to the cluster's add-on and goes with it. Nothing passes a template engine that would change it.
+        which belongs to the cluster's add-on and goes with it. ClientApps in pods of their own go into a ManifestWorkReplicaSet, one for
+        each version, to which the cluster is moved by its label once its SuperNodes are ready. Nothing passes a template engine that
+        would change it.
       - >-
         O(wait) waits until the cluster has everything in its present form and all SuperNode pods are ready there, by what the agent
         feeds back. The cluster itself prunes what is no longer listed; O(applyset), O(prune) and O(refresh_pods) have no meaning.
@@ -109,6 +111,38 @@ options:
           - The specification of the site, as the role C(federated.flower.supernode) assembles it.
         type: dict
         required: true
+      part:
+        description:
+          - What to deliver of O(objects). V(clientapp) is ClientApps in pods of their own, and nothing else is touched.
+        type: str
+        choices: [all, clientapp]
+        default: all
+  runs:
+    description:
+      - Before ClientApps in pods of their own are replaced, wait until no run is active, since what they compute would be lost to it. Without
+        this nobody waits.
+    type: dict
+    suboptions:
+      hub:
+        description:
+          - Inventory name of the hub.
+        type: str
+        required: true
+      namespace:
+        description:
+          - Namespace of the SuperLink.
+        type: str
+        default: flower
+      wait:
+        description:
+          - For how many seconds, at most.
+        type: int
+        default: 3600
+      force:
+        description:
+          - Do not wait.
+        type: bool
+        default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

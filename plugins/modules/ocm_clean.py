@@ -15,6 +15,8 @@ description:
   - >-
     An AddOnTemplate or AddOnDeploymentConfig of this collection is never changed: each change of settings makes another one. This
     deletes those that no add-on names, wants or has, on any cluster.
+  - >-
+    The same goes for ManifestWorkReplicaSets with ClientApps and their Placements, which no cluster's label names any more.
 options:
   addon:
     description:

@@ -74,7 +74,8 @@ sites:
     Inventory name to what M(federated.flower.supernode_info) tells of other sites, and C(ocm): C(state) (C(ready), C(offline),
     C(starting), C(delivering), C(refused), C(unavailable), C(not heard), C(no add-on), C(not chosen), C(not accepted), C(being detached)
     or C(not managed)), C(ready) (bool), C(why) (a sentence), C(cluster), C(chosen), C(availability), C(addon) (its conditions),
-    C(applied) and C(available) of the ManifestWork, C(keys), C(desired), C(pods), C(online).
+    C(applied) and C(available) of the ManifestWork, C(keys), C(desired), C(pods), C(online), C(clientapp)
+    (C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in pods of their own).
   returned: always
   type: dict
 """

@@ -66,6 +66,11 @@ workloads:
   returned: always
   type: list
   elements: dict
+clientapps:
+  description: Those in pods of their own, with C(pool), C(image), C(desired) and C(ready).
+  returned: always
+  type: list
+  elements: dict
 trouble:
   description: Why pods are not ready.
   returned: always

@@ -48,6 +48,7 @@ SUPERLINK_PORT = 8000  # SuperLink itself, on 127.0.0.1 of its pod only
 RUNTIME_PORT = 9091  # the gateway's door for the ServerApp, inside the hub cluster
 FLEET_PORT = 9092  # the gateway's door for sites
 NODE_RUNTIME_PORT = 9094  # SuperNode's Runtime API, on 127.0.0.1 of its pod only
+NODE_DOOR_PORT = 9095  # the sidecar's door for a ClientApp in another pod, inside the site
 SIDECAR_PORT = 9443  # the sidecar's loopback door, on 127.0.0.1 of the SuperNode's pod only
 OPS_PORT = 8404  # HAProxy: /live, /ready, /metrics
 HEALTH_PORT = 8990  # gRPC health of SuperLink and SuperNode
@@ -129,6 +130,17 @@ SITE = "site"
 KEY_SOURCES = (CONTROLLER, SITE)
 # ConfigMap in which a site that makes its keys itself tells their public halves.
 PUBLIC_KEYS = "supernode-public"
+
+
+# Where ClientApps run: in the SuperNode's pod, or in a workload of their own.
+POD, WORKLOAD = "pod", "workload"
+CLIENTAPPS = (POD, WORKLOAD)
+CLIENTAPP = "clientapp"
+
+
+def parted(spec: Spec) -> bool:
+    """Whether ClientApps are a workload of their own beside the SuperNodes."""
+    return text(spec.get("clientapp")) == WORKLOAD
 
 
 def keys_secret(pool: str) -> str:
@@ -495,6 +507,11 @@ def runtime_certificate_names(spec: Spec) -> dict[str, list[str]]:
     return {"dns": ["superlink-runtime", f"superlink-runtime.{spec['namespace']}.svc"], "ip": []}
 
 
-def local_certificate_names() -> dict[str, list[str]]:
-    """Names in the certificate of the sidecars' loopback door (Secret C(supernode-local-tls))."""
-    return {"dns": ["localhost"], "ip": ["127.0.0.1"]}
+def local_certificate_names(namespace: str) -> list[str]:
+    """Names in the certificate of a sidecar's own doors (Secret C(supernode-local-tls)): loopback, and Services of the site."""
+    return ["localhost", "127.0.0.1", door_certificate_name(namespace)]
+
+
+def door_certificate_name(namespace: str) -> str:
+    """The name among them by which ClientApps in other pods know the doors. OpenSSL wants two labels behind the star."""
+    return f"*.{namespace}.svc"

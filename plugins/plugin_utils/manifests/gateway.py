@@ -19,6 +19,7 @@ serves (found by the certificates action).
 
 from __future__ import annotations
 
+from . import runtime_door
 from .common import (
     FLEET_PORT,
     OPS_PORT,
@@ -69,31 +70,6 @@ FLEET_CALLS = (
 )
 # Only SuperNodes without a key call these two.
 FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
-
-# Endpoints of flwr 1.40 to 1.42 (flwr/supercore/routers/runtime/router.py).
-RUNTIME_CALLS = (
-    "acquire-task",
-    "confirm-message-received",
-    "create-task",
-    "get-compacted-contexts",
-    "get-connector",
-    "get-nodes",
-    "get-run-series-events",
-    "pull-messages",
-    "pull-object",
-    "pull-task-input",
-    "pull-task-message",
-    "push-logs",
-    "push-messages",
-    "push-object",
-    "push-task-events",
-    "push-task-message",
-    "push-task-output",
-    "put-compacted-context",
-    "record-task-usage",
-    "send-task-heartbeat",
-    "start-automation",
-)
 
 # Accepted beyond the door's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
 # in a handshake time-out, after which a SuperNode hangs for ever.
@@ -170,13 +146,7 @@ def configuration(spec: Spec) -> str:
         "  default_backend superlink",
     ]
     if process:
-        lines += [
-            "frontend runtime",
-            f"  bind :{RUNTIME_PORT} proto h1 ssl crt /rt/tls.pem alpn http/1.1",
-            *[f"  acl runtime_call path /v1/runtime/{call}" for call in RUNTIME_CALLS],
-            "  http-request deny deny_status 503 unless METH_POST runtime_call",
-            "  default_backend superlink",
-        ]
+        lines += runtime_door.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
     if clients != "none":
         lines += [
             "backend sites",  # no way to anywhere: a table of sites, for `show table sites`

@@ -46,7 +46,7 @@ from .common import (
     selector,
 )
 from .sidecar import CLIENT_KEY, LOCAL_TLS
-from .supernode import SUPEREXEC_SECRET
+from .superexec import SECRET as SUPEREXEC_SECRET
 
 NAME = "supernode-keys"
 APPLICATION = "supernode-keys"

@@ -27,6 +27,7 @@ Keys of the add-on's spec (role C(ocm_addon)), beside those of every spec:
     number_of_clusters, prioritizers, spread, decision_groups     the Placement's own; empty for none
     tolerations          of the Placement, beside those for clusters that are not heard
     rollout              the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once
+    clientapps           bool; whether ClientApps of some site are a workload of their own, see replica_set.py
 
 and of a site's, beside those of supernode.py: C(ocm_addon), the add-on's name, C(ocm_cluster), the ManagedCluster's name,
 C(hub_namespace), and C(ocm_install).
@@ -43,7 +44,7 @@ from typing import Any
 from ..kinds import group_of, plural_of
 from ..ocm import api
 from . import namespace
-from .common import MANAGER, PART_OF, Object, Spec, boolean, compact, integer, text
+from .common import MANAGER, PART_OF, WORKLOAD, Object, Spec, boolean, compact, integer, text
 
 # Label of a ManagedCluster by which the Placement chooses, if the user says nothing else.
 FEDERATION_LABEL = "federated.flower/federation"
@@ -53,6 +54,8 @@ SITE_NOTE = "federated.flower/site"
 CONTENT_NOTE = "federated.flower/content"
 # On the pods of a workload in a ManifestWork: nobody there can be told to restart one, but a change of their template does it.
 RESTART_NOTE = "federated.flower/restart"
+# On the ManagedClusterAddOn of a site that has ClientApps beside its SuperNodes.
+APPS_NOTE = "federated.flower/clientapp"
 APPLICATION = "supernode"
 PLACEMENTS, MANUAL = "Placements", "Manual"
 INSTALLS = (PLACEMENTS, MANUAL)
@@ -71,13 +74,14 @@ def addon_labels(instance: Any) -> dict[str, str]:
     }
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
+def digest(value: Any, digits: int = 12) -> str:
+    """What tells one content from another."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:digits]
 
 
 def _versioned(kind: str, addon: str, instance: Any, spec: Object, where: str | None = None) -> Object:
     """An object whose name comes from its content."""
-    meta = {"name": f"{addon}-{_digest([kind, spec, where])}", "namespace": where, "labels": addon_labels(instance)}
+    meta = {"name": f"{addon}-{digest([kind, spec, where])}", "namespace": where, "labels": addon_labels(instance)}
     return {"apiVersion": api.ADDONS, "kind": kind, "metadata": compact(meta), "spec": spec}
 
 
@@ -118,9 +122,10 @@ def addon_objects(spec: Spec) -> list[Object]:
     base = template(name, instance, namespace.objects(spec) or [_placeholder(spec)])
     config = deployment_config(name, instance, spec["namespace"], text(spec["namespace"]))
     found = [base, config]
+    # ClientApps are always brought by Placements.
+    if boolean(spec.get("bind_cluster_sets")) and (spec["install"] == PLACEMENTS or boolean(spec.get("clientapps"))):
+        found += [set_binding(spec, text(one)) for one in spec["cluster_sets"]]
     if spec["install"] == PLACEMENTS:
-        if boolean(spec.get("bind_cluster_sets")):
-            found += [set_binding(spec, text(one)) for one in spec["cluster_sets"]]
         found.append(placement(spec))
     found.append(management_addon(spec, base, config))
     return found
@@ -176,9 +181,13 @@ def predicates(spec: Spec) -> list[Object]:
     return list(given) or [{"requiredClusterSelector": labelled}]
 
 
+def patient() -> list[Object]:
+    """Tolerations of a Placement for clusters that are not heard, or not well."""
+    return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
+
+
 def placement(spec: Spec) -> Object:
     """The Placement. A cluster that is not heard for a while keeps its SuperNodes: they may be training all the same."""
-    patient = [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
     spread = spec.get("spread")
     body = {
         "clusterSets": [text(one) for one in spec["cluster_sets"]],
@@ -187,7 +196,7 @@ def placement(spec: Spec) -> Object:
         "prioritizerPolicy": {"configurations": spec["prioritizers"]} if spec.get("prioritizers") else None,
         "spreadPolicy": {"spreadConstraints": spread} if spread else None,
         "decisionStrategy": {"groupStrategy": spec["decision_groups"]} if spec.get("decision_groups") else None,
-        "tolerations": patient + list(spec.get("tolerations") or []),
+        "tolerations": patient() + list(spec.get("tolerations") or []),
     }
     meta = {"name": spec["placement"], "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}
@@ -208,11 +217,14 @@ def configs(spec: Spec, common: Sequence[Object]) -> list[Object]:
     ]
 
 
-def managed_addon(spec: Spec, references: Iterable[Object]) -> Object:
+def managed_addon(spec: Spec, references: Iterable[Object], *, apps: bool = False) -> Object:
     """The ManagedClusterAddOn: it names all of its configs itself, so no default can reach it.
 
     With the strategy Placements the object itself is made by OCM; here only its configs are set.
+
+    :arg apps: whether the site has ClientApps beside its SuperNodes, or had them and they are yet to be taken away.
     """
+    notes = {SITE_NOTE: text(spec["cluster"]), **({APPS_NOTE: WORKLOAD} if apps else {})}
     return {
         "apiVersion": api.ADDONS,
         "kind": "ManagedClusterAddOn",
@@ -220,7 +232,7 @@ def managed_addon(spec: Spec, references: Iterable[Object]) -> Object:
             "name": spec["ocm_addon"],
             "namespace": spec["ocm_cluster"],
             "labels": addon_labels(spec["federation"]),
-            "annotations": {SITE_NOTE: text(spec["cluster"])},
+            "annotations": notes,
         },
         "spec": {"configs": list(references)},
     }
@@ -251,15 +263,6 @@ def manifest_work(
     :arg feedback: (kind, name) -> name of a value -> JSONPath of it.
     :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
     """
-    listed = list(manifests)
-    for item in listed:
-        if item["kind"] == "Secret":
-            raise ValueError(f"Secret {item['metadata']['name']} would lie on the hub in plain text")
-    looked_at = list(read_only)
-    rules = feedback or {}
-    apply = {"type": "ServerSideApply", "serverSideApply": {"fieldManager": "work-agent", "force": True}}
-    options = [_option(item, apply, rules) for item in listed]
-    options += [_option(item, {"type": "ReadOnly"}, rules) for item in looked_at]
     meta: Object = {
         "name": work_name(spec, part),
         "namespace": spec["ocm_cluster"],
@@ -269,6 +272,30 @@ def manifest_work(
     if owner is not None:
         named = {"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "name": owner["metadata"]["name"]}
         meta["ownerReferences"] = [{**named, "uid": owner["metadata"]["uid"]}]
+    body = work_spec(manifests, read_only, feedback)
+    return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": body}
+
+
+def work_spec(
+    manifests: Iterable[Object],
+    read_only: Iterable[Object] = (),
+    feedback: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
+    conditions: Mapping[tuple[str, str], Sequence[Object]] | None = None,
+) -> Object:
+    """The specification of a ManifestWork.
+
+    :arg read_only: see C(manifest_work).
+    :arg feedback: see C(manifest_work).
+    :arg conditions: (kind, name) -> conditionRules, for a hub that knows them.
+    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    """
+    listed, looked_at = list(manifests), list(read_only)
+    for item in listed:
+        if item["kind"] == "Secret":
+            raise ValueError(f"Secret {item['metadata']['name']} would lie on the hub in plain text")
+    apply = {"type": "ServerSideApply", "serverSideApply": {"fieldManager": "work-agent", "force": True}}
+    options = [_option(item, apply, feedback or {}, conditions or {}) for item in listed]
+    options += [_option(item, {"type": "ReadOnly"}, feedback or {}, {}) for item in looked_at]
     body: Object = {"workload": {"manifests": listed + looked_at}, "manifestConfigs": options}
     kept = [item["metadata"]["name"] for item in listed if item["kind"] == "Namespace"]
     if kept:
@@ -277,10 +304,15 @@ def manifest_work(
             "propagationPolicy": "SelectivelyOrphan",
             "selectivelyOrphans": {"orphaningRules": orphans},
         }
-    return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": body}
+    return body
 
 
-def _option(item: Object, strategy: Object, rules: Mapping[tuple[str, str], Mapping[str, str]]) -> Object:
+def _option(
+    item: Object,
+    strategy: Object,
+    rules: Mapping[tuple[str, str], Mapping[str, str]],
+    conditions: Mapping[tuple[str, str], Sequence[Object]],
+) -> Object:
     meta = item["metadata"]
     asked = rules.get((item["kind"], meta["name"]))
     which = {"group": group_of(item["apiVersion"]), "resource": plural_of(item["kind"])}
@@ -291,6 +323,7 @@ def _option(item: Object, strategy: Object, rules: Mapping[tuple[str, str], Mapp
             "resourceIdentifier": which,
             "updateStrategy": strategy,
             "feedbackRules": [{"type": "JSONPaths", "jsonPaths": paths}] if paths else None,
+            "conditionRules": list(conditions.get((item["kind"], meta["name"])) or []),
         }
     )
 
@@ -298,7 +331,7 @@ def _option(item: Object, strategy: Object, rules: Mapping[tuple[str, str], Mapp
 def with_content(item: Object) -> Object:
     """A workload with the digest of its content, so that numbers of an older one are told from those of this one."""
     marked = copy.deepcopy(item)
-    marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = _digest(item)
+    marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = digest(item)
     return marked
 
 

@@ -23,7 +23,7 @@ Keys of both specs used here:
 
 of the superlink spec: C(allowed_sources), the peers that may reach the door for sites (anybody if empty), and
 C(serverapp_egress), peers that the ServerApp may call; of the supernode spec: C(superlink_cidrs), networks in which the
-SuperLink's address is, and C(egress), peers that the SuperNodes' pods may call. A site with the C(connectivity) skupper
+SuperLink's address is, and C(egress), peers that the pods may call in which ClientApps run. A site with the C(connectivity) skupper
 reaches the SuperLink through the pods of Skupper's router in its own namespace.
 
 Skupper makes no policies, so those of its pods are here, too: C(skupper_*_objects), each for the spec of one part (see
@@ -42,7 +42,9 @@ from typing import Any
 
 from . import serverapp, sidecar, skupper
 from .common import (
+    CLIENTAPP,
     FLEET_PORT,
+    NODE_DOOR_PORT,
     OPS_PORT,
     RUNTIME_PORT,
     Object,
@@ -51,6 +53,7 @@ from .common import (
     compact,
     is_ip,
     metadata,
+    parted,
     selector,
     split_address,
     text,
@@ -94,18 +97,20 @@ def superlink_objects(spec: Spec) -> list[Object]:
 
 
 def supernode_objects(spec: Spec) -> list[Object]:
-    """The policies of a site's namespace. SuperNodes call the hub; nobody calls them."""
+    """The policies of a site's namespace. SuperNodes call the hub; nobody calls them but ClientApps in pods of their own."""
     if not _wanted(spec):
         return []
-    return [
-        *default_deny(spec, SUPERNODE),
-        _policy(
-            spec,
-            SUPERNODE,
-            ingress=_monitoring(spec) if sidecar.enabled(spec) else [],
-            egress=[*egress_rules(spec.get("dns")), _superlink(spec), *egress_rules(spec.get("egress"))],
-        ),
-    ]
+    door = [_port(NODE_DOOR_PORT)]
+    names, more = egress_rules(spec.get("dns")), egress_rules(spec.get("egress"))
+    ingress = _monitoring(spec) if sidecar.enabled(spec) else []
+    apps = []
+    if parted(spec):
+        # What else may be called is for the code that computes.
+        ingress = [_rule("from", [{"pod_selector": selector(spec, CLIENTAPP)}], door), *ingress]
+        runtime = _rule("to", [{"pod_selector": selector(spec, SUPERNODE)}], door)
+        apps, more = [_policy(spec, CLIENTAPP, ingress=[], egress=[*names, runtime, *more])], []
+    egress = [*names, _superlink(spec), *more]
+    return [*default_deny(spec, SUPERNODE), _policy(spec, SUPERNODE, ingress=ingress, egress=egress), *apps]
 
 
 def closes_namespace(spec: Spec) -> bool:

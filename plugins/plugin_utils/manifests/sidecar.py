@@ -19,12 +19,16 @@ does not serve yet.
 
 Keys of the supernode spec used here: C(sidecar) (bool), C(sidecar_image), C(sidecar_resources),
 C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(cluster_domain), C(server_name), C(mtls)
-(bool), C(client_certificate) (PEM).
+(bool), C(client_certificate) (PEM), and C(clientapp): where ClientApps are a workload of their own, the sidecar has a door for
+them, which leads to the SuperNode's Runtime API.
 """
 
 from __future__ import annotations
 
+from . import runtime_door
 from .common import (
+    NODE_DOOR_PORT,
+    NODE_RUNTIME_PORT,
     OPS_PORT,
     SIDECAR_PORT,
     Object,
@@ -38,6 +42,7 @@ from .common import (
     key_pair_volume,
     mount,
     next_server_name,
+    parted,
     resources,
     scratch_volume,
     secret_volume,
@@ -117,6 +122,7 @@ def configuration(spec: Spec) -> str:
         server(name),
         *probe("now", name),
         *probe("next", next_server_name(name)),
+        *(_door(boolean(spec.get("sidecar_access_log"))) if parted(spec) else []),
         # The hub's name is looked up again and again: its address may change, or come into being later.
         "resolvers dns",
         "  parse-resolv-conf",
@@ -132,6 +138,18 @@ def configuration(spec: Spec) -> str:
         "  default_backend probe-now",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _door(access_log: bool) -> list[str]:
+    """The way from ClientApps in other pods to this pod's SuperNode."""
+    return [
+        *runtime_door.frontend(NODE_DOOR_PORT, "/local/tls.pem", "supernode"),
+        "backend supernode",
+        "  http-reuse safe",
+        *quiet(access_log),
+        # uvicorn closes idle connections after 5 s: leave them before that.
+        f"  server sn 127.0.0.1:{NODE_RUNTIME_PORT} proto h1 pool-purge-delay 2s",
+    ]
 
 
 def config_objects(spec: Spec) -> list[Object]:
@@ -156,6 +174,7 @@ def init_containers(spec: Spec) -> list[Object]:
         image(spec, "haproxy", spec.get("sidecar_image")),
         pull_policy=spec.get("image_pull_policy"),
         watched=[m["mountPath"] for m in mounts],
+        ports=[{"name": "runtime", "containerPort": NODE_DOOR_PORT}] if parted(spec) else [],
         mounts=mounts,
         resources=resources(spec.get("sidecar_resources")),
         ready=False,

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A site: one workload per pool, SuperNode and ClientApp SuperExec in one pod, one key per pod.
 
-They share a pod because a ClientApp SuperExec that is restarted alone can leave a round hanging. A key admits one
-session, so pods are replaced and never doubled.
+A key admits one session, so pods are replaced and never doubled. With C(clientapp: workload) the SuperExecs are in pods of
+their own, see clientapp.py; what belongs to the site and not to a version of the app (account, policy, Services) is here.
 
 Keys of the supernode spec used here: C(image), C(superexec_image), C(resources), C(superexec_resources), C(env),
 C(extra_args), C(superexec_extra_args), C(volumes), C(volume_mounts), C(shm_size), C(node_selector), C(tolerations),
 C(affinity), C(topology_spread_constraints), C(priority_class), C(pod_labels), C(pod_annotations),
-C(termination_grace_period), C(runtime_dependency_installation), C(disruption_budget), C(key_source), and:
+C(termination_grace_period), C(runtime_dependency_installation), C(disruption_budget), C(key_source), C(clientapp), and:
 
     pools       list of {name, mode, replicas, node_config, gpu, ...}. A pool may hold any of the keys above (except
                 disruption_budget) for itself: env, pod_labels and pod_annotations are merged with the site's by name,
@@ -27,15 +27,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
-from . import gpu, namespace, patches, policies, sidecar
+from . import clientapp, gpu, namespace, patches, policies, sidecar, superexec
 from .common import (
+    CLIENTAPP,
     GRACE_SECONDS,
     HEALTH_PORT,
     KEY_SOURCE,
+    NODE_DOOR_PORT,
     NODE_RUNTIME_PORT,
     SIDECAR_PORT,
     SITE,
-    SUPEREXEC_HEALTH_PORT,
     Object,
     Spec,
     boolean,
@@ -52,6 +53,7 @@ from .common import (
     merge_env,
     metadata,
     mount,
+    parted,
     pod_spec,
     pod_template,
     resources,
@@ -64,7 +66,6 @@ from .common import (
 
 NAME = "supernode"
 TRUST = "supernode-trust"
-SUPEREXEC_SECRET = "supernode-superexec"
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
 
@@ -183,12 +184,64 @@ def objects(spec: Spec) -> list[Object]:
         *sidecar.config_objects(spec),
         headless_service(spec),
     ]
+    if parted(spec):
+        rendered.append(service_account(spec, CLIENTAPP))
     for pool in sorted(spec.get("pools") or [], key=lambda p: p["name"]):
-        rendered.append(workload(spec, effective_pool(spec, pool)))
-        budget = integer(spec.get("disruption_budget"))
-        if budget is not None and (pool_replicas(pool) or 0) > 1:
-            rendered.append(disruption_budget(spec, workload_name(pool["name"]), NAME, budget, pool=pool["name"]))
+        rendered += pool_objects(spec, effective_pool(spec, pool))
     return patches.apply(rendered, spec.get("patches"))
+
+
+def clientapps(spec: Spec) -> list[Object]:
+    """Of these the ClientApps alone, without anything that the hub or the ledger has to tell before."""
+    if not parted(spec):
+        return []
+    pools = [effective_pool(spec, pool) for pool in sorted(spec["pools"], key=lambda pool: pool["name"])]
+    made = [clientapp.workload(spec, pool, pool_replicas(pool) or 0) for pool in pools]
+    return patches.apply(made, spec.get("patches"), partial=True)
+
+
+def pool_objects(spec: Spec, pool: Mapping[str, Any]) -> list[Object]:
+    """A pool's workloads and what goes with them, see C(effective_pool)."""
+    rendered = door_services(spec, pool) if parted(spec) else []
+    rendered.append(workload(spec, pool))
+    names = [NAME]
+    if parted(spec):
+        rendered.append(clientapp.workload(spec, pool, pool_replicas(pool) or 0))
+        names.append(CLIENTAPP)
+    budget = integer(spec.get("disruption_budget"))
+    if budget is not None and (pool_replicas(pool) or 0) > 1:
+        rendered += [
+            disruption_budget(spec, f"{name}-{pool['name']}", name, budget, pool=pool["name"]) for name in names
+        ]
+    return rendered
+
+
+def door_services(spec: Spec, pool: Mapping[str, Any]) -> list[Object]:
+    """A Service for the door of each replica, numbered from 0 in every site, whatever the numbers of its pods are.
+
+    So the ClientApps of all sites are the same. A pod that is not ready, or is about to go, is reached all the same: its
+    ClientApp may still have a result to hand over.
+    """
+    first = first_ordinal(spec, pool)
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata(spec, clientapp.door(pool["name"], number), NAME, pool=pool["name"]),
+            "spec": {
+                "type": "ClusterIP",
+                "publishNotReadyAddresses": True,
+                "selector": {
+                    **selector(spec, NAME, pool=pool["name"]),
+                    clientapp.POD_NAME: f"{workload_name(pool['name'])}-{first + number}",
+                },
+                "ports": [
+                    {"name": "runtime", "port": NODE_DOOR_PORT, "protocol": "TCP", "targetPort": "runtime"},
+                ],
+            },
+        }
+        for number in range(pool_replicas(pool) or 0)
+    ]
 
 
 def trust_objects(spec: Spec) -> list[Object]:
@@ -224,6 +277,7 @@ def _key_env(pool: Mapping[str, Any]) -> Object:
 def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
     """The StatefulSet or DaemonSet of a pool, see C(effective_pool)."""
     process = pool["isolation"] == "process"
+    computes = not parted(spec)
     insecure = boolean(spec.get("insecure"))
     daemon = pool_mode(pool) == DAEMON_SET
     name = workload_name(pool["name"])
@@ -241,15 +295,13 @@ def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
             init_containers.append(_wait_key(spec, pool))
     volumes += sidecar.volumes(spec)
     if process:
-        volumes.append(secret_volume("superexec", SUPEREXEC_SECRET))
-    volumes.append(scratch_volume("tmp"))
-    if pool.get("shm_size"):
-        volumes.append(scratch_volume("shm", size=pool["shm_size"], memory=True))
-    volumes += pool.get("volumes") or []
+        volumes.append(superexec.secret())
+    volumes += superexec.compute_volumes(pool) if computes else [scratch_volume("tmp")]
 
     containers = [_supernode(spec, pool)]
-    if process:
-        containers.append(_superexec(spec, pool))
+    if process and computes:
+        loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
+        containers.append(superexec.container(spec, pool, loopback))
     pod = pod_spec(
         spec,
         pool,
@@ -257,7 +309,7 @@ def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
         init_containers=init_containers + sidecar.init_containers(spec),
         containers=containers,
         volumes=volumes,
-        runtime_class=gpu.runtime_class(pool.get("gpu")),
+        runtime_class=gpu.runtime_class(pool.get("gpu")) if computes else None,
         grace=integer(pool.get("termination_grace_period")) or GRACE_SECONDS,
     )
     template = pod_template(
@@ -310,13 +362,6 @@ def _wait_key(spec: Spec, pool: Mapping[str, Any]) -> Object:
     )
 
 
-def _compute_mounts(pool: Mapping[str, Any]) -> list[Object]:
-    mounts = [mount("tmp", "/tmp", read_only=False)]
-    if pool.get("shm_size"):
-        mounts.append(mount("shm", "/dev/shm", read_only=False))
-    return mounts + (pool.get("volume_mounts") or [])
-
-
 def _supernode(spec: Spec, pool: Mapping[str, Any]) -> Object:
     process = pool["isolation"] == "process"
     expanded = expansion(spec, pool)
@@ -346,7 +391,7 @@ def _supernode(spec: Spec, pool: Mapping[str, Any]) -> Object:
     args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
     args += [text(arg) for arg in pool.get("extra_args") or []]
     if not process:
-        mounts += _compute_mounts(pool)
+        mounts += superexec.compute_mounts(pool)
     wanted = pool.get("resources")
     return compact(
         {
@@ -361,29 +406,5 @@ def _supernode(spec: Spec, pool: Mapping[str, Any]) -> Object:
             "securityContext": container_security_context(),
             **grpc_probes(HEALTH_PORT, failures=3),
             "volumeMounts": mounts,
-        }
-    )
-
-
-def _superexec(spec: Spec, pool: Mapping[str, Any]) -> Object:
-    args = [
-        "--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}",
-        "--insecure",  # loopback of the pod
-        "--superexec-auth-secret-file", "/superexec/secret",
-        "--health-server-address", f"0.0.0.0:{SUPEREXEC_HEALTH_PORT}",
-    ]  # fmt: skip
-    if boolean(pool.get("runtime_dependency_installation")):
-        args.append("--allow-runtime-dependency-installation")
-    return compact(
-        {
-            "name": "superexec",
-            "image": image(spec, "superexec", pool.get("superexec_image")),
-            "imagePullPolicy": spec.get("image_pull_policy"),
-            "args": args + [text(arg) for arg in pool.get("superexec_extra_args") or []],
-            "env": merge_env(flower_env(spec, "/tmp"), pool.get("env")),
-            "resources": gpu.with_devices(pool.get("superexec_resources"), pool.get("gpu")),
-            "securityContext": container_security_context(),
-            **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=3),
-            "volumeMounts": [mount("superexec", "/superexec"), *_compute_mounts(pool)],
         }
     )

@@ -24,6 +24,9 @@ TEMPLATES_RESOURCE, CONFIGS_RESOURCE = "addontemplates", "addondeploymentconfigs
 
 WORK_GROUP = "work.open-cluster-management.io"
 WORKS = f"{WORK_GROUP}/v1"  # ManifestWork
+REPLICA_SETS = f"{WORK_GROUP}/v1alpha1"  # ManifestWorkReplicaSet
+# Label of a ManifestWork that a ManifestWorkReplicaSet made: NAMESPACE.NAME of that.
+REPLICA_SET_LABEL = f"{WORK_GROUP}/manifestworkreplicaset"
 
 OPERATOR = "operator.open-cluster-management.io/v1"  # ClusterManager, Klusterlet
 

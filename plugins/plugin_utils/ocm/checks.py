@@ -10,7 +10,8 @@ cluster's certificate signing requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..manifests import ocm
@@ -31,6 +32,12 @@ PLACEMENT_KINDS = (
     (api.PLACEMENTS, "PlacementDecision"),
     (api.SETS, "ManagedClusterSet"),
     (api.SETS, "ManagedClusterSetBinding"),
+)
+# A feature that is off by default: (part of ClusterManager's spec, feature).
+REPLICA_SETS_GATE = ("workConfiguration", "ManifestWorkReplicaSet")
+REMEDY = (
+    "`clusteradm init --feature-gates=ManifestWorkReplicaSet=true` enables it on a new hub; on others its ClusterManager or "
+    "MultiClusterEngine does"
 )
 # Features of the hub without which nothing arrives: (part of ClusterManager's spec, feature).
 _GATES = (("addOnManagerConfiguration", "AddonManagement"), ("registrationConfiguration", "AddonManagement"))
@@ -76,6 +83,61 @@ def gate_is_on(manager: Mapping[str, Any] | None, part: str, feature: str) -> bo
     return any(one.get("feature") == feature and one.get("mode") == "Enable" for one in listed)
 
 
+def unworked(name: str) -> str:
+    """The sentence about a ManifestWorkReplicaSet that no controller has looked at."""
+    return (
+        f"no controller has looked at the ManifestWorkReplicaSet {name}: is the feature {REPLICA_SETS_GATE[1]} enabled on the hub? "
+        f"{REMEDY}"
+    )
+
+
+def replica_sets(
+    manager: Mapping[str, Any] | None, live: Sequence[Mapping[str, Any]], *, enable: bool
+) -> tuple[list[str], list[str]]:
+    """Faults and warnings of the feature by which ClientApps are delivered.
+
+    Args:
+        manager: the ClusterManager; None for a hub that was installed in another way, or whose one may not be seen.
+        live: ManifestWorkReplicaSets of the hub. A hub without ClusterManager is judged by whether they are worked on.
+        enable: whether the feature may be enabled (C(flower_ocm_enable_gates)).
+    """
+    part, feature = REPLICA_SETS_GATE
+    if manager is not None:
+        if gate_is_on(manager, part, feature) or enable:
+            return [], []
+        return [
+            f"ClientApps are to be delivered by ManifestWorkReplicaSets, and the feature {feature} is not enabled on the hub: "
+            f"{gate_command(manager, part, feature)} does it, and so does flower_ocm_enable_gates: true; the features that are "
+            "listed stay"
+        ], []
+    if any((one.get("status") or {}).get("conditions") for one in live):
+        return [], []
+    seen = (
+        f"none of its {len(live)} ManifestWorkReplicaSets has a status"
+        if live
+        else "it has no ManifestWorkReplicaSet yet"
+    )
+    words = f"whether the feature {feature} is enabled cannot be seen: the hub shows no ClusterManager, and {seen}. {REMEDY}"
+    return ([words], []) if live else ([], [words])
+
+
+def gate_command(manager: Mapping[str, Any], part: str, feature: str) -> str:
+    """The command that enables a feature and leaves the others as they are."""
+    spec = manager.get("spec") or {}
+    gate = {"feature": feature, "mode": "Enable"}
+    listed = (spec.get(part) or {}).get("featureGates") or []
+    at = next((number for number, one in enumerate(listed) if one.get("feature") == feature), None)
+    if at is not None:
+        patch: dict[str, Any] = {"op": "replace", "path": f"/spec/{part}/featureGates/{at}", "value": gate}
+    elif listed:
+        patch = {"op": "add", "path": f"/spec/{part}/featureGates/-", "value": gate}
+    elif spec.get(part) is not None:
+        patch = {"op": "add", "path": f"/spec/{part}/featureGates", "value": [gate]}
+    else:
+        patch = {"op": "add", "path": f"/spec/{part}", "value": {"featureGates": [gate]}}
+    return f"`kubectl patch clustermanager {manager['metadata']['name']} --type=json -p '{json.dumps([patch])}'`"
+
+
 def foreign(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
     """Faults of a ClusterManagementAddOn of that name that is not ours, or another federation's."""
     labels = ((live or {}).get("metadata") or {}).get("labels") or {}
@@ -110,6 +172,11 @@ def bindings(spec: Spec, sets: Iterable[str], bound: Iterable[str]) -> list[str]
                 "ocm_addon_bind_cluster_sets: true"
             )
     return found
+
+
+def replica_set_kind(spec: Spec) -> tuple[tuple[str, str], ...]:
+    """Kinds that ClientApps of their own need besides."""
+    return ((api.REPLICA_SETS, "ManifestWorkReplicaSet"),) if boolean(spec.get("clientapps")) else ()
 
 
 def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
@@ -223,6 +290,48 @@ def chosen(
     plain = [f"{key}={value}" for one in labels for key, value in sorted((one.get("matchLabels") or {}).items())]
     hint = f": kubectl label managedcluster {name} {plain[0]}" if plain else ""
     return [f"the Placement would not choose the ManagedCluster {name}, no predicate fits it{hint}"]
+
+
+def clientapps(
+    spec: Spec, live: Mapping[str, Any], addon: Mapping[str, Any], schema_of: Callable[[], Mapping[str, Any]]
+) -> list[str]:
+    """What keeps ClientApps from a cluster, as far as that can be said without OCM.
+
+    Args:
+        spec: the site's specification.
+        live: its ManagedCluster.
+        addon: what was found out about the add-on; empty if nobody asked.
+        schema_of: gives the OpenAPI document of the cluster API that has Placements.
+    """
+    if addon and not addon.get("clientapps"):
+        return [
+            "supernode_clientapp is workload, but the add-on was not told: set flower_clientapp: workload for this host, which playbooks look at"
+        ]
+    found, sets = [], list(spec["clientapp_cluster_sets"])
+    wanted = spec.get("clientapp_predicates") or []
+    if wanted:
+        unknown = schema.unknown_selectors(schema_of(), list(wanted))
+        if unknown:
+            found.append(
+                f"supernode_clientapp_predicates: Placements of this hub do not know {', '.join(unknown)}, and would choose every "
+                "cluster without a word: use labelSelector or claimSelector, or upgrade Open Cluster Management"
+            )
+        elif not any(_fits(one["requiredClusterSelector"], live) for one in wanted):
+            found.append(
+                f"no predicate of supernode_clientapp_predicates fits the ManagedCluster {spec['ocm_cluster']}, so it would get no ClientApps"
+            )
+    strangers = [name for name in sets if addon and name not in addon["cluster_sets"]]
+    if strangers:
+        found.append(
+            f"supernode_clientapp_cluster_sets: {', '.join(strangers)} is none of ocm_addon_cluster_sets: set flower_ocm_cluster_sets for both"
+        )
+    own = (live["metadata"].get("labels") or {}).get(api.SET_LABEL)
+    if not found and own not in sets and "global" not in sets:
+        found.append(
+            f"the ManagedCluster {spec['ocm_cluster']} is in the cluster set {own or '(none)'}, and the ClientApps' Placement chooses from "
+            f"{', '.join(sets)}"
+        )
+    return found
 
 
 def _fits(selector: Mapping[str, Any], live: Mapping[str, Any]) -> bool:

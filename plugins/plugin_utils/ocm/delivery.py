@@ -6,18 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
 from ..cluster import Cluster
 from ..errors import ClusterError
-from ..manifests import ocm
-from ..manifests.common import Object, Spec
+from ..manifests import clientapp, ocm
+from ..manifests.common import Object, Spec, parted
 from . import addon as addons
 from . import api, look, nodes_work, template
 from . import work as works
+from .apps import Apps
 
 # With the strategy Placements the add-on of a cluster is made by OCM, a moment after the Placement has chosen it.
 _CHOSEN = 60.0
@@ -43,7 +44,10 @@ class Delivery:
     ) -> None:
         self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
         self.results: list[Result] = []
-        common, own = template.split(objects)
+        apps = [item for item in objects if clientapp.is_one(item)]
+        common, own = template.split(item for item in objects if not clientapp.is_one(item))
+        self.apps = Apps(hub, spec, apps, check=check, show_diff=show_diff)
+        self._has_apps = bool(apps)
         # A Namespace that no template can carry has to be there before the keys are made, so it goes with them.
         self.first = [item for item in own if item["kind"] == "Namespace"]
         self.own = [item for item in own if item["kind"] != "Namespace"]
@@ -64,8 +68,24 @@ class Delivery:
             live = self._chosen()
         if live is None and not self.check:
             self._gone()
-        self._apply([ocm.managed_addon(self.spec, self.references)])
+        self._has_apps = self._has_apps or ocm.APPS_NOTE in ((live or {}).get("metadata", {}).get("annotations") or {})
+        self._apply([self._wanted_addon()])
         return live or self._addon()
+
+    def _wanted_addon(self) -> Object:
+        return ocm.managed_addon(self.spec, self.references, apps=self._has_apps)
+
+    def bring_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
+        """Make sure of the site's ClientApps, where they are a workload of their own; take those away that it is not to have.
+
+        Call it when its SuperNodes are ready. See C(Apps.bring).
+        """
+        if parted(self.spec):
+            self.apps.bring(seconds, gate)
+        elif self._has_apps:
+            self.apps.take_away(seconds)
+            self._has_apps = False
+            self._apply([self._wanted_addon()])
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
         """Make sure of the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
@@ -114,18 +134,21 @@ class Delivery:
         if self.spec["ocm_install"] == ocm.MANUAL:
             name = self.spec["ocm_addon"]
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
+        if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec["ocm_cluster"]) is not None:
+            self.apps.take_away(seconds)
         self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
 
     def told(self) -> dict[str, Any]:
         """What was done, as C(apply) tells it."""
-        objects = [one for result in self.results for one in result.objects]
+        results = [*self.results, *self.apps.results]
+        objects = [one for result in results for one in result.objects]
         changed = sum(one["change"] not in ("unchanged", "failed") for one in objects)
         return {
-            "changed": any(result.changed for result in self.results),
+            "changed": any(result.changed for result in results),
             "objects": objects,
-            "diff": [entry for result in self.results for entry in result.diff],
-            "warnings": [word for result in self.results for word in result.warnings],
-            "requests": sum(result.requests for result in self.results),
+            "diff": [entry for result in results for entry in result.diff],
+            "warnings": [word for result in results for word in result.warnings],
+            "requests": sum(result.requests for result in results),
             "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec['ocm_cluster']}",
         }
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..manifests import ocm
 from . import addon as addons
 from . import checks, clusters, key_work, nodes_work
 from . import work as works
@@ -46,6 +47,8 @@ class Seen:
         addon: its ManagedClusterAddOn, or None.
         nodes: the ManifestWork with its SuperNodes, or None.
         keys: the ManifestWork with its keys, or None.
+        version: the version of ClientApps that its label says; empty where they are no workload of their own.
+        apps: the ManifestWork with them, or None.
     """
 
     name: str
@@ -54,6 +57,8 @@ class Seen:
     addon: Object | None = None
     nodes: Object | None = None
     keys: Object | None = None
+    version: str = ""
+    apps: Object | None = None
 
 
 def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
@@ -66,7 +71,8 @@ def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
     Returns:
         C(state), one of the words above; C(ready) (bool); C(why), a sentence, empty when ready; C(cluster), C(chosen),
         C(availability), C(addon) (C(available), C(progressing), C(configured)), C(applied) and C(available) of the
-        SuperNodes' ManifestWork, C(keys) (C(at rest) or the job's words), C(desired), C(pods), C(online).
+        SuperNodes' ManifestWork, C(keys) (C(at rest) or the job's words), C(desired), C(pods), C(online); C(clientapp), with
+        C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in pods of their own, empty where there are none.
     """
     pools = nodes_work.rows(seen.nodes)
     desired, pods = sum(pool["desired"] for pool in pools), sum(pool["ready"] for pool in pools)
@@ -89,7 +95,27 @@ def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
         "desired": desired,
         "pods": pods,
         "online": online,
+        "clientapp": _clientapp(seen),
     }
+
+
+def _clientapp(seen: Seen) -> dict[str, Any]:
+    if not _has_apps(seen):
+        return {}
+    pools = nodes_work.rows(seen.apps)
+    return {
+        "version": seen.version,
+        "applied": works.applied(seen.apps).done,
+        "desired": sum(pool["desired"] for pool in pools),
+        "pods": sum(pool["ready"] for pool in pools),
+        "images": sorted({pool["image"] for pool in pools}),
+    }
+
+
+def _has_apps(seen: Seen) -> bool:
+    """Whether the site is to have ClientApps in pods of their own, or has them."""
+    notes = ((seen.addon or {}).get("metadata") or {}).get("annotations") or {}
+    return bool(seen.version) or ocm.APPS_NOTE in notes
 
 
 def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:
@@ -135,6 +161,15 @@ def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
     pods = nodes_work.state(seen.nodes)
     if not pods.ready:
         return STARTING, "; ".join(filter(None, (pods.why, nodes_work.trouble(seen.nodes))))
+    if _has_apps(seen):
+        apps = nodes_work.state(seen.apps)
+        if not seen.version:
+            return DELIVERING, "ClientApps: no version was chosen for it yet"
+        if works.applied(seen.apps).failed:
+            return REFUSED, f"ClientApps: {apps.why}"
+        if not apps.ready:
+            word = STARTING if works.applied(seen.apps).done else DELIVERING
+            return word, "; ".join(filter(None, (f"ClientApps: {apps.why}", nodes_work.trouble(seen.apps))))
     if online is not None and online < desired:
         return OFFLINE, _offline(online, desired)
     return READY, ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..cluster import Cluster, ClusterError, Forbidden, NotFound, NotServed
 from ..manifests import ocm
-from ..manifests.common import Spec
+from ..manifests.common import Spec, boolean, parted
 from ..rights import ask, grants
 from . import api, checks, placements
 
@@ -28,19 +28,26 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
         spec: the add-on's specification.
 
     Returns:
-        C(install), C(predicates) and C(cluster_sets), for the sites' check.
+        C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
 
     Raises:
         ClusterError: names all that is missing.
     """
-    wanted = checks.KINDS + (checks.PLACEMENT_KINDS if spec["install"] == ocm.PLACEMENTS else ())
+    apps = boolean(spec.get("clientapps"))
+    chosen = spec["install"] == ocm.PLACEMENTS or apps
+    wanted = checks.KINDS + (checks.PLACEMENT_KINDS if chosen else ()) + checks.replica_set_kind(spec)
     missing = [one for one in wanted if not _serves(hub, *one)]
-    faults = checks.missing_kinds(missing) + checks.gates(_manager(hub))
+    manager = _manager(hub)
+    faults, warnings = checks.missing_kinds(missing) + checks.gates(manager), []
     if not faults:
         ask.require(hub, grants.ocm_rights(spec["namespace"], spec))
         faults += checks.foreign(spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec["name"]))
         faults += checks.apis(spec, _schema(hub, api.WORKS), _schema(hub, api.PLACEMENTS))
-        if spec["install"] == ocm.PLACEMENTS:
+        if apps:
+            live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec["namespace"])
+            off, warnings = checks.replica_sets(manager, live, enable=boolean(spec.get("enable_gates")))
+            faults += off
+        if chosen:
             sets = [item["metadata"]["name"] for item in hub.list(api.SETS, "ManagedClusterSet")]
             bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec["namespace"])
             faults += checks.bindings(spec, sets, [item["spec"]["clusterSet"] for item in bound])
@@ -49,6 +56,8 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
         "install": spec["install"],
         "predicates": ocm.predicates(spec),
         "cluster_sets": list(spec["cluster_sets"]),
+        "clientapps": apps,
+        "warnings": warnings,
     }
 
 
@@ -77,6 +86,8 @@ def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any]) -> list[str]:
             )
         elif addon["install"] == ocm.PLACEMENTS:
             faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
+    if live is not None and not faults and parted(spec):
+        faults += checks.clientapps(spec, live, addon, lambda: _schema(hub, api.PLACEMENTS))
     _refuse(faults)
     return [word for word in [checks.unavailable(name, live or {})] if word]
 

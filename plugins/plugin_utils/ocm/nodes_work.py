@@ -52,12 +52,27 @@ def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, re
         owner: the live ManagedClusterAddOn; None when it is yet to be made.
         restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
     """
-    listed = [ocm.with_content(_marked(item, restart)) if item["kind"] == STATEFUL_SET else item for item in own]
-    sets = [item for item in listed if item["kind"] == STATEFUL_SET]
-    watched = [pod for item in sets for pod in _pods(spec, item)]
-    asked = {(STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets}
-    asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
+    marked = [_marked(item, restart) if item["kind"] == STATEFUL_SET else item for item in own]
+    listed, watched, asked = watch(marked)
     return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
+
+
+def watch(
+    objects: Iterable[Object],
+) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
+    """What a ManifestWork needs so that the StatefulSets among its objects can be judged.
+
+    Returns:
+        The objects, with the digest of its content on each StatefulSet; pods to look at; what is to come back of both.
+    """
+    listed = [ocm.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
+    sets = [item for item in listed if item["kind"] == STATEFUL_SET]
+    watched = [pod for item in sets for pod in _pods(item)]
+    asked: dict[tuple[str, str], Mapping[str, str]] = {
+        (STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets
+    }
+    asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
+    return listed, watched, asked
 
 
 def _marked(item: Object, restart: str) -> Object:
@@ -99,7 +114,7 @@ def pod_names(work: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def _pods(spec: Spec, item: Object) -> list[Object]:
+def _pods(item: Object) -> list[Object]:
     first = item["spec"]["ordinals"]["start"]
     count = min(item["spec"]["replicas"], ocm.WATCHED_PODS)
     name = item["metadata"]["name"]
@@ -107,7 +122,7 @@ def _pods(spec: Spec, item: Object) -> list[Object]:
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"name": f"{name}-{first + number}", "namespace": spec["namespace"]},
+            "metadata": {"name": f"{name}-{first + number}", "namespace": item["metadata"]["namespace"]},
         }
         for number in range(count)
     ]

@@ -54,6 +54,12 @@ def knows_condition_rules(document: Mapping[str, Any]) -> bool:
     return field(document, "ManifestWork", (*_OPTION, "conditionRules")) is not None
 
 
+def knows_replica_set_rules(document: Mapping[str, Any]) -> bool:
+    """The same of a ManifestWorkReplicaSet, whose rollouts wait for what these rules say."""
+    path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
+    return field(document, "ManifestWorkReplicaSet", path) is not None
+
+
 def knows_cel(document: Mapping[str, Any]) -> bool:
     """Whether a Placement can choose clusters by expressions."""
     return field(document, "Placement", (*_SELECTOR, "celSelector")) is not None

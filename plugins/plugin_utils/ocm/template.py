@@ -18,6 +18,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..manifests.clientapp import POD_NAME
 from ..manifests.common import Object
 from ..manifests.sidecar import CLIENT
 from ..manifests.supernode import DAEMON_SET, STATEFUL_SET, TRUST
@@ -66,6 +67,11 @@ def survives(manifest: Mapping[str, Any]) -> bool:
         return False
 
 
+def _names_a_pod(item: Mapping[str, Any]) -> bool:
+    """Whether it is a Service in front of a single pod, whose number is the site's."""
+    return item["kind"] == "Service" and POD_NAME in (item["spec"].get("selector") or {})
+
+
 def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     """A site's objects in two parts, each in the order given: for the add-on's template, and for the site's ManifestWork.
 
@@ -75,6 +81,7 @@ def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     own: list[Object] = []
     for item in objects:
         kind, name = item["kind"], item["metadata"]["name"]
-        is_own = kind in _OWN_KINDS or (kind == "ConfigMap" and name in _OWN_MAPS) or not survives(item)
+        is_own = kind in _OWN_KINDS or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
+        is_own = is_own or not survives(item)
         (own if is_own else common).append(item)
     return common, own

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..manifests import ocm
+from ..manifests import ocm, replica_set
 from . import addon as addons
+from . import api
 
 
 def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
@@ -32,6 +33,28 @@ def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
         parts = ("desiredConfig", "lastAppliedConfig", "lastKnownGoodConfig")
         found += [{"resource": one.get("resource"), **(one.get(part) or {})} for part in parts]
     return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}
+
+
+def unused_apps(
+    sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]], label: str
+) -> list[dict[str, Any]]:
+    """ManifestWorkReplicaSets and their Placements that no cluster's label names, as a list for C(apply) with C(state=absent).
+
+    Args:
+        sets: ManifestWorkReplicaSets that this collection made for one federation.
+        clusters: ManagedClusters with its label.
+        label: key of that label.
+    """
+    used = {replica_set.name_of(one["metadata"]["labels"][label]) for one in clusters}
+    left = []
+    for item in sets:
+        meta = {key: item["metadata"][key] for key in ("name", "namespace")}
+        if meta["name"] not in used:
+            left += [
+                {"apiVersion": api.REPLICA_SETS, "kind": "ManifestWorkReplicaSet", "metadata": meta},
+                {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": dict(meta)},
+            ]
+    return left
 
 
 def unused(

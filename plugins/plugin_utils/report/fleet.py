@@ -30,10 +30,10 @@ def fleet_report(
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
-        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate) and C(ocm),
-        which is empty for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty
-        without one), C(forgotten) (list of
-        names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) (list of sentences).
+        C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
+        (those in pods of their own) and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and
+        C(sites) of the Skupper network; empty without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs)
+        (list), C(problems) (list of sentences).
     """
     known = list(sites) if known is None else list(known)
     problems: list[str] = []
@@ -99,6 +99,13 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
         problems.append(f"{name}: {site['trouble']}")
     if access:
         problems.append(f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})")
+    apps = [_clientapp(one) for one in site.get("clientapps") or []]
+    if not site.get("ocm"):
+        for one in apps:
+            if one["ready"] < one["desired"]:
+                problems.append(
+                    f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
+                )
     for pool in pools if not access else ():
         if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
             problems.append(
@@ -111,6 +118,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
         "access": access,
         "certificate": record.get("client") or {},
         "pools": pools,
+        "clientapps": apps,
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
     }
 
@@ -134,6 +142,10 @@ def _pool(
         "offset": record["pools"].get(name, {}).get("offset"),
         "last_seen": "now" if found and len(online) == len(found) else (left[0] if left else "never"),
     }
+
+
+def _clientapp(live: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: live[key] for key in ("pool", "image", "version", "desired", "ready")}
 
 
 def fleet_table(report: Mapping[str, Any]) -> str:
@@ -169,8 +181,19 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
     lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
+    lines += _clientapp_lines(report["sites"])
     lines += _network_lines(report.get("network") or {})
     return "\n".join(lines + [f"! {problem}" for problem in report["problems"]])
+
+
+def _clientapp_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each image of ClientApps in pods of their own: who has it, and how many are ready."""
+    found: dict[str, list[str]] = {}
+    for site in sites:
+        for one in site.get("clientapps") or []:
+            pool = f"{site['cluster']} {one['pool']} {one['ready']}/{one['desired']}"
+            found.setdefault(str(one["image"]), []).append(pool)
+    return [f"clientapp {image}: {', '.join(pools)}" for image, pools in sorted(found.items())]
 
 
 def _network_lines(found: Mapping[str, Any]) -> list[str]:

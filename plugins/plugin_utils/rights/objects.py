@@ -41,7 +41,7 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
     """
     spec, settings = plain(spec), plain(settings)
     # The hub's own variables do not say how sites are reached.
-    for way in ("skupper", "ocm"):
+    for way in ("skupper", "ocm", "clientapps", "enable_gates"):
         spec[way] = part == SUPERLINK and boolean(settings.get(way))
     found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
     if found:

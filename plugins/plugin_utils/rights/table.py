@@ -89,9 +89,24 @@ def _ocm_placements(spec: Spec) -> bool:
     return _ocm(spec) and (spec.get("install") or "Placements") == "Placements"
 
 
+def _ocm_apps(spec: Spec) -> bool:
+    """Whether ClientApps are delivered by ManifestWorkReplicaSets (spec key C(clientapps))."""
+    return _ocm(spec) and boolean(spec.get("clientapps"))
+
+
+def _ocm_gates(spec: Spec) -> bool:
+    """Whether the feature for that may be enabled (spec key C(enable_gates))."""
+    return _ocm_apps(spec) and boolean(spec.get("enable_gates"))
+
+
+def _ocm_choices(spec: Spec) -> bool:
+    """Whether anything at all is brought by Placements."""
+    return _ocm_placements(spec) or _ocm_apps(spec)
+
+
 def _ocm_bindings(spec: Spec) -> bool:
     """Whether it binds their cluster sets itself (spec key C(bind_cluster_sets), true if it is not there)."""
-    return _ocm_placements(spec) and boolean(spec.get("bind_cluster_sets", True))
+    return _ocm_choices(spec) and boolean(spec.get("bind_cluster_sets", True))
 
 
 def _keys_made_by_the_controller(spec: Spec) -> bool:
@@ -192,28 +207,28 @@ OCM = (
         "placements.cluster.open-cluster-management.io",
         OBJECT_VERBS,
         "which clusters are sites",
-        when=_ocm_placements,
+        when=_ocm_choices,
     ),
     Need(
         FEDERATION,
         "placementdecisions.cluster.open-cluster-management.io",
         "list",
         "see which were chosen",
-        when=_ocm_placements,
+        when=_ocm_choices,
     ),
     Need(
         FEDERATION,
         "managedclustersetbindings.cluster.open-cluster-management.io",
         OBJECT_VERBS,
         "choose from cluster sets",
-        when=_ocm_placements,
+        when=_ocm_choices,
     ),
     Need(
         CLUSTER,
         "managedclustersets.cluster.open-cluster-management.io",
         "list",
         "see which there are",
-        when=_ocm_placements,
+        when=_ocm_choices,
     ),
     Need(
         CLUSTER,
@@ -221,6 +236,27 @@ OCM = (
         "create",
         "choose from cluster sets",
         when=_ocm_bindings,
+    ),
+    Need(
+        CLUSTER,
+        "managedclusters.cluster.open-cluster-management.io",
+        "patch",
+        "the label that says which version of the ClientApps a site has",
+        when=_ocm_apps,
+    ),
+    Need(
+        FEDERATION,
+        "manifestworkreplicasets.work.open-cluster-management.io",
+        OBJECT_VERBS,
+        "versions of the ClientApps",
+        when=_ocm_apps,
+    ),
+    Need(
+        CLUSTER,
+        "clustermanagers.operator.open-cluster-management.io",
+        "get list patch",
+        "enable the feature that delivers ClientApps",
+        when=_ocm_gates,
     ),
 )
 

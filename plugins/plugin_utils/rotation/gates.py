@@ -81,13 +81,19 @@ def read_runs(cli: FlowerCLI) -> list[Mapping[str, Any]]:
     return answer.data.get("runs", [])
 
 
-def wait_no_run(cli: FlowerCLI, seconds: float, say: Callable[[str], None]) -> None:
+def wait_no_run(
+    cli: FlowerCLI,
+    seconds: float,
+    say: Callable[[str], None],
+    way_out: tuple[str, str] = ("cert_rotation_wait", "cert_rotation_force=true"),
+) -> None:
     """Wait until no run is active.
 
     Args:
         cli: the SuperLink's command line.
         seconds: how long to wait at most.
         say: tells people what is waited for.
+        way_out: the variable that says how long, and what does without waiting.
 
     Raises:
         FlowerError: time is over; names the run and the way out.
@@ -103,7 +109,7 @@ def wait_no_run(cli: FlowerCLI, seconds: float, say: Callable[[str], None]) -> N
         if left <= 0:
             raise FlowerError(
                 f"pods have to be restarted, which would fail {words}; it is not over after {seconds:g} s "
-                "(cert_rotation_wait). Run again later, or with cert_rotation_force=true to do it nevertheless"
+                f"({way_out[0]}). Run again later, or with {way_out[1]} to do it nevertheless"
             )
         if words != told:
             say(f"{cli.cluster.name}: waiting for {words}, at most {left:.0f} s more")

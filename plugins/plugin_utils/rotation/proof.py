@@ -64,10 +64,10 @@ def is_running(pod: Object) -> bool:
     return any(status["name"] == CONTAINER and "running" in (status.get("state") or {}) for status in statuses)
 
 
-def argument(pod: Object, option: str) -> str:
-    """What the SuperNode of this pod was started with; empty when the option is not there."""
+def argument(pod: Object, option: str, name: str = CONTAINER) -> str:
+    """What a container of this pod, by default the SuperNode, was started with; empty when the option is not there."""
     for container in pod["spec"]["containers"]:
-        if container["name"] == CONTAINER:
+        if container["name"] == name:
             args = container.get("args") or []
             return next((args[at + 1] for at, arg in enumerate(args[:-1]) if arg == option), "")
     return ""

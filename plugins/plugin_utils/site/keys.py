@@ -19,7 +19,7 @@ from typing import Any
 from .. import pki
 from ..errors import ClusterError
 from ..ledger.records import natural
-from ..manifests.common import CONTROLLER, KEY_SOURCE, POOL_LABEL, keys_secret
+from ..manifests.common import CONTROLLER, KEY_SOURCE, POOL_LABEL, keys_secret, local_certificate_names
 from ..manifests.sidecar import CLIENT_KEY
 from ..secrets import entries, secret
 
@@ -32,7 +32,7 @@ SHARED = (SUPEREXEC, LOCAL_TLS)
 OFFSET = "federated.flower/offset"
 # On a shared secret that was made anew on demand: which demand that was.
 MARK = "federated.flower/secrets-mark"
-# The loopback certificate never leaves its pod; it is trusted by the SuperNode beside it and by nobody else.
+# The certificate of the sidecars' own doors. Its CA is trusted by the site's SuperNodes and ClientApps, and by nobody else.
 LOCAL_LIFETIME = datetime.timedelta(days=3650)
 
 
@@ -59,11 +59,13 @@ class Wanted:
         pools: its pools.
         dead: fingerprints of keys that Flower, or the hub, takes no more.
         client: name of the site in its client certificate; empty when it needs none.
+        door: name that the sidecars' certificate has to carry besides loopback's; empty when it needs none.
     """
 
     pools: Sequence[Pool]
     dead: Sequence[str] = ()
     client: str = ""
+    door: str = ""
 
 
 @dataclass
@@ -184,6 +186,7 @@ def plan(
     dead: Sequence[str] = (),
     client: str = "",
     *,
+    door: str = "",
     source: str = CONTROLLER,
     renew: Mapping[str, str] | None = None,
 ) -> SiteKeys:
@@ -196,6 +199,7 @@ def plan(
         live: Secret name -> live Secret, all of the site's.
         dead: fingerprints of keys that Flower, or the hub, takes no more; they are replaced.
         client: name of the site in its client certificate; empty when it needs none.
+        door: name that the sidecars' certificate has to carry besides loopback's; empty when it needs none.
         source: where this runs. What was made elsewhere is made anew: who made it may know it still.
         renew: shared secret -> mark of a demand to make it anew.
     """
@@ -210,19 +214,19 @@ def plan(
         if held and held.name not in wanted:
             result.extra[held.name] = list(held.names)
 
-    def shared(name: str, needed: set[str], make: Callable[[], dict[str, str]]) -> None:
+    def shared(name: str, needed: set[str], make: Callable[[], dict[str, str]], lacking: str = "") -> None:
         mark = mark_of(own.get(name))
         wanted_mark = (renew or {}).get(name, mark)
-        if mark == wanted_mark and needed <= set(entries(own.get(name))):
+        if mark == wanted_mark and needed <= set(entries(own.get(name))) and not lacking:
             return
-        why = (
-            "there was none" if name not in live else "it was made elsewhere" if name not in own else "it is made anew"
-        )
+        why = lacking or "it is made anew"
+        why = "there was none" if name not in live else "it was made elsewhere" if name not in own else why
         result.secrets.append(build(federation, namespace, name, make(), source=source, mark=wanted_mark))
         result.reasons.append(f"{name}: {why}")
 
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": pki.make_secret()})
-    shared(LOCAL_TLS, {"tls.crt", "tls.key", "ca.crt"}, _loopback)
+    lacking = f"it is not for {door}" if door and door not in names_of(own.get(LOCAL_TLS)) else ""
+    shared(LOCAL_TLS, {"tls.crt", "tls.key", "ca.crt"}, lambda: _local(namespace), lacking)
     if client:
         _client_key(
             result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source
@@ -230,10 +234,16 @@ def plan(
     return result
 
 
-def _loopback() -> dict[str, str]:
+def _local(namespace: str) -> dict[str, str]:
     ca = pki.make_ca("SuperNode loopback", LOCAL_LIFETIME)
-    leaf = pki.issue(ca, "localhost", ["localhost", "127.0.0.1"], LOCAL_LIFETIME)
+    leaf = pki.issue(ca, "localhost", local_certificate_names(namespace), LOCAL_LIFETIME)
     return {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
+
+
+def names_of(there: Mapping[str, Any] | None) -> list[str]:
+    """Names in the certificate of a live Secret; none when there is no certificate."""
+    certificate = entries(there).get("tls.crt")
+    return list(pki.describe(certificate)["names"]) if certificate else []
 
 
 def _client_key(

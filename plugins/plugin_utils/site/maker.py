@@ -10,7 +10,7 @@ publishes their public halves. It prints names of objects only, and ends with 1 
 
 Shape of the request::
 
-    {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a",
+    {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a", "door": "",
      "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is to be there
      "drop": {"cpu": ["7"], "old": ["0"]},                           keys that nobody needs any more
      "renew": {"supernode-superexec": "1a2b"},                       shared secrets to make anew -> mark of the demand
@@ -78,7 +78,15 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
     federation, namespace = request["federation"], request["namespace"]
     pools = [keys.Pool(**pool) for pool in request["pools"]]
     plan = keys.plan(
-        federation, namespace, pools, live, request["dead"], request["client"], source=SITE, renew=request["renew"]
+        federation,
+        namespace,
+        pools,
+        live,
+        request["dead"],
+        request["client"],
+        door=request["door"],
+        source=SITE,
+        renew=request["renew"],
     )
     result = Decision(client_request=plan.client_request, reasons=plan.reasons)
     wanted = {secret["metadata"]["name"]: secret for secret in plan.secrets}

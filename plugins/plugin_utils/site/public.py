@@ -16,11 +16,13 @@ Shape of the entry C(public.json)::
      "client": {"name": "site-a", "request": "-----BEGIN CERTIFICATE REQUEST-----…"},
      "versions": {"supernode-cpu-keys": "1234"},
      "digests": {"supernode-cpu-keys": {"0": "9f86…"}},
-     "marks": {"supernode-superexec": "1a2b"}}
+     "marks": {"supernode-superexec": "1a2b"},
+     "names": ["localhost", "127.0.0.1", "*.flower.svc"]}
 
 C(offset) is null in a DaemonSet pool; C(client) is there when the site has a client key; C(versions) are the Secrets'
 resource versions, which tell what was written anew. C(digests) (SHA-256 of each entry, of which each is too random to be
-guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew.
+guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew; C(names) those in
+the sidecars' certificate.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class Public:
         marks: Secret that exists -> the demand on which it was made anew; without those that were not.
         client: name of the site in C(client_request).
         client_request: request for its client certificate, PEM; empty when it has no client key.
+        names: names in the certificate of its sidecars.
     """
 
     pools: Sequence[keys.Pool] = ()
@@ -64,6 +67,7 @@ class Public:
     client_request: str = ""
     digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     @property
     def offsets(self) -> dict[str, int | None]:
@@ -96,6 +100,7 @@ def record(
         "versions": {name: there["metadata"]["resourceVersion"] for name, there in secrets.items()},
         "digests": {name: _digests(there) for name, there in secrets.items()},
         "marks": {name: keys.mark_of(there) for name, there in secrets.items() if keys.mark_of(there)},
+        "names": keys.names_of(secrets.get(keys.LOCAL_TLS)),
     }
     if client_request:
         told["client"] = {"name": client, "request": client_request}
@@ -142,6 +147,7 @@ def read(there: Mapping[str, Any] | None) -> Public:
             client["request"] if client else "",
             {name: found for name, found in told["digests"].items() if name in standing},
             {name: mark for name, mark in told["marks"].items() if name in standing},
+            told.get("names") or [],  # a site that an older release made tells none
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(
@@ -197,6 +203,8 @@ def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
         if pool.name not in {one.name for one in wanted.pools}:
             result.extra[pool.name] = sorted(pool.names, key=keys.natural)
     result.reasons += [f"{name}: there is none" for name in keys.SHARED if name not in public.versions]
+    if wanted.door and keys.LOCAL_TLS in public.versions and wanted.door not in public.names:
+        result.reasons.append(f"{keys.LOCAL_TLS}: it is not for {wanted.door}")
     if wanted.client and not public.client_request:
         result.reasons.append(f"{CLIENT_KEY}: there is none")
     elif wanted.client and pki.request_fingerprint(public.client_request) in wanted.dead:

@@ -43,7 +43,7 @@ def addon_faults(spec: Spec) -> list[str]:
         return faults.found
     if spec["install"] == ocm.PLACEMENTS:
         _placement_faults(spec, faults)
-        _rollout_faults(spec, faults)
+        rollout_faults("rollout", spec.get("rollout"), faults)
     elif spec.get("rollout"):
         faults.add("rollout", spec["rollout"], "has no meaning without a Placement: ocm_addon_install is Manual")
     return faults.found
@@ -81,7 +81,7 @@ def _placement_faults(spec: Spec, faults: Faults) -> None:
     faults.number("number_of_clusters", spec.get("number_of_clusters"), 1)
     if faults.sequence("predicates", spec.get("predicates")):
         for number, one in enumerate(spec.get("predicates") or []):
-            _predicate_faults(f"predicates[{number}]", one, faults)
+            predicate_faults(f"predicates[{number}]", one, faults)
     if faults.sequence("prioritizers", spec.get("prioritizers")):
         for number, one in enumerate(spec.get("prioritizers") or []):
             _prioritizer_faults(f"prioritizers[{number}]", one, faults)
@@ -105,7 +105,8 @@ def _placement_faults(spec: Spec, faults: Faults) -> None:
     faults.mapping("decision_groups", spec.get("decision_groups"))
 
 
-def _predicate_faults(at: str, one: Any, faults: Faults) -> None:
+def predicate_faults(at: str, one: Any, faults: Faults) -> None:
+    """Rules for an entry of a Placement's predicates."""
     chosen = one.get("requiredClusterSelector") if isinstance(one, Mapping) else None
     if not isinstance(chosen, Mapping) or not chosen:
         faults.add(at, one, "has no requiredClusterSelector, which is what a Placement's predicate is")
@@ -136,22 +137,22 @@ def _prioritizer_faults(at: str, one: Any, faults: Faults) -> None:
     faults.number(f"{at}.weight", one.get("weight"), -10, 10)
 
 
-def _rollout_faults(spec: Spec, faults: Faults) -> None:
-    given = spec.get("rollout")
-    if not faults.mapping("rollout", given) or not given:
+def rollout_faults(at: str, given: Any, faults: Faults) -> None:
+    """Rules for a rolloutStrategy."""
+    if not faults.mapping(at, given) or not given:
         return
     kind = given.get("type")
-    if not faults.choice("rollout.type", kind, ROLLOUTS):
+    if not faults.choice(f"{at}.type", kind, ROLLOUTS):
         return
     for key in given:
         if key not in ("type", ROLLOUTS[kind]):
-            faults.add(f"rollout.{key}", given[key], f"does not go together with type {kind}; write {ROLLOUTS[kind]}")
+            faults.add(f"{at}.{key}", given[key], f"does not go together with type {kind}; write {ROLLOUTS[kind]}")
     options = given.get(ROLLOUTS[kind]) or {}
     for key in ("maxConcurrency", "maxFailures"):
         if options.get(key) is not None and not _SHARE.fullmatch(text(options[key])):
-            faults.add(f"rollout.{key}", options[key], "is neither a number nor a share like 25%")
+            faults.add(f"{at}.{key}", options[key], "is neither a number nor a share like 25%")
     if options.get("progressDeadline") and not _DEADLINE.fullmatch(text(options["progressDeadline"])):
-        faults.add("rollout.progressDeadline", options["progressDeadline"], 'is no time like "10m", nor "None"')
+        faults.add(f"{at}.progressDeadline", options["progressDeadline"], 'is no time like "10m", nor "None"')
 
 
 def delivery_faults(spec: Spec, faults: Faults) -> None:

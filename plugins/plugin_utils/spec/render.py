@@ -82,6 +82,13 @@ def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
     return supernode.objects(spec)
 
 
+def clientapp_objects(spec: Mapping[str, Any]) -> list[Object]:
+    """A site's ClientApps, where they are a workload of their own; else none. :raises SpecError: the spec has faults."""
+    spec = plain(spec)
+    _checked(supernode_spec.spec_faults(spec))
+    return supernode.clientapps(spec)
+
+
 def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a supernode spec."""
     return supernode_spec.spec_faults(plain(spec))

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
-from ..manifests import sidecar
+from ..manifests import clientapp, sidecar
 from ..manifests import supernode as manifests
 from ..manifests.common import KEY_SOURCES, boolean, text
+from .clientapp import clientapp_faults
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .ocm import delivery_faults
 from .policies import peer_faults, policy_faults
@@ -43,15 +44,17 @@ _SUPERNODE_OPTIONS = {
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
 _SUPEREXEC_OPTIONS = {
-    "--runtime-api-address": "SuperExec serves the SuperNode of its pod",
-    "--insecure": "it is set: the connection stays in the pod",
-    "--root-certificates": "the connection stays in the pod",
+    "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
+    "--insecure": "the role sets it where the connection stays in the pod",
+    "--root-certificates": "the role sets it where the connection leaves the pod",
     "--superexec-auth-secret-file": "the secret is made by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
-_VOLUMES = {"trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm"}
-_PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp"}
+_VOLUMES = {
+    "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
+}  # fmt: skip
+_PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
 
 
 def spec_faults(spec: Spec) -> list[str]:
@@ -77,6 +80,7 @@ def spec_faults(spec: Spec) -> list[str]:
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)
     delivery_faults(spec, faults)
+    clientapp_faults(spec, faults)
     if spec.get("disruption_budget") is not None:
         faults.number("disruption_budget", spec["disruption_budget"], 0)
     _workload_faults(spec, spec, faults, "")

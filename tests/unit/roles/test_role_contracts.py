@@ -18,7 +18,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-ROLES = ("cert_rotation", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode")
+ROLES = (
+    "cert_rotation", "clientapp", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode",
+)  # fmt: skip
 # What they are told goes to a renderer as a spec.
 WITH_SPEC = ("ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode")
 TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)

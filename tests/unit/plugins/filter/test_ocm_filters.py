@@ -25,6 +25,12 @@ def test_sites_say_so_themselves():
     assert FILTERS["ocm_sites"]({}, ["a"]) == []
 
 
+def test_sites_with_client_apps_of_their_own_say_so_too():
+    hosts = {**HOSTVARS, "a": {**HOSTVARS["a"], "flower_clientapp": "workload"}, "d": {"flower_clientapp": "workload"}}
+    assert FILTERS["clientapp_sites"](hosts, list(hosts)) == ["a"]
+    assert FILTERS["clientapp_sites"]({}, ["a"]) == []
+
+
 def test_a_cluster_is_called_what_the_role_calls_it():
     assert FILTERS["ocm_clusters"](HOSTVARS, list(HOSTVARS)) == {"a": "a", "b": "cluster-b", "c": "other"}
 

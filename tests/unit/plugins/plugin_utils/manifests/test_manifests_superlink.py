@@ -10,7 +10,12 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import exposure, gateway, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
+    exposure,
+    gateway,
+    runtime_door,
+    superlink,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 CASES = {
@@ -127,7 +132,7 @@ def test_doors_know_their_calls_only(superlink_spec):
     # The probe is answered by the door itself: the SuperLink never sees it.
     assert set(re.findall(r"path (\S+)", fleet)) == {f"/v1/fleet/{c}" for c in gateway.FLEET_CALLS} | {"/probe"}
     assert "return status 200" in next(line for line in fleet.splitlines() if "lf-string" in line)
-    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in gateway.RUNTIME_CALLS}
+    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in runtime_door.RUNTIME_CALLS}
     assert "path_beg" not in text and "path_sub" not in text and "control" not in text
 
 

@@ -32,6 +32,14 @@ CASES = {
     "insecure": {"insecure": True, "mtls": False, "ca_bundle": ""},
     "pools": {"pools": [GPU_POOL, EDGE_POOL, PLAIN_POOL], "env": [{"name": "SHARED", "value": "site"}]},
     "subprocess": {"isolation": "subprocess", "pools": [GPU_POOL]},
+    "clientapp": {
+        "clientapp": "workload",
+        "pools": [GPU_POOL, PLAIN_POOL],
+        "key_source": "site",
+        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "scans", "readOnly": True}}],
+        "volume_mounts": [{"name": "data", "mountPath": "/scans", "readOnly": True}],
+        "egress": [{"cidr": "198.51.100.0/24", "ports": ["443"]}],
+    },
     "rich": {
         "region": "eu",
         "pools": [{**GPU_POOL, "node_config": {"where": "{region}"}, "pod_labels": {"b": "2"}}],

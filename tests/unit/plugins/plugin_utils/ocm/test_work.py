@@ -119,6 +119,7 @@ def request():
         "client": "site-a",
         "drop": {},
         "renew": {},
+        "door": "",
         "secrets": SECRETS,
         "owner": {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": "7-8-9"},
     }

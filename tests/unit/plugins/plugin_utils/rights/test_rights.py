@@ -39,6 +39,7 @@ HUB = {
     "default": {},
     "skupper": {},
     "ocm": {},
+    "clientapps": {},
     "node-port": {"exposure": "node_port", "superlink_address": "", "create_namespace": False},
     "route": {
         "exposure": "route",
@@ -68,7 +69,8 @@ PEOPLE = {
 
 @pytest.mark.parametrize("name", HUB)
 def test_golden_of_the_hub(name, superlink_spec, golden):
-    settings = SETTINGS | (PEOPLE if name == "route" else {}) | ({name: True} if name in ("skupper", "ocm") else {})
+    ways = {"skupper": ["skupper"], "ocm": ["ocm"], "clientapps": ["ocm", "clientapps", "enable_gates"]}
+    settings = SETTINGS | (PEOPLE if name == "route" else {}) | dict.fromkeys(ways.get(name, []), True)
     golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
 
 

@@ -36,6 +36,7 @@ def request(*pools, known=(), dead=(), drop=None):
         "drop": drop or {},
         "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
         "renew": {},
+        "door": "",
         "owner": OWNER,
     }
 
@@ -229,6 +230,22 @@ def test_a_site_without_client_certificates_is_not_asked_for_a_key():
     live, decision = after(wanted)
     assert CLIENT_KEY not in live and decision.client_request == ""
     assert public.survey(keys.Wanted([CPU]), told(live)).reasons == []
+
+
+def test_a_site_whose_certificate_is_not_for_its_door_makes_another_one():
+    door = "*.flower.svc"
+    live, _decision = after(request(CPU))
+    assert door in told(live).names
+    assert public.survey(keys.Wanted([CPU], client="site-a", door=door), told(live)).reasons == []
+    old = record(live)
+    published = json.loads(old["data"]["public.json"])
+    del published["names"]  # as an older release left it
+    old["data"]["public.json"] = json.dumps(published)
+    assert survey([CPU], public.read(old)).reasons == []
+    found = public.survey(keys.Wanted([CPU], client="site-a", door=door), public.read(old))
+    assert found.reasons == [f"supernode-local-tls: it is not for {door}"]
+    now, decision = after({**request(CPU), "door": "*.elsewhere.svc"}, live, "2")
+    assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-local-tls"]
 
 
 def test_a_foreign_config_map_is_an_error_that_says_what_to_do():

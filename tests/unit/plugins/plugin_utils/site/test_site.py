@@ -112,6 +112,23 @@ def test_a_client_key_that_is_none_is_told_with_its_place():
         plan([], [broken], client="site-a")
 
 
+def test_a_certificate_for_loopback_only_is_replaced_where_client_apps_call():
+    door = "*.flower.svc"
+    first = plan([])
+    (secret,) = (item for item in first.secrets if item["metadata"]["name"] == keys.LOCAL_TLS)
+    assert keys.names_of(secret) == sorted(["localhost", "127.0.0.1", door])
+    live = {item["metadata"]["name"]: item for item in first.secrets}
+    assert keys.plan("demo", "flower", [], live, door=door).secrets == []
+    ca = pki.make_ca("old", keys.LOCAL_LIFETIME)
+    leaf = pki.issue(ca, "localhost", ["localhost", "127.0.0.1"], keys.LOCAL_LIFETIME)
+    data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
+    live[keys.LOCAL_TLS] = keys.build("demo", "flower", keys.LOCAL_TLS, data)
+    assert keys.plan("demo", "flower", [], live).secrets == []
+    again = keys.plan("demo", "flower", [], live, door=door)
+    assert [item["metadata"]["name"] for item in again.secrets] == [keys.LOCAL_TLS]
+    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not for {door}"]
+
+
 def test_flower_accepts_the_form_of_the_keys():
     key = pki.make_supernode_key()
     assert key.startswith("-----BEGIN OPENSSH PRIVATE KEY-----")

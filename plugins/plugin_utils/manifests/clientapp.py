@@ -1,0 +1,100 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ClientApps as a workload of their own beside the SuperNodes (C(clientapp: workload)): a SuperExec for each SuperNode.
+
+The pods of a pool are numbered from 0, whatever the numbers of the SuperNodes are, so that sites with the same settings
+have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(door(pool, N)), which is the site's.
+
+The workload names no version but that of its content: account, policy and Services belong to the site and stay when one
+version goes and another comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import gpu, sidecar, superexec
+from .common import (
+    CLIENTAPP,
+    GRACE_SECONDS,
+    KEY_SOURCE,
+    NODE_DOOR_PORT,
+    SITE,
+    Object,
+    Spec,
+    integer,
+    metadata,
+    mount,
+    pod_spec,
+    pod_template,
+    secret_volume,
+    selector,
+)
+
+# Label that Kubernetes puts on every pod of a StatefulSet.
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+TRUST_VOLUME, TRUST_DIR = "runtime-ca", "/runtime-ca"
+
+
+def door(pool: str, number: int | str) -> str:
+    """Name of the Service in front of a pool's SuperNode; numbers begin at 0."""
+    return f"supernode-{pool}-runtime-{number}"
+
+
+def is_one(item: Mapping[str, Any]) -> bool:
+    """Whether an object is a ClientApp's workload."""
+    labels = (item.get("metadata") or {}).get("labels") or {}
+    return item.get("kind") == "StatefulSet" and labels.get("app.kubernetes.io/name") == CLIENTAPP
+
+
+def workload(spec: Spec, pool: Mapping[str, Any], replicas: int) -> Object:
+    """The StatefulSet of a pool.
+
+    :arg pool: with the site's settings filled in.
+    :arg replicas: as many as the pool has SuperNodes.
+    """
+    name = f"{CLIENTAPP}-{pool['name']}"
+    notes = dict(pool.get("pod_annotations") or {})
+    if spec.get("key_source") == SITE:
+        notes[KEY_SOURCE] = SITE  # the secret that it shares with the SuperNode changes with that
+    address = f"{door(pool['name'], '$(FLOWER_INDEX)')}.{spec['namespace']}.svc:{NODE_DOOR_PORT}"
+    path = "metadata.labels['apps.kubernetes.io/pod-index']"
+    container = superexec.container(
+        spec,
+        pool,
+        ["--runtime-api-address", address, "--root-certificates", f"{TRUST_DIR}/ca.crt"],
+        env=[{"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}],
+        mounts=[mount(TRUST_VOLUME, TRUST_DIR)],
+    )
+    pod = pod_spec(
+        spec,
+        pool,
+        service_account_name=CLIENTAPP,
+        containers=[container],
+        volumes=[
+            secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),
+            superexec.secret(),
+            *superexec.compute_volumes(pool),
+        ],
+        runtime_class=gpu.runtime_class(pool.get("gpu")),
+        grace=integer(pool.get("termination_grace_period")) or GRACE_SECONDS,
+    )
+    template = pod_template(
+        spec, CLIENTAPP, pod, pool=pool["name"], pod_labels=pool.get("pod_labels"), pod_annotations=notes
+    )
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata(spec, name, CLIENTAPP, pool=pool["name"]),
+        "spec": {
+            "replicas": replicas,
+            "serviceName": CLIENTAPP,  # the API wants a name; nobody calls a ClientApp
+            "podManagementPolicy": "Parallel",
+            "ordinals": {"start": 0},
+            "selector": {"matchLabels": selector(spec, CLIENTAPP, pool=pool["name"])},
+            "updateStrategy": {"type": "RollingUpdate"},
+            "template": template,
+        },
+    }

@@ -1,0 +1,194 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Brings a site's ClientApps to a managed cluster through the hub: moves the cluster from one version to another, and waits.
+
+Two ManifestWorks must not own the same workload: which of them wins, and whether the workload is deleted with the old one
+(ocm, C(DeleteAppliedResources), decides by the owners that it sees at that moment), would be chance. So the cluster leaves
+the old version first, and gets the new one when the old one is gone there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..apply.engine import Result, apply_objects
+from ..apply.wait import Clock
+from ..cluster import Cluster, NotFound
+from ..errors import ClusterError
+from ..manifests import ocm, replica_set
+from ..manifests.common import Object, Spec
+from . import api, checks, nodes_work, placements, schema
+from . import work as works
+
+# An agent tries again what was refused: the namespace may come a moment later.
+_PATIENCE = 30.0
+# How long the controller of ManifestWorkReplicaSets may take to say anything at all.
+_SILENCE = 30.0
+
+
+class Apps:
+    """The ClientApps of one site.
+
+    Args:
+        hub: a connection to it.
+        spec: the site's specification.
+        workloads: the site's ClientApps; empty for a site that is to have none.
+        check: nothing is written, and nothing waited for.
+        show_diff: keep what differs.
+    """
+
+    def __init__(
+        self, hub: Cluster, spec: Spec, workloads: Sequence[Object], *, check: bool = False, show_diff: bool = False
+    ) -> None:
+        self.hub, self.spec, self.workloads, self.check, self.show_diff = hub, spec, list(workloads), check, show_diff
+        self.results: list[Result] = []
+        self.label = replica_set.label(spec["federation"])
+        self.version = replica_set.version(spec, self.workloads) if self.workloads else ""
+
+    def bring(self, seconds: float | None, gate: Callable[[], None]) -> None:
+        """Make sure that the cluster has this version; unless C(seconds) is None, wait until all pods are ready.
+
+        Args:
+            seconds: how long to wait.
+            gate: called before ClientApps that are there are replaced; waits until they may be.
+
+        Raises:
+            ClusterError: not within this time, or the cluster refuses something.
+        """
+        current = self._current()
+        changes = self._make()
+        moves = current != self.version
+        if (moves or changes) and current and not self.check:
+            self._refuse_unheard()
+            gate()
+        if changes:
+            self._apply(changes)
+        clock = Clock(seconds or 0)
+        if moves:
+            if current:
+                self._leave(current, Clock(max(seconds or 0, _SILENCE)))
+            self._set(self.version)
+        if seconds is not None and not self.check:
+            self._wait(clock)
+
+    def take_away(self, seconds: float | None) -> None:
+        """Take the ClientApps away; unless C(seconds) is None, wait until the cluster has let them go."""
+        current = self._current()
+        if current:
+            self._leave(current, None if seconds is None else Clock(seconds))
+
+    def _current(self) -> str:
+        """The version that the cluster has; empty for none."""
+        return str((self._cluster()["metadata"].get("labels") or {}).get(self.label) or "")
+
+    def _cluster(self) -> dict[str, Any]:
+        name = self.spec["ocm_cluster"]
+        live = self.hub.get(api.CLUSTERS, "ManagedCluster", name)
+        if live is None:
+            raise ClusterError(f"{self.spec['cluster']}: {checks.cluster(name, None)[0]}.")
+        return live
+
+    def _refuse_unheard(self) -> None:
+        """What runs in a cluster that is not heard is better than nothing."""
+        silent = checks.unavailable(self.spec["ocm_cluster"], self._cluster())
+        if silent:
+            raise ClusterError(f"{self.spec['cluster']}: {silent}. Its ClientApps stay as they are; run again then.")
+
+    def _make(self) -> list[Object]:
+        """The version's objects, if they are not there as they should be."""
+        name = replica_set.name_of(self.version)
+        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
+        rules = _has_rules(live) if live else schema.knows_replica_set_rules(self._schema())
+        if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
+            raise ClusterError(
+                f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub know no "
+                "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
+            )
+        wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
+        foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
+        return wanted if foreseen.changed else []
+
+    def _schema(self) -> dict[str, Any]:
+        try:
+            return self.hub.request("GET", f"/openapi/v3/apis/{api.REPLICA_SETS}")
+        except NotFound:
+            return {}
+
+    def _leave(self, version: str, clock: Clock | None) -> None:
+        """Take the label away, and wait until the cluster has let the version's objects go."""
+        self._set(None)
+        while clock is not None and not self.check and self._works(version):
+            if not clock.tick():
+                raise ClusterError(
+                    f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} has not let its former ClientApps "
+                    f"(ManifestWork {replica_set.name_of(version)}) go after {clock.seconds:g} s: its agent has to clean up first. "
+                    "Run again when they are gone."
+                )
+
+    def _set(self, version: str | None) -> None:
+        """The label that chooses the version: the only field of the ManagedCluster that is written."""
+        meta: Object = {"name": self.spec["ocm_cluster"], "labels": {self.label: version} if version else {}}
+        self._apply([{"apiVersion": api.CLUSTERS, "kind": "ManagedCluster", "metadata": meta}])
+
+    def _works(self, version: str) -> list[dict[str, Any]]:
+        where = f"{self.spec['hub_namespace']}.{replica_set.name_of(version)}"
+        return self.hub.list(
+            api.WORKS, "ManifestWork", self.spec["ocm_cluster"], labels=f"{api.REPLICA_SET_LABEL}={where}"
+        )
+
+    def _wait(self, clock: Clock) -> None:
+        patience, silence = Clock(_PATIENCE), Clock(_SILENCE)
+        while True:
+            work = next(iter(self._works(self.version)), None)
+            state = nodes_work.state(work) if _is_current(work, self._wanted()) else None
+            if state is not None and state.ready:
+                return
+            refused = works.applied(work).failed and patience.is_over()
+            nobody = work is None and silence.is_over() and self._nobody_works()
+            if refused or nobody or not clock.tick():
+                why = [nobody or (state.why if state else self._unplaced(work)), nodes_work.trouble(work)]
+                raise ClusterError(
+                    f"{self.spec['cluster']}: the ClientApps of the managed cluster {self.spec['ocm_cluster']} are not ready after "
+                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}."
+                )
+
+    def _wanted(self) -> list[str]:
+        """Digests of the present form of each workload."""
+        return sorted(ocm.content_of(ocm.with_content(item)) for item in self.workloads)
+
+    def _unplaced(self, work: Mapping[str, Any] | None) -> str:
+        """Why there is no ManifestWork of the present form."""
+        if work is not None:
+            return f"the ManifestWork {work['metadata']['name']} is still of a former form"
+        name = replica_set.name_of(self.version)
+        label = f"{api.PLACEMENT_LABEL}={name}"
+        found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec["hub_namespace"], labels=label)
+        if self.spec["ocm_cluster"] in placements.decisions(found):
+            return f"the ManifestWorkReplicaSet {name} has not made a ManifestWork for it yet"
+        return (
+            f"the Placement {name} has not chosen it: it needs the label {api.ADDON_LABEL}{self.spec['ocm_addon']}, which Open Cluster "
+            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and what "
+            "supernode_clientapp_predicates say"
+        )
+
+    def _nobody_works(self) -> str:
+        """Whether nobody takes care of ManifestWorkReplicaSets; empty when somebody does."""
+        name = replica_set.name_of(self.version)
+        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
+        return "" if (live or {}).get("status") else checks.unworked(name)
+
+    def _apply(self, objects: Sequence[Object]) -> None:
+        self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff))
+
+
+def _has_rules(live: Mapping[str, Any]) -> bool:
+    options = live["spec"]["manifestWorkTemplate"].get("manifestConfigs") or []
+    return any(one.get("conditionRules") for one in options)
+
+
+def _is_current(work: Mapping[str, Any] | None, wanted: Sequence[str]) -> bool:
+    """Whether a ManifestWork brings the workloads in their present form."""
+    return work is not None and sorted(ocm.content_of(item) for item in nodes_work.sets_of(work)) == list(wanted)

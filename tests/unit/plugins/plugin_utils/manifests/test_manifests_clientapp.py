@@ -1,0 +1,161 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ClientApps as a workload of their own: each has one SuperNode, and is the same wherever the settings are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_door, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import door_certificate_name
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+POOL = {
+    "name": "gpu",
+    "replicas": 2,
+    "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"},
+    "gpu": {"resource": "nvidia.com/gpu", "count": 1},
+    "shm_size": "1Gi",
+}
+
+
+@pytest.fixture
+def spec(supernode_spec):
+    """Function: the spec of a site with such ClientApps, and some changes."""
+
+    def make(**changes):
+        base = {
+            "clientapp": "workload",
+            "pools": [POOL],
+            "allocation": {"gpu": {"offset": 5, "partitions": 9}},
+        }
+        return supernode_spec(**{**base, **changes})
+
+    return make
+
+
+def found(objects, kind, name):
+    return next(item for item in objects if (item["kind"], item["metadata"]["name"]) == (kind, name))
+
+
+def test_each_client_app_has_the_one_supernode_of_its_number(spec):
+    objects = render.supernode_objects(spec())
+    nodes = found(objects, "StatefulSet", "supernode-gpu")
+    apps = found(objects, "StatefulSet", "clientapp-gpu")
+    assert nodes["spec"]["ordinals"] == {"start": 5} and apps["spec"]["ordinals"] == {"start": 0}
+    assert nodes["spec"]["replicas"] == apps["spec"]["replicas"] == 2
+    args = apps["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert args[:2] == ["--runtime-api-address", "supernode-gpu-runtime-$(FLOWER_INDEX).flower.svc:9095"]
+    for number in (0, 1):
+        service = found(objects, "Service", clientapp.door("gpu", number))["spec"]
+        assert service["selector"][clientapp.POD_NAME] == f"supernode-gpu-{5 + number}"
+        assert service["publishNotReadyAddresses"] and service["ports"][0]["port"] == 9095
+    env = apps["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert env[0]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.labels['apps.kubernetes.io/pod-index']"
+
+
+def test_sites_with_the_same_settings_have_the_same_client_apps(spec):
+    one = render.clientapp_objects(spec())
+    other = render.clientapp_objects(spec(cluster="site-b", allocation={"gpu": {"offset": 0, "partitions": 9}}))
+    assert one == other and len(one) == 1
+    whole = render.supernode_objects(spec())
+    assert one == [item for item in whole if clientapp.is_one(item)]
+
+
+def test_they_need_nothing_from_hub_or_ledger(spec):
+    early = spec(allocation={}, superlink_address="", ca_bundle="", client_certificate="")
+    assert render.clientapp_objects(early) == render.clientapp_objects(spec())
+
+
+def test_what_computes_is_with_the_client_app(spec):
+    objects = render.supernode_objects(spec())
+    node = found(objects, "StatefulSet", "supernode-gpu")["spec"]["template"]["spec"]
+    app = found(objects, "StatefulSet", "clientapp-gpu")["spec"]["template"]["spec"]
+    assert [one["name"] for one in node["containers"]] == ["supernode"]
+    assert [one["name"] for one in app["containers"]] == ["superexec"] and "initContainers" not in app
+    assert app["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "1"}
+    assert "nvidia.com/gpu" not in str(node["containers"])
+    assert "shm" in {one["name"] for one in app["volumes"]} - {one["name"] for one in node["volumes"]}
+    # Neither the SuperNode's key nor the site's client certificate nor the key of the door is where the app's code runs.
+    secrets = [one["secret"] for one in app["volumes"] if "secret" in one]
+    assert [one["secretName"] for one in secrets] == ["supernode-local-tls", "supernode-superexec"]
+    assert secrets[0]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    assert app["automountServiceAccountToken"] is False
+
+
+def test_the_door_lets_runtime_calls_through_and_nothing_else(spec):
+    whole = sidecar.configuration(spec())
+    door = whole[whole.index("frontend runtime") : whole.index("backend supernode")]
+    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in runtime_door.RUNTIME_CALLS}
+    assert "deny deny_status 503 unless METH_POST runtime_call" in door and "bind :9095 " in door
+    assert "frontend runtime" not in sidecar.configuration(spec(clientapp="pod"))
+
+
+def test_only_client_apps_may_call_supernodes_and_only_at_their_door(spec):
+    more = [{"cidr": "198.51.100.0/24", "ports": ["443"]}]
+    objects = render.supernode_objects(spec(egress=more))
+    node = found(objects, "NetworkPolicy", "supernode")["spec"]
+    app = found(objects, "NetworkPolicy", "clientapp")["spec"]
+    (ingress,) = node["ingress"]
+    assert ingress["ports"] == [{"port": 9095, "protocol": "TCP"}]
+    assert ingress["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "clientapp"
+    assert app["policyTypes"] == ["Ingress", "Egress"] and "ingress" not in app
+    assert [rule["ports"][0]["port"] for rule in app["egress"]] == [53, 9095, 443]
+    assert "198.51.100.0/24" not in str(node)
+
+
+def test_patches_reach_them(spec):
+    patch = {"target": {"kind": "StatefulSet", "name": "clientapp-gpu"}, "patch": {"spec": {"minReadySeconds": 5}}}
+    for objects in (render.supernode_objects(spec(patches=[patch])), render.clientapp_objects(spec(patches=[patch]))):
+        assert found(objects, "StatefulSet", "clientapp-gpu")["spec"]["minReadySeconds"] == 5
+
+
+def test_the_certificate_is_for_every_door():
+    assert door_certificate_name("flower") == "*.flower.svc"
+
+
+def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
+    names = {item["metadata"]["name"] for item in render.supernode_objects(supernode_spec())}
+    assert not any("clientapp" in name or "runtime" in name for name in names)
+    assert render.clientapp_objects(supernode_spec()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"clientapp": "daemon"}, "supernode_clientapp: 'daemon' is none of pod, workload"),
+        ({"insecure": True, "mtls": False}, "needs TLS between ClientApp and SuperNode"),
+        ({"sidecar": False, "mtls": False}, "supernode_clientapp: 'workload' needs the sidecar"),
+        ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' does not go together"),
+        ({"pools": [{**POOL, "isolation": "subprocess"}]}, "supernode_pools[0].isolation: 'subprocess' does not go"),
+        ({"pools": [{"name": "edge", "mode": "DaemonSet"}]}, "supernode_pools[0].mode: 'DaemonSet' does not go"),
+        (
+            {"pools": [{"name": "x" * 42, "replicas": 101, "node_config": {}}]},
+            "is too long: its last SuperNode's Service",
+        ),
+        ({"clientapp_wait": -1}, "supernode_clientapp_wait: -1"),
+    ],
+)
+def test_what_does_not_go_together_is_told(changes, words, spec):
+    assert any(words in fault for fault in render.supernode_faults(spec(**changes))), render.supernode_faults(
+        spec(**changes)
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"hub_namespace": "n" * 50}, "supernode_hub_namespace"),
+        ({"clientapp_predicates": [{"labelSelector": {}}]}, "supernode_clientapp_predicates[0]"),
+        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace: 'fast' is none of play, ocm"),
+        ({"clientapp_rollout": {"type": "All"}}, "has no meaning while the play paces"),
+        ({"clientapp_pace": "ocm", "clientapp_rollout": {"type": "Slow"}}, "supernode_clientapp_rollout.type: 'Slow'"),
+    ],
+)
+def test_faults_of_their_delivery_are_told(changes, words, spec):
+    behind = {"delivery": "ocm", "key_source": "site", "ocm_cluster": "cluster-a"}
+    assert any(words in fault for fault in render.supernode_faults(spec(**behind, **changes)))
+    assert render.supernode_faults(spec(**behind)) == []

@@ -1,0 +1,254 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Versions of ClientApps on a hub of Open Cluster Management."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, gates, health, schema, template
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+
+HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
+
+
+@pytest.fixture
+def apps(ocm_site_spec):
+    """Function: the spec of a site with ClientApps of their own, and these."""
+
+    def make(**changes):
+        spec = ocm_site_spec(clientapp="workload", **changes)
+        return spec, render.clientapp_objects(spec)
+
+    return make
+
+
+def made(spec, workloads, rules=False):
+    placement, wanted = replica_set.objects(spec, workloads, rules=rules)
+    return placement, wanted
+
+
+def test_golden(apps, golden):
+    spec, workloads = apps(
+        env=[{"name": "NOTE", "value": HOSTILE}],
+        clientapp_predicates=[
+            {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}},
+            {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "eu", "operator": "Exists"}]}}},
+        ],
+    )
+    golden("ocm-clientapp", replica_set.objects(spec, workloads, rules=False))
+    golden("ocm-clientapp-rules", replica_set.objects(spec, workloads, rules=True))
+
+
+def test_golden_where_the_hub_paces(apps, golden):
+    rollout = {
+        "type": "Progressive",
+        "progressive": {"maxConcurrency": "25%", "progressDeadline": "10m", "maxFailures": 1},
+    }
+    golden(
+        "ocm-clientapp-pace", replica_set.objects(*apps(clientapp_pace="ocm", clientapp_rollout=rollout), rules=True)
+    )
+
+
+def test_a_version_is_its_content(apps):
+    one, other = apps(), apps(cluster="site-b", ocm_cluster="cluster-b")
+    assert replica_set.version(*one) == replica_set.version(*other)
+    changed = [
+        apps(superexec_image="app:2"),
+        apps(env=[{"name": "A", "value": "1"}]),
+        apps(hub_namespace="other"),
+        apps(federation="other"),
+        apps(clientapp_cluster_sets=["global"]),
+        apps(clientapp_predicates=[{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}}]),
+        apps(clientapp_pace="ocm"),
+    ]
+    found = {replica_set.version(*each) for each in [one, *changed]}
+    assert len(found) == len(changed) + 1 and all(len(word) == replica_set.DIGITS for word in found)
+
+
+def test_where_the_hub_paces_a_new_image_is_no_new_version(apps):
+    def version(**changes):
+        return replica_set.version(*apps(clientapp_pace="ocm", **changes))
+
+    assert version() == version(superexec_image="app:2") == version(version="1.41.1")
+    assert version() != version(env=[{"name": "A", "value": "1"}])
+
+
+def test_a_cluster_needs_the_label_and_the_add_on(apps):
+    spec, workloads = apps()
+    own = replica_set.version(spec, workloads)
+    ((chosen,), tolerated) = (
+        made(spec, workloads)[0]["spec"]["predicates"],
+        made(spec, workloads)[0]["spec"]["tolerations"],
+    )
+    labels = chosen["requiredClusterSelector"]["labelSelector"]
+    assert labels["matchLabels"] == {"clientapp.federated.flower/flower": own}
+    # Whether it is there, and not what it says: a SuperNode that is restarted makes it say another thing.
+    assert labels["matchExpressions"] == [
+        {"key": "feature.open-cluster-management.io/addon-flower-supernode", "operator": "Exists"}
+    ]
+    assert {one["key"] for one in tolerated} == {api.UNREACHABLE, api.UNAVAILABLE}
+
+
+def test_values_are_in_the_replica_set_byte_for_byte(apps):
+    spec, workloads = apps(env=[{"name": "NOTE", "value": HOSTILE}])
+    item = made(spec, workloads)[1]["spec"]["manifestWorkTemplate"]["workload"]["manifests"][0]
+    env = item["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
+
+
+def test_rules_are_there_where_the_hub_knows_them(apps):
+    def conditions(rules):
+        options = made(*apps(), rules=rules)[1]["spec"]["manifestWorkTemplate"]["manifestConfigs"]
+        return [one["conditionRules"] for one in options if "conditionRules" in one]
+
+    assert conditions(False) == []
+    ((rule,),) = conditions(True)
+    assert rule["condition"] == "Progressing" and "readyReplicas" in rule["celExpressions"][0]
+
+
+def test_whether_the_hub_knows_rules_is_in_its_schema():
+    def document(**option):
+        items = {"items": {"properties": option}}
+        spec = {"manifestWorkTemplate": {"properties": {"manifestConfigs": items}}}
+        kind = {"properties": {"spec": {"properties": spec}}}
+        kind["x-kubernetes-group-version-kind"] = [{"kind": "ManifestWorkReplicaSet"}]
+        return {"components": {"schemas": {"x": kind}}}
+
+    assert schema.knows_replica_set_rules(document(conditionRules={}))
+    assert not schema.knows_replica_set_rules(document(feedbackRules={})) and not schema.knows_replica_set_rules({})
+
+
+def test_services_of_single_supernodes_are_the_sites_own(apps):
+    spec, _workloads = apps()
+    common, own = template.split(render.supernode_objects(spec))
+    names = [item["metadata"]["name"] for item in own]
+    assert "supernode-default-runtime-0" in names and not any(
+        "runtime" in str(item["spec"]) for item in common if item["kind"] == "Service"
+    )
+
+
+def test_cluster_sets_are_bound_for_client_apps_whoever_brings_the_add_on(ocm_addon_spec):
+    def kinds(**changes):
+        return [item["kind"] for item in render.ocm_addon_objects(ocm_addon_spec(install="Manual", **changes))]
+
+    assert "ManagedClusterSetBinding" in kinds(clientapps=True)
+    assert "ManagedClusterSetBinding" not in kinds() and "Placement" not in kinds(clientapps=True)
+
+
+def test_versions_that_no_cluster_names_go_with_their_placement(apps):
+    spec, workloads = apps()
+    label = replica_set.label("flower")
+    item = made(spec, workloads)[1]
+    own = {"metadata": {"name": "c", "labels": {label: replica_set.version(spec, workloads)}}}
+    assert unused.unused_apps([item], [own], label) == []
+    gone = unused.unused_apps([item], [{"metadata": {"name": "c", "labels": {label: "other"}}}], label)
+    assert [(one["kind"], one["metadata"]["name"]) for one in gone] == [
+        ("ManifestWorkReplicaSet", item["metadata"]["name"]),
+        ("Placement", item["metadata"]["name"]),
+    ]
+
+
+# ---- the feature -----------------------------------------------------------------------------------------------------
+
+
+def manager(*listed, part="workConfiguration"):
+    return {"metadata": {"name": "cluster-manager", "generation": 3}, "spec": {part: {"featureGates": list(listed)}}}
+
+
+ON = {"feature": "ManifestWorkReplicaSet", "mode": "Enable"}
+OFF = {"feature": "ManifestWorkReplicaSet", "mode": "Disable"}
+OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Enable"}
+
+
+def test_a_feature_that_is_off_is_told_with_a_command_that_keeps_the_others():
+    ((fault,), _) = checks.replica_sets(manager(OTHER), [], enable=False)
+    assert (
+        '"op": "add", "path": "/spec/workConfiguration/featureGates/-"' in fault and "flower_ocm_enable_gates" in fault
+    )
+    ((fault,), _) = checks.replica_sets(manager(OTHER, OFF), [], enable=False)
+    assert '"op": "replace", "path": "/spec/workConfiguration/featureGates/1"' in fault
+    ((fault,), _) = checks.replica_sets(manager(), [], enable=False)
+    assert '"path": "/spec/workConfiguration/featureGates", "value": [' in fault
+    ((fault,), _) = checks.replica_sets(manager(part="registrationConfiguration"), [], enable=False)
+    assert '"path": "/spec/workConfiguration", "value": {"featureGates": [' in fault
+    assert checks.replica_sets(manager(OTHER, ON), [], enable=False) == ([], [])
+    assert checks.replica_sets(manager(), [], enable=True) == ([], [])
+
+
+def test_a_hub_without_cluster_manager_is_judged_by_what_is_worked_on():
+    silent, worked = {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}, "status": {"conditions": [{}]}}
+    assert checks.replica_sets(None, [silent, worked], enable=False) == ([], [])
+    ((fault,), warnings) = checks.replica_sets(None, [silent], enable=True)
+    assert "none of its 1 ManifestWorkReplicaSets has a status" in fault and warnings == []
+    (faults, (warning,)) = checks.replica_sets(None, [], enable=False)
+    assert faults == [] and "it has no ManifestWorkReplicaSet yet" in warning
+
+
+def test_what_the_operator_says_of_a_feature(status):
+    assert gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
+    assert gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
+    live = {**manager(ON), "status": {"observedGeneration": 2}}
+    assert gates.taken_over(live, 3) == (False, "it has not looked yet")
+    assert gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
+    bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
+    assert gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
+        False,
+        "ValidFeatureGates: no such gate",
+    )
+
+
+# ---- a cluster -------------------------------------------------------------------------------------------------------
+
+
+def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
+    addon = {"cluster_sets": ["default"], "clientapps": True}
+
+    def faults(live=None, **changes):
+        return checks.clientapps(apps(**changes)[0], live or status.cluster(), addon, dict)
+
+    assert faults() == []
+    label = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
+    known = {"components": {"schemas": {}}}
+    (fault,) = checks.clientapps(apps(clientapp_predicates=[label])[0], status.cluster(), addon, lambda: known)
+    assert "do not know labelSelector" in fault
+    (fault,) = checks.clientapps(apps()[0], status.cluster(), {**addon, "clientapps": False}, dict)
+    assert "set flower_clientapp: workload" in fault
+    (fault,) = faults(clientapp_cluster_sets=["hospitals"])
+    assert "flower_ocm_cluster_sets" in fault
+    stranger = status.cluster()
+    stranger["metadata"]["labels"]["cluster.open-cluster-management.io/clusterset"] = "other"
+    (fault,) = faults(stranger)
+    assert "is in the cluster set other" in fault
+
+
+def test_a_site_is_ready_when_its_client_apps_are(apps, status):
+    spec, workloads = apps()
+    nodes = status.nodes({**spec, "clientapp": "pod"})
+    work = {"metadata": {"name": "clientapp-x"}, "spec": made(spec, workloads)[1]["spec"]["manifestWorkTemplate"]}
+
+    def row(apps_work, version="x"):
+        seen = health.Seen(
+            "cluster-a",
+            status.cluster(),
+            True,
+            {**status.addon(status.references(spec))},
+            status.taken(nodes, status.numbers(nodes)),
+            None,
+            version,
+            apps_work,
+        )
+        return health.row(seen, 1)
+
+    good = row(status.taken(work, status.numbers(work)))
+    assert (good["state"], good["clientapp"]["pods"], good["clientapp"]["images"]) == (
+        "ready", 1, ["docker.io/flwr/superexec:1.41.0"],
+    )  # fmt: skip
+    late = row(status.taken(work, status.numbers(work, 0)))
+    assert late["state"] == "starting" and late["why"].startswith("ClientApps: StatefulSet clientapp-default")
+    assert row(None)["state"] == "delivering"
+    assert row(status.taken(work, {}, refused="StatefulSet"))["state"] == "refused"
+    assert row(None, "")["clientapp"] == {}
