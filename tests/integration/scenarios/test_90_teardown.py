@@ -32,8 +32,8 @@ def test_no_secret_lies_beside_the_secrets(fed):
             for one in [*found["spec"].get("initContainers", []), *found["spec"]["containers"]]:
                 (folder / f"{context}-{pod}-{one['name']}.log").write_text(fed.log(context, pod, one["name"]))
     names = {path.name for path in folder.iterdir() if path.stat().st_size}
-    assert {"hub-scenario.json", "hub-superlink-0-gateway.log", "site-b-scenario.json"} <= names, names
-    assert "flower-audit-00001" in (folder / "hub-scenario.json").read_text()
+    assert {f"hub-{NAMESPACE}.json", "hub-superlink-0-gateway.log", f"site-b-{NAMESPACE}.json"} <= names, names
+    assert "flower-audit-00001" in (folder / f"hub-{NAMESPACE}.json").read_text()
     shown = fed.shown(folder)
     assert not shown, f"secrets that lie open, and where: {shown}"
 
@@ -65,7 +65,7 @@ def test_teardown(fed):
     told = {site: facts.get("words") for site, facts in fed.trail()[-1]["sites"].items()}
     assert told == {"hub": None, "site-a": ["forgotten"], "site-b": ["forgotten"]}
     run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
-    assert "the audit trail was deleted together with the hub's namespace scenario" in run.messages()
+    assert f"the audit trail was deleted together with the hub's namespace {NAMESPACE}" in run.messages()
     for context in fed.contexts:
         assert fed.gone(context, NAMESPACE, CA_NAMESPACE), f"something is left on {context}"
     run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
