@@ -131,4 +131,3 @@ def test_back_in_one_pod_nothing_is_left_of_them(fleet):
         assert [one["name"] for one in pod["spec"]["containers"]] == ["supernode", "superexec"]
     assert fleet.hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet") == []
     assert [item["metadata"]["name"] for item in fleet.hub.list(api.PLACEMENTS, "Placement")] == [f"{NAME}-supernode"]
-    fleet.play("teardown", flower_teardown=True, flower_delete_volumes=True)
