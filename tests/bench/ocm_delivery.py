@@ -147,9 +147,10 @@ class Bench:
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
         }
+        hub = {"ocm_addon_cluster_sets": [self.name], "ocm_addon_wait_timeout": 1800}
         groups = {
             "all": {"vars": common},
-            "flower_hub": {"hosts": {f"{self.name}-hub": {"ocm_addon_cluster_sets": [self.name]}}},
+            "flower_hub": {"hosts": {f"{self.name}-hub": hub}},
             "flower_sites": {"hosts": hosts, "vars": behind},
         }
         k8s = {
@@ -158,6 +159,7 @@ class Bench:
             "server_side_apply": {"field_manager": "bench", "force_conflicts": True},
             "definition": "{{ bench_objects }}",
         }
+        # Kubernetes' garbage collector takes its time with what belongs to an add-on.
         away = {"name": "federated.flower.ocm_addon", "tasks_from": "remove"}
         made = {
             "addon": [{"hosts": "flower_hub", "gather_facts": False, "roles": ["federated.flower.ocm_addon"]}],
