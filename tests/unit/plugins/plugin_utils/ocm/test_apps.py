@@ -165,15 +165,15 @@ OTHER = {"feature": "CleanUpCompletedManifestWork", "mode": "Enable"}
 
 
 def test_a_feature_that_is_off_is_told_with_a_command_that_keeps_the_others():
-    ((fault,), _) = checks.replica_sets(manager(OTHER), [], enable=False)
+    ((fault,), _warnings) = checks.replica_sets(manager(OTHER), [], enable=False)
     assert (
         '"op": "add", "path": "/spec/workConfiguration/featureGates/-"' in fault and "flower_ocm_enable_gates" in fault
     )
-    ((fault,), _) = checks.replica_sets(manager(OTHER, OFF), [], enable=False)
+    ((fault,), _warnings) = checks.replica_sets(manager(OTHER, OFF), [], enable=False)
     assert '"op": "replace", "path": "/spec/workConfiguration/featureGates/1"' in fault
-    ((fault,), _) = checks.replica_sets(manager(), [], enable=False)
+    ((fault,), _warnings) = checks.replica_sets(manager(), [], enable=False)
     assert '"path": "/spec/workConfiguration/featureGates", "value": [' in fault
-    ((fault,), _) = checks.replica_sets(manager(part="registrationConfiguration"), [], enable=False)
+    ((fault,), _warnings) = checks.replica_sets(manager(part="registrationConfiguration"), [], enable=False)
     assert '"path": "/spec/workConfiguration", "value": {"featureGates": [' in fault
     assert checks.replica_sets(manager(OTHER, ON), [], enable=False) == ([], [])
     assert checks.replica_sets(manager(), [], enable=True) == ([], [])
