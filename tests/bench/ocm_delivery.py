@@ -69,7 +69,7 @@ def deliver() -> Object:
     files = [str(role / name / "main.yml") for name in ("defaults", "vars")]
     # As in site.yml, a filter is in the play: what filters need is loaded once, and not by each process that Ansible forks.
     hosts = "{{ hostvars | default({}) | federated.flower.ocm_sites(groups['flower_sites']) }}"
-    return {"hosts": hosts, "gather_facts": False, "vars_files": files, "tasks": [task]}
+    return {"name": "Deliver", "hosts": hosts, "gather_facts": False, "vars_files": files, "tasks": [task]}
 
 
 def site() -> list[Object]:
