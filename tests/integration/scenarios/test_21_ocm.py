@@ -3,21 +3,24 @@
 """A federation whose sites are reached through Open Cluster Management's own controllers alone.
 
 The inventory is the hub's; no host has an access of its own. What is looked at in the sites' clusters is looked at by the test.
-FLOWER_OUTAGE=N has an agent silent for N seconds in the middle of a run that is longer.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api
@@ -26,7 +29,7 @@ from ansible_collections.federated.flower.tests.integration.scenarios.lane impor
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
 NAME = f"{NAMESPACE}-ocm"
 ADDON = f"{NAME}-supernode"
-OUTAGE = float(os.environ.get("FLOWER_OUTAGE", "0"))  # seconds
+OUTAGE = 600  # seconds for which an agent is silent
 COMMON = {
     "flower_federation": NAME,
     "flower_namespace": NAME,
@@ -115,10 +118,45 @@ def fleet(federation: Any, ocm_turn: None, fleet_addon: Callable[..., None]) -> 
             federation.cluster(context).delete("v1", "Namespace", name, propagation="Background")
 
 
+def obstacles(fleet: Fleet) -> Iterator[tuple[str, str]]:
+    """What a hub can have in the way: the command that helps, and what the check says."""
+
+    def check(host: str, hosts: dict[str, Any] | None = None, **more: Any) -> str:
+        run = fleet.play("site", "--tags", "preflight", hosts=hosts, rc=2, **more)
+        assert set(run.changed.values()) == {0}
+        return run.messages(host, failed=True)
+
+    none = fleet.hosts()
+    none["hub"]["flower_context"] = "site-a"
+    yield "`clusteradm init --wait`", check("hub", none)
+    yield f"`clusteradm clusterset bind default --namespace {NAME}`", check("hub", ocm_addon_bind_cluster_sets=False)
+    cluster = (api.CLUSTERS, "ManagedCluster", "site-b", None)
+    fleet.hub.patch(*cluster, {"spec": {"hubAcceptsClient": False}})
+    yield "the hub has not accepted the ManagedCluster site-b", check("site-b")
+    fleet.hub.patch(*cluster, {"spec": {"hubAcceptsClient": True}})
+    key = ec.generate_private_key(ec.SECP256R1())
+    asked = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
+    waiting = {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": f"{NAME}-waiting", "labels": {"open-cluster-management.io/cluster-name": "site-b"}},
+        "spec": {
+            "signerName": "example.com/nobody",
+            "usages": ["client auth"],
+            "request": b64encode(asked.public_bytes(Encoding.PEM)).decode(),
+        },
+    }
+    fleet.hub.create(waiting)
+    yield f"is not approved ({NAME}-waiting)", check("site-b")
+    fleet.hub.delete(waiting["apiVersion"], waiting["kind"], f"{NAME}-waiting")
+
+
 def test_what_is_in_the_way_is_told_before_anything_is_changed(fleet):
     fleet.label("site-b", None)
     run = fleet.play("site", "--tags", "preflight", rc=2)
     assert f"kubectl label managedcluster site-b {ocm.FEDERATION_LABEL}={NAME}" in run.messages("site-b", failed=True)
+    for remedy, said in obstacles(fleet):
+        assert remedy in said
     run = fleet.play("site", "--tags", "preflight", hosts=fleet.hosts("site-z"), rc=2)
     assert "clusteradm join --cluster-name site-z" in run.messages("site-z", failed=True)
     assert set(run.changed.values()) == {0}
@@ -157,7 +195,7 @@ def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
     assert fleet.federation.lives("site-b", NAME) == before
 
 
-@pytest.mark.skipif(OUTAGE == 0, reason="FLOWER_OUTAGE says for how many seconds an agent is to be silent")
+@pytest.mark.soak
 def test_a_long_run_goes_on_through_a_long_outage_that_begins_in_its_middle(fleet):
     before = fleet.federation.lives("site-b", NAME)
     rounds = math.ceil(OUTAGE / 10) + 5
