@@ -423,7 +423,14 @@ def test_hub_address_changed(joined):
     service = joined.get("hub", "Service", "skupper-router", "v1")
     used = service["status"]["loadBalancer"]["ingress"][0]["ip"]
     head, _dot, last = used.rpartition(".")
-    wanted = f"{head}.{int(last) + 3}"
+    taken = {
+        entry["ip"]
+        for item in joined.fed.hub.list("v1", "Service")
+        for entry in (item["status"].get("loadBalancer") or {}).get("ingress") or []
+    }
+    # The hub's are eight, from .38 on (load_balancer_ips in the fleet's settings); other workers use some of them.
+    assert 38 <= int(last) < 46
+    wanted = next(one for one in (f"{head}.{number}" for number in range(45, 37, -1)) if one not in taken)
     joined.fed.hub.patch(
         API, "Site", "hub", joined.space, {"metadata": {"annotations": {"standin.skupper.io/address": wanted}}}
     )
