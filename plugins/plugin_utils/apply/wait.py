@@ -59,13 +59,15 @@ class Waiter:
         waiting = {which: self._state(obj) for which, obj in seen.items() if may_wait(obj)}
         waiting = {which: one for which, one in waiting.items() if not one.ready}
         lost: Unreachable | None = None
-        while any(not one.failed for one in waiting.values()):
-            if not self.clock.tick():
-                break
+        passed: list[Id] = []
+        while waiting or passed:
+            over = all(one.failed for one in waiting.values()) or not self.clock.tick()
+            # At the end also those that passed: a container that crashes at once was ready for a moment.
+            again = passed if over else []
+            asked = [which for which, one in waiting.items() if not one.failed] + again
+            passed = [] if over else passed
             try:
-                for which, one in list(waiting.items()):
-                    if one.failed:
-                        continue
+                for which in asked:
                     fresh = self._read(seen[which])
                     if fresh is None:
                         waiting[which] = State(False, "it has been deleted by somebody", failed=True)
@@ -74,9 +76,15 @@ class Waiter:
                     waiting[which] = self._state(fresh)
                     if waiting[which].ready:
                         del waiting[which]
+                        if not over:
+                            passed.append(which)
                 lost = None
             except Unreachable as error:  # an API server that restarts is no reason to give up early
-                lost = error
+                lost, passed = error, passed + again
+                if over:
+                    self.clock.tick()
+            if over and (self.clock.is_over() or (lost is None and all(one.failed for one in waiting.values()))):
+                break
         if lost is not None:
             raise lost
         return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}

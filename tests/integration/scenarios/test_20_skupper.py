@@ -160,9 +160,15 @@ class Network:
         self.fed.cluster(context).create({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
 
     def drop(self, context: str, kind: str, name: str, version: str = API) -> None:
-        """Delete an object, and wait until it is gone."""
+        """Delete an object, and wait until it is gone; the controller may have made another one by then."""
+        uid = self.get(context, kind, name, version)["metadata"]["uid"]
         self.fed.cluster(context).delete(version, kind, name, self.space, propagation="Background")
-        self.fed.wait(f"the end of {kind} {name}", lambda: self.get(context, kind, name, version) is None)
+
+        def gone() -> bool:
+            live = self.get(context, kind, name, version)
+            return live is None or live["metadata"]["uid"] != uid
+
+        self.fed.wait(f"the end of {kind} {name}", gone)
 
     def unlink(self, site: str, *kinds: str) -> None:
         """Take away what a site has of its link, some kinds of it only."""
