@@ -70,7 +70,8 @@ class Waiter:
                 for which in asked:
                     fresh = self._read(seen[which])
                     if fresh is None:
-                        waiting[which] = State(False, "it has been deleted by somebody", failed=True)
+                        if which in waiting:  # what passed may go: a Job that was done has a time to live
+                            waiting[which] = State(False, "it has been deleted by somebody", failed=True)
                         continue
                     seen[which] = fresh
                     waiting[which] = self._state(fresh)
