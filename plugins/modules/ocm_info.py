@@ -18,8 +18,8 @@ description:
 options:
   hub:
     description:
-      - Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth), C(flower_kubeconfig) and
-        C(flower_context).
+      - Inventory name of the hub. The variables C(flower_auth), C(flower_kubeconfig) and C(flower_context) of that host
+        select its cluster.
     type: str
     required: true
   federation:
