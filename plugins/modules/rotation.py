@@ -179,7 +179,7 @@ fleet:
   returned: success
   type: dict
 phase:
-  description: State of the rotation of the CA: C(idle), C(adding), C(switched) or C(dropping).
+  description: State of the rotation of the CA, one of C(idle), C(adding), C(switched) or C(dropping).
   returned: success
   type: str
 bundle:

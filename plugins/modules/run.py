@@ -24,7 +24,7 @@ description:
 options:
   app:
     description:
-      - The app on the control node: a folder with a C(pyproject.toml), or a bundle created by C(flwr build) (C(.fab)). Relative paths
+      - The app on the control node, a folder with a C(pyproject.toml), or a bundle created by C(flwr build) (C(.fab)). Relative paths
         are relative to the working directory.
       - Of a folder, only files that Flower packs into an app are sent (C(.py), C(.toml), C(.md), C(.yaml), C(.yml), C(.json), C(.jsonl), and
         C(LICENSE) and C(.gitignore) in the root folder), without C(.git), C(__pycache__), virtual environments and build folders.
@@ -138,7 +138,7 @@ elapsed:
   type: float
   sample: 38.2
 output:
-  description: The last lines of the log without Flower's own messages: output of the app, warnings and errors.
+  description: The last lines of the log without Flower's own messages. It contains the output of the app, warnings and errors.
   returned: when the run was looked at
   type: list
   elements: str
