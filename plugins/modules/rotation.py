@@ -191,7 +191,7 @@ server_name:
   returned: success
   type: str
 wanted:
-  description: Certificates that SuperNodes must accept: C(now) and C(next), each with the serial of a certificate.
+  description: Certificates that SuperNodes must accept, C(now) and C(next), each with the serial of a certificate.
   returned: success
   type: dict
 done:
