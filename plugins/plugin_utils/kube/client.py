@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one door to an API server: one connection, kept alive, with errors that people can act on.
 
-``connect(auth)`` takes the auth options of kubernetes.core and gives a :class:`Cluster`. Nothing in it knows of
+C(connect(auth)) takes the auth options of kubernetes.core and gives a C(Cluster). Nothing in it knows of
 Ansible. What it returns is plain JSON data.
 """
 
@@ -12,7 +12,7 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from ..base import kinds
+from .access_fields import with_credentials
 from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unreachable, status_of
 from .auth import Access, resolve
 from .exec import PROTOCOLS, Exec, ExecResult
@@ -28,10 +29,11 @@ from .explain import explain, nothing_sent, one_line, worth_repeating
 try:
     import urllib3
     import websocket
+    from urllib3._collections import HTTPHeaderDict  # its place in urllib3 1 and 2
+    from urllib3._version import __version__ as _version
     from urllib3.exceptions import HTTPError
-    from urllib3.response import HTTPHeaderDict  # its place in urllib3 1 and 2
 
-    _URLLIB3_1 = urllib3.__version__.startswith("1.")
+    _URLLIB3_1 = _version.startswith("1.")
 except ImportError:  # resolve() tells the user
     pass
 
@@ -46,9 +48,11 @@ Answers = list[bool]
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
+_LEAST = 0.1  # seconds that an attempt is given at least
 _ATTEMPTS = 3
 _BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
+_ANONYMOUS = "system:anonymous"  # what API servers call a client without credentials
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile("[\x7f-\uffff]")
 
@@ -64,7 +68,7 @@ class Resource:
     verbs: tuple[str, ...] = ()
 
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
-        """URL path of the collection, or of one object. Without ``namespace``: the collection over all namespaces."""
+        """URL path of the collection, or of one object. Without C(namespace): the collection over all namespaces."""
         parts = [f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"]
         if self.namespaced and namespace:
             parts.append(f"namespaces/{quote(namespace, safe='')}")
@@ -85,10 +89,10 @@ def encoded(body: Any) -> bytes:
 
 
 def connect(auth: Mapping[str, Any], *, timeout: float = 30) -> Cluster:
-    """Resolve ``auth`` (option names of kubernetes.core) and return a :class:`Cluster`.
+    """Resolve C(auth) (option names of kubernetes.core) and return a C(Cluster).
 
-    No request is sent yet. ``timeout``: seconds for one request, and for all its retries together.
-    Raises :class:`AuthError` when the options lead nowhere.
+    No request is sent yet. C(timeout): seconds for one request, and for all its retries together.
+    Raises C(AuthError) when the options lead nowhere.
     """
     return Cluster(resolve(auth), auth, timeout=timeout)
 
@@ -128,7 +132,7 @@ class Cluster:
         if access.proxy is None:
             self._pool = urllib3.PoolManager(**options)
         elif access.proxy.startswith("socks"):
-            self._pool = _socks_manager(access.proxy, options)
+            self._pool = _socks_manager(with_credentials(access.proxy, access.proxy_credentials), options)
         else:
             self._pool = urllib3.ProxyManager(access.proxy, proxy_headers=access.proxy_headers, **options)
         self._headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
@@ -164,7 +168,7 @@ class Cluster:
         harm. Any method is retried while nothing has been sent (the connection could not be made). A 401 renews the
         credentials once if they come from an exec plugin, a token file or an auth provider.
 
-        Raises :class:`Unreachable`, :class:`Unauthorized` or an :class:`ApiError`.
+        Raises C(Unreachable), C(Unauthorized) or an C(ApiError).
         """
         url = self.server + path
         if query:
@@ -180,8 +184,7 @@ class Cluster:
             if data is not None:
                 headers = headers.copy()
                 headers["Content-Type"] = content_type
-            left = deadline - time.monotonic()
-            may_repeat = attempt < _ATTEMPTS and left > 0
+            left = max(deadline - time.monotonic(), _LEAST)
             self.requests += 1
             sent = time.time()
             try:
@@ -192,11 +195,10 @@ class Cluster:
                     headers=headers,
                     retries=False,
                     redirect=False,
-                    timeout=urllib3.Timeout(connect=min(_CONNECT_TIMEOUT, self.timeout), read=self.timeout),
+                    timeout=urllib3.Timeout(total=left, connect=min(_CONNECT_TIMEOUT, left)),
                 )
             except (HTTPError, OSError) as error:
-                if may_repeat and worth_repeating(error) and (repeatable or nothing_sent(error)):
-                    time.sleep(_BACKOFF[attempt - 1])
+                if worth_repeating(error) and (repeatable or nothing_sent(error)) and self._pauses(attempt, deadline):
                     continue
                 raise self._unreachable(error) from error
             status = response.status
@@ -204,20 +206,51 @@ class Cluster:
             if "Warning" in response.headers:
                 self._note_warnings(response.headers)
             if status < 300:
-                return json.loads(response.data) if response.data else {}
-            if status in (429, 503) and repeatable and may_repeat:
-                pause = _retry_after(response.headers.get("Retry-After"), _BACKOFF[attempt - 1])
-                if pause <= min(_RETRY_AFTER_MAX, left):
-                    time.sleep(pause)
-                    continue
+                return self._document(method, path, response)
+            if (
+                status in (429, 503)
+                and repeatable
+                and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
+            ):
+                continue
             if status == 401:
                 if not renewed:
                     renewed = True
+                    before = time.monotonic()
                     self.close()
                     self._use(resolve(self._auth))
+                    deadline += time.monotonic() - before  # a plugin has a limit of its own
                     continue
                 raise self._unauthorized()
             raise self._api_error(method, path, status, response.data)
+
+    @staticmethod
+    def _pauses(attempt: int, deadline: float, retry_after: str | None = None) -> bool:
+        """Wait before the next attempt; False, at once, if there is none or it would come too late."""
+        if attempt >= _ATTEMPTS:
+            return False
+        pause = _retry_after(retry_after, _BACKOFF[attempt - 1])
+        if pause > _RETRY_AFTER_MAX or time.monotonic() + pause >= deadline:
+            return False
+        time.sleep(pause)
+        return True
+
+    def _document(self, method: str, path: str, response: Any) -> dict[str, Any]:
+        """The JSON object in an answer. Portals and proxies answer with pages of their own, and with 200."""
+        if not response.data:
+            return {}
+        try:
+            document = json.loads(response.data)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
+            kind = response.headers.get("Content-Type") or "no content type"
+            raise Unreachable(
+                f"{self.name}: {method} {path}: what answers at {self.server}{through} is not an API server: {kind} instead of a "
+                "JSON object. Is this the right address, and does no portal, proxy or load balancer answer in its place?"
+            )
+        return document
 
     def _note_clock(self, sent: float, date: str | None) -> None:
         took = time.time() - sent
@@ -248,13 +281,24 @@ class Cluster:
         body = status_of(data)
         action = f"{method} {path}"
         kind = ERRORS.get(status, ApiError)
+        if status == 403 and not self._access.identified and _ANONYMOUS in str(body.get("message")):
+            raise self._nobody()
         if status == 404 and not (body.get("details") or {}).get("name"):
             text = body.get("message") or ""
             if "could not find the requested resource" in text or "page not found" in text:
                 kind = NotServed
         return kind(self.name, action, status, body)
 
+    def _nobody(self) -> Unauthorized:
+        return Unauthorized(
+            f"{self.name}: {self._access.source} holds no credentials that can be used, so the API server {self.server} takes us for "
+            f"{_ANONYMOUS}. Give the context's user a token, tokenFile, exec plugin or client certificate with its key, or set "
+            "api_key in flower_auth."
+        )
+
     def _unauthorized(self) -> Unauthorized:
+        if not self._access.identified:
+            return self._nobody()
         return Unauthorized(
             f"{self.name}: the API server {self.server} does not accept the credentials of "
             f"{self._access.source} (401). "
@@ -265,7 +309,7 @@ class Cluster:
     def _unreachable(self, error: BaseException) -> Unreachable:
         address = urlsplit(self.server)
         where = f"the API server {self.server}"
-        through = f" through the proxy {self._access.proxy_for_people()}" if self._access.proxy else ""
+        through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
         return Unreachable(f"{self.name}: {explain(error, where, through, address.hostname or '', self.timeout)}")
 
     # ---- kinds -------------------------------------------------------------------------------------------------------
@@ -273,7 +317,7 @@ class Cluster:
     def resource(self, api_version: str, kind: str) -> Resource:
         """How objects of this kind are addressed. Kinds of Kubernetes itself cost no request, others one per group.
 
-        Raises :class:`NotServed` when the API server has no such kind.
+        Raises C(NotServed) when the API server has no such kind.
         """
         known = kinds.builtin(api_version, kind)
         if known is not None:
@@ -284,6 +328,12 @@ class Cluster:
             return self._kinds[api_version][kind]
         except KeyError:
             raise self.not_served(api_version, kind) from None
+
+    def resources(self, api_version: str) -> Iterable[Resource]:
+        """All kinds of a group and version that the API server has."""
+        if api_version not in self._kinds:
+            self._kinds[api_version] = self._discover(api_version)
+        return self._kinds[api_version].values()
 
     def not_served(self, api_version: str, kind: str) -> NotServed:
         """The error for a kind that the API server does not have."""
@@ -309,7 +359,7 @@ class Cluster:
     # ---- objects -----------------------------------------------------------------------------------------------------
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
-        """The object, or None if there is none (:class:`NotServed` if the kind itself is unknown)."""
+        """The object, or None if there is none (C(NotServed) if the kind itself is unknown)."""
         resource = self.resource(api_version, kind)
         try:
             return self.request("GET", resource.path(namespace, name))
@@ -327,7 +377,11 @@ class Cluster:
         labels: str | None = None,
         fields: str | None = None,
     ) -> Objects:
-        """Objects by label and field selector. ``apiVersion`` and ``kind`` are filled in: lists leave them out."""
+        """Objects by label and field selector. C(apiVersion) and C(kind) are filled in: lists leave them out.
+
+        A list comes in pages. When the server has forgotten the first one's state before the last is read (410, "Resource
+        Expired" in the API conventions), the list begins again.
+        """
         resource = self.resource(api_version, kind)
         query: dict[str, Any] = {"limit": _PAGE}
         if labels:
@@ -335,8 +389,16 @@ class Cluster:
         if fields:
             query["fieldSelector"] = fields
         found: Objects = []
+        begun = 1
         while True:
-            answer = self.request("GET", resource.path(namespace), query=query)
+            try:
+                answer = self.request("GET", resource.path(namespace), query=query)
+            except ApiError as error:
+                if error.status != 410 or begun == _ATTEMPTS or not query.pop("continue", ""):
+                    raise
+                begun += 1
+                found.clear()
+                continue
             for item in answer.get("items") or []:
                 item["apiVersion"] = api_version
                 item["kind"] = kind
@@ -347,17 +409,17 @@ class Cluster:
             query["continue"] = token
 
     def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
-        """POST. Raises :class:`Conflict` (reason ``AlreadyExists``) if the name is taken."""
+        """POST. Raises C(Conflict) (reason C(AlreadyExists)) if the name is taken."""
         resource, namespace, _name = self._address(obj)
         return self.request("POST", resource.path(namespace), query=_write_query(dry_run), body=obj)
 
     def replace(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """PUT. With ``metadata.resourceVersion`` it raises :class:`Conflict` if somebody was faster."""
+        """PUT. With C(metadata.resourceVersion) it raises C(Conflict) if somebody was faster."""
         resource, namespace, name = self._address(obj)
         return self.request("PUT", resource.path(namespace, name), query=_write_query(False), body=obj)
 
     def apply(self, obj: Mapping[str, Any], *, dry_run: bool = False, force: bool = True) -> dict[str, Any]:
-        """Server-side apply as :data:`FIELD_MANAGER`; returns the object as the API server has it now."""
+        """Server-side apply as C(FIELD_MANAGER); returns the object as the API server has it now."""
         resource, namespace, name = self._address(obj)
         query = _write_query(dry_run) | {"force": "true" if force else "false"}
         return self.request("PATCH", resource.path(namespace, name), query=query, body=obj, content_type=APPLY_PATCH)
@@ -388,7 +450,7 @@ class Cluster:
         propagation: str = "Foreground",
         uid: str | None = None,
     ) -> dict[str, Any] | None:
-        """DELETE; None if there was no such object. ``uid``: only that very object (else :class:`Conflict`)."""
+        """DELETE; None if there was no such object. C(uid): only that very object (else C(Conflict))."""
         resource = self.resource(api_version, kind)
         body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if uid:
@@ -432,14 +494,14 @@ class Cluster:
         timeout: float = 60,
         on_stdout: Callable[[bytes], None] | None = None,
     ) -> ExecResult:
-        """Run ``command`` (no shell) in a container; return its output and exit code.
+        """Run C(command) (no shell) in a container; return its output and exit code.
 
-        ``stdin`` is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
-        know by itself when its input ends. ``timeout``: seconds for the whole command. ``on_stdout`` gets the output
-        piece by piece as it comes. Needs the right to ``get`` and ``create`` ``pods/exec``.
+        C(stdin) is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
+        know by itself when its input ends. C(timeout): seconds for the whole command. C(on_stdout) gets the output
+        piece by piece as it comes. Needs the right to C(get) and C(create) C(pods/exec).
 
-        Raises :class:`NotFound` (no such pod or container), :class:`Forbidden`, :class:`ApiError` (the command could
-        not be started) and :class:`Unreachable` (connection lost, or time is up; the command may go on running).
+        Raises C(NotFound) (no such pod or container), C(Forbidden), C(ApiError) (the command could
+        not be started) and C(Unreachable) (connection lost, or time is up; the command may go on running).
         """
         query = [("command", word) for word in command]
         query += [("stdout", "true"), ("stderr", "true")]
@@ -516,9 +578,7 @@ def _websocket_proxy(access: Access) -> dict[str, Any]:
         return {"http_no_proxy": ["*"]}
     parts = urlsplit(access.proxy)
     if parts.scheme not in ("http", "socks4", "socks4a", "socks5", "socks5h"):
-        raise AuthError(
-            f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy_for_people()})."
-        )
+        raise AuthError(f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy}).")
     options: dict[str, Any] = {
         "http_proxy_host": parts.hostname,
         "http_proxy_port": parts.port or 80,
