@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CLIENTAPP
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import parts, record
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates
 
 display = Display()
@@ -42,6 +43,16 @@ class ActionModule(ClusterAction):
         "wait_timeout": {"type": "int", "default": 300},
         "return_applied": {"type": "bool", "default": False},
         "refresh_pods": {"type": "str"},
+        "owner": {
+            "type": "dict",
+            "options": {
+                "federation": {"type": "str", "required": True},
+                "site": {"type": "str", "default": ""},
+                "hub": {"type": "str", "default": ""},
+            },
+        },
+        "part": {"type": "str", "choices": [parts.HUB, parts.SITE]},
+        "claim": {"type": "bool", "default": False},
         "runs": {
             "type": "dict",
             "options": {
@@ -60,7 +71,7 @@ class ActionModule(ClusterAction):
             },
         },
     }
-    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",)}}
+    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",), "owner": ("applyset",)}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
@@ -82,6 +93,10 @@ class ActionModule(ClusterAction):
                     show_diff=self.show_diff,
                     wait=params["wait"],
                     wait_timeout=params["wait_timeout"],
+                    owner=record.notes(**params["owner"]) if params["owner"] else None,
+                    claim=params["claim"],
+                    own_only=True,
+                    part=params["part"],
                 )
             except ApplyFailed as error:
                 return error.result.as_dict(applied=params["return_applied"]) | {

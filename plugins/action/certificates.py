@@ -22,7 +22,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base 
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER, split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 
 APPLYSET = "superlink"
@@ -45,6 +46,8 @@ class ActionModule(CertificateAction):
         spec = params["spec"]
         pki.require()
         with self.connect() as hub:
+            place = ca_namespace.resolve(hub, spec["namespace"], params["ca_namespace"])
+            params = {**params, "ca_namespace": place}
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
             wanted = self.wanted(params, found, params["ca_lifetime_days"])
@@ -143,13 +146,13 @@ class ActionModule(CertificateAction):
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
-        """The namespace of the CA keys and its policy, unless the namespace is somebody else's."""
+        """The namespace of the CA keys and its policy, unless the namespace is somebody else's, or another federation's."""
         ca_spec = {**spec, "namespace": wanted.ca_namespace}
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # it is not ours to make, or it comes with the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)
-        if there is not None and (there["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") != MANAGER:
+        if there is not None and not proof.belongs(there, wanted.federation):
             return []
         return objects
 

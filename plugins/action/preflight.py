@@ -7,16 +7,23 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
+
+from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, namespace, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import look as look_through
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import record, twins
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
@@ -33,6 +40,7 @@ class ActionModule(CertificateAction):
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
         "ocm": {"type": "dict"},
+        "claim": {"type": "bool", "default": False},
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
     }
 
@@ -49,16 +57,20 @@ class ActionModule(CertificateAction):
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            part, ca_namespace = params["part"], params["ca_namespace"]
-            absent = self._absent(cluster, spec, grants.namespaces(part, spec, ca_namespace))
+            part, ca_namespace, identity = params["part"], "", ""
+            if part == SUPERLINK:
+                ca_namespace = ca_namespaces.resolve(cluster, spec["namespace"], params["ca_namespace"])
+                params = {**params, "ca_namespace": ca_namespace}
+            found = self._look(cluster, params, spec)
             if at_site:
                 spec = {**spec, "keys_account": self._account_is_given(cluster, spec["namespace"])}
             ask.require(
-                cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=absent)
+                cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=found.absent)
             )
             if at_site and spec["keys_account"]:
                 self._check_account(cluster, spec)
             if part == SUPERLINK:
+                identity = Ledger(cluster, spec["namespace"], spec["federation"]).identity()
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
                     certificate = self._check_certificate(cluster, params, warnings)
@@ -71,6 +83,7 @@ class ActionModule(CertificateAction):
             "version": version,
             "skew": skew,
             "certificate": certificate,
+            "identity": identity,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }
@@ -106,17 +119,25 @@ class ActionModule(CertificateAction):
             raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
         return [warning] if warning else []
 
-    @staticmethod
-    def _absent(cluster: Cluster, spec: dict[str, Any], names: list[str]) -> list[str]:
-        """Namespaces that are to be made. One that may not be looked at counts as absent."""
-        found = []
-        for name in names if namespace.objects(spec) else ():
-            try:
-                there = cluster.get("v1", "Namespace", name)
-            except Forbidden:
-                there = None
-            if there is None:
-                found.append(name)
+    def _look(self, cluster: Cluster, params: dict[str, Any], spec: dict[str, Any]) -> look_at.Found:
+        """Does what is going to be written belong to somebody else, or to another host of this inventory?"""
+        is_site = params["part"] == SUPERNODE
+        owner = record.notes(spec["federation"], self.inventory_host, params["hub"].get("identity") or "")
+        found = look_at.look(
+            cluster,
+            params["part"],
+            spec,
+            params["ca_namespace"] if not is_site else "",
+            owner=owner if is_site else None,
+            claim=params["claim"],
+        )
+        other = twins.claim(Path(constants.DEFAULT_LOCAL_TMP), [f"{params['part']} {one}" for one in found.places], self.inventory_host)
+        if other:
+            raise ClusterError(
+                f"this host and {other} are the same namespace {spec['namespace']} of the same cluster: they would overwrite each "
+                f"other. Give one of them another namespace ({params['part']}_namespace), or correct its flower_context or "
+                "flower_kubeconfig."
+            )
         return found
 
     @staticmethod

@@ -22,6 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import fleet, gates, machine, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub import Hub, RotationError, Settings
@@ -70,6 +71,8 @@ class ActionModule(ClusterAction):
         if wrong:
             raise ClusterError("; ".join(wrong) + ".")
         with self.connect(params["hub"]) as cluster:
+            place = ca_namespace.resolve(cluster, params["hub_namespace"], params["ca_namespace"])
+            self.params = params = {**params, "ca_namespace": place}
             self.hub = Hub(cluster, self._settings(params), self.note)
             self.ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
             self.book, self.records = self.ledger.read_book(), self.ledger.read_records()

@@ -49,7 +49,7 @@ class ActionModule(ClusterAction):
             before = book
             try:
                 outcome = ranges.allocate(
-                    book,
+                    ranges.identified(book),
                     wanted,
                     partitions=params["partitions"],
                     repartition=params["repartition"],
@@ -85,6 +85,7 @@ class ActionModule(ClusterAction):
             "changed": changed,
             "warnings": warnings,
             "publication": publication,
+            "identity": outcome.book["id"],
             "sites": {
                 site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead[site]} for site in pools
             },

@@ -15,6 +15,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store 
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
+SUPERLINK = "superlink"  # its StatefulSet
+
 
 class ActionModule(ClusterAction):
     """See the module's documentation."""
@@ -33,7 +35,8 @@ class ActionModule(ClusterAction):
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             known = {site: record for site, record in ledger.read_records().items() if site in params["sites"]}
             wanted = [key["node_id"] for record in known.values() for key in record["keys"].values() if key["node_id"]]
-            if wanted and not self.check:
+            runs = not wanted or hub.get("apps/v1", "StatefulSet", SUPERLINK, params["hub_namespace"]) is not None
+            if wanted and runs and not self.check:
                 cli = FlowerCLI(hub, params["hub_namespace"])
                 cli.wait_for_superlink(params["wait_timeout"])
                 self._unregister(cli, wanted)
@@ -54,8 +57,13 @@ class ActionModule(ClusterAction):
         return {
             "changed": freed or bool(deleted) or refused,
             "diff": store.diff,
-            "nodes": wanted,
-            "msg": f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten",
+            "nodes": wanted if runs else [],
+            "sites": params["sites"],
+            "msg": (
+                f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten"
+                if runs
+                else f"the SuperLink is removed already: {len(wanted)} SuperNodes are not unregistered, {len(deleted)} sites forgotten"
+            ),
         }
 
     @staticmethod

@@ -19,6 +19,11 @@ description:
     whose CustomResourceDefinition is in the list wait until the API server serves it.
   - An object that fails does not stop the others. The task then fails with a message for each object that failed.
   - Fields that another manager owns, and that the list sets, are taken over.
+  - >-
+    An object with the labels C(app.kubernetes.io/managed-by=federated.flower) and C(app.kubernetes.io/instance) is only made of one that
+    has the same. If the live one belongs to somebody else, nothing at all is written. With the annotation
+    C(federated.flower/adopt=true) on the listed object it is changed nevertheless. It does not get the label C(managed-by) then, and
+    is never pruned.
 options:
   objects:
     description:
@@ -32,6 +37,7 @@ options:
       - V(present) makes the objects so.
       - V(absent) deletes the listed objects in reverse order, and all members of the O(applyset). A Namespace in the list is deleted
         with everything in it, a CustomResourceDefinition with all its objects.
+      - A listed object that the field manager C(federated.flower) never wrote to is not deleted; the task fails before anything is.
     type: str
     choices:
       - present
@@ -85,6 +91,37 @@ options:
       - When one of those was changed, the pods get an annotation, so that their kubelets bring them the new files within seconds
         instead of a minute or two. Nothing restarts.
     type: str
+  owner:
+    description:
+      - Whose deployment the set is. It is noted on the record of the set, and a set of another owner is refused.
+    type: dict
+    suboptions:
+      federation:
+        description:
+          - Name of the federation.
+        type: str
+        required: true
+      site:
+        description:
+          - Inventory name of the site; empty for a hub.
+        type: str
+        default: ""
+      hub:
+        description:
+          - Identity of the hub, as M(federated.flower.supernode_allocate) returns it. Nothing is compared where it is empty.
+        type: str
+        default: ""
+  part:
+    description:
+      - The part of a federation that the objects belong to, where hub and site share the O(applyset). Members that belong to the
+        other part are neither pruned nor deleted.
+    type: str
+    choices: [hub, site]
+  claim:
+    description:
+      - Whether a set of another owner is taken over.
+    type: bool
+    default: false
   ocm:
     description:
       - >-
@@ -271,7 +308,7 @@ errors:
     category:
       description:
         - What kind of error it is. One of V(forbidden), V(quota), V(webhook), V(policy), V(schema), V(immutable), V(invalid),
-          V(conflict), V(not found), V(not served), V(terminating), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
+          V(conflict), V(not found), V(not served), V(terminating), V(foreign), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
           and V(refused).
       type: str
       sample: forbidden

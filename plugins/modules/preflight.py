@@ -15,6 +15,10 @@ description:
   - >-
     Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
     resource and namespace that is missing.
+  - >-
+    Refuses what belongs to somebody else: a namespace that is to be made and that this collection did not make; objects of other
+    people under names that the deployment is going to use; a namespace that holds another federation, or a site of another hub;
+    a namespace of CA keys in which another hub has its own; and two hosts of the inventory that are one namespace of one cluster.
   - Warns when a pool asks for a GPU that no node has.
   - >-
     For the hub, checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
@@ -41,6 +45,11 @@ options:
       - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
     type: dict
     default: {}
+  claim:
+    description:
+      - Whether a site is taken over that holds the SuperNodes of another hub or of another host of the inventory.
+    type: bool
+    default: false
   ocm:
     description:
       - >-
@@ -96,6 +105,10 @@ skew:
   description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
   returned: success
   type: float
+identity:
+  description: For the hub, the identity that its ledger holds; V(new) where there is no ledger yet.
+  returned: success, when a cluster was asked itself
+  type: str
 certificate:
   description: >-
     For the hub, facts of the certificate that its gateway is going to serve, as M(federated.flower.certificates) returns

@@ -14,8 +14,12 @@ author:
 description:
   - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
   - >-
-    Volume claims and the audit trail are deleted only when told. A namespace is deleted only when it was made by this
-    collection, when it holds neither or they are to be deleted, and when the right to delete it is there. In one that
+    What is deleted is chosen by the labels of the federation and of the part of it that O(applyset) names, and only what this
+    collection wrote is deleted. So a hub and a site may share a namespace. A deployment of another federation, of another hub or
+    of another host of the inventory is refused.
+  - >-
+    Volume claims and the audit trail are deleted only when told. A namespace is deleted only when this collection created it for
+    this federation, when nothing is in it that is not to be deleted, and when the right to delete it is there. In one that
     stays, secrets and records are deleted one by one.
   - >-
     Keys that a site made itself go with the ConfigMap C(supernode-keys-owner), to which they belong, so no right on
@@ -28,9 +32,15 @@ options:
     required: true
   applyset:
     description:
-      - Name of the set, as given to M(federated.flower.apply).
+      - Name of the set, as given to M(federated.flower.apply); and so which part of the federation is meant, the hub or a site.
     type: str
+    choices: [superlink, supernode]
     required: true
+  federation:
+    description:
+      - Name of the federation. Objects of another one stay.
+    type: str
+    default: flower
   credentials:
     description:
       - Whether secrets and records that this collection made go as well, and namespaces that nothing else needs.
@@ -41,12 +51,27 @@ options:
       - Whether volume claims and the audit trail go as well. Their data is lost.
     type: bool
     default: false
-  more_namespaces:
+  ca_namespace:
     description:
-      - More namespaces to treat like O(namespace), with nothing in them but secrets and network policies.
-    type: list
-    elements: str
-    default: []
+      - For the hub, the namespace of the CA keys, which go as well. Empty where they stay.
+      - It stays with all that is in it while another hub has its CA keys there.
+    type: str
+    default: ""
+  hub:
+    description:
+      - For a site, the inventory name of its hub, to see whether the site is that hub's.
+    type: str
+    default: ""
+  hub_namespace:
+    description:
+      - Namespace of the SuperLink.
+    type: str
+    default: flower
+  claim:
+    description:
+      - Whether the deployment of another owner is taken away.
+    type: bool
+    default: false
   skupper:
     description:
       - Whether the cluster is part of a Skupper network. A namespace with objects of Skupper that somebody else made stays.

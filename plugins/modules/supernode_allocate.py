@@ -86,6 +86,10 @@ publication:
     What the hub publishes: C(address), C(ca_bundle), C(server_name), C(version), C(federation), C(namespace).
   returned: success
   type: dict
+identity:
+  description: Identity of the hub, which its ledger holds. A site's namespace notes whose it is by it.
+  returned: success
+  type: str
 sites:
   description: >-
     For each site C(allocation) (pool to C(offset) and C(partitions)) and C(dead) (fingerprints of keys that

@@ -58,7 +58,12 @@ msg:
   returned: always
   type: str
 nodes:
-  description: Node ids that were unregistered.
+  description: Node ids that were unregistered; none where the SuperLink is removed already.
+  returned: success
+  type: list
+  elements: str
+sites:
+  description: The sites that the ledger does not know any more.
   returned: success
   type: list
   elements: str

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from .cluster import Cluster, ClusterError, Conflict
+from .ownership.proof import holder, is_managed
 from .secrets import record_labels
 
 # A controller that loses a race waits and tries again; this many losses in a row mean that something else is wrong.
@@ -47,9 +48,15 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
     """Create a ConfigMap, or replace it when it was read before.
 
     Raises:
+        ClusterError: somebody else made it.
         Conflict: when somebody else created or changed it since.
     """
     if item["metadata"].get("resourceVersion"):
+        if not is_managed(item):
+            raise ClusterError(
+                f"ConfigMap {item['metadata']['namespace']}/{item['metadata']['name']} on {cluster.name} exists already and "
+                f"{holder(item)}: it is not changed. Delete or rename it, or deploy into another namespace (flower_namespace)."
+            )
         cluster.replace(item)
     else:
         cluster.create(item)

@@ -11,19 +11,26 @@ upwards from C(spec.ordinals.start). A range never moves because another site ca
 from __future__ import annotations
 
 import copy
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 # Shape of the ledger's book:
 #   {"partitions": 3, "sites": {"site-a": {"partitions": 3, "pools": {"default": {"offset": 0, "size": 2}}}},
-#    "left": {"site-b": ["SHA256:…"]}}
+#    "left": {"site-b": ["SHA256:…"]}, "id": "5d0c…"}
+# "id" identifies the hub for its sites; it lasts as long as the ledger.
 Book = dict[str, Any]
 
 
 def empty_book() -> Book:
     """A ledger in which nobody has joined."""
     return {"partitions": 0, "sites": {}}
+
+
+def identified(book: Mapping[str, Any]) -> Book:
+    """The ledger with an identity; the same ledger when it has one."""
+    return {**book, "id": book.get("id") or str(uuid.uuid4())}
 
 
 @dataclass

@@ -22,6 +22,8 @@ from .records import Record, empty_record
 BOOK = "flower-ledger"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
+# Identity of a hub that has no ledger: no site can be its own yet.
+NEW = "new"
 
 
 class LedgerError(ClusterError):
@@ -47,6 +49,11 @@ class Ledger:
     def read_book(self) -> Book:
         """Read the partition ranges."""
         return self._parse(self._read(BOOK), empty_book())
+
+    def identity(self) -> str:
+        """Identity of the hub; C(NEW) where there is no ledger yet, empty where the ledger is older than identities."""
+        item = self._read(BOOK)
+        return NEW if item is None else self._parse(item, empty_book()).get("id", "")
 
     def change_book(self, change: Callable[[Book], Book]) -> bool:
         """Change the partition ranges; returns whether they differ now.

@@ -12,6 +12,7 @@ from typing import Any
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
 from ..manifests.common import SITE, Object, boolean, metadata
+from ..ownership import parts
 from ..spec.render import SpecError, plain, superlink_faults, supernode_faults
 from .grants import grants, namespaces
 from .need import WORKS, Need, Spec
@@ -22,7 +23,7 @@ from .table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
 PURPOSES = "federated.flower/purposes"
 _API = "rbac.authorization.k8s.io"
 # In the names of Roles, since a cluster may be hub and site, in one namespace.
-_WORD = {"superlink": "hub", "supernode": "site"}
+_WORD = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 
 
 def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:
@@ -59,7 +60,7 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         job = key_job.given_access(spec, key_job.secret_names(pool["name"] for pool in spec["pools"]))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR):
         who = subjects(settings, holder, home)
-        accounts += [_account(spec, one) for one in who if one.namespace in own]
+        accounts += [_account(part, spec, one) for one in who if one.namespace in own]
         given = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
         works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
         for namespace, needs in given.items() if who else ():
@@ -80,11 +81,14 @@ def _metadata(spec: Spec, name: str, namespace: str, **annotations: str) -> Obje
     return made
 
 
-def _account(spec: Spec, subject: Subject) -> Object:
+def _account(part: str, spec: Spec, subject: Subject) -> Object:
+    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles tell whose they are; these do not.
+    meta = _metadata(spec, subject.name, subject.namespace)
+    meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": _metadata(spec, subject.name, subject.namespace),
+        "metadata": meta,
         "automountServiceAccountToken": False,
     }
 

@@ -21,6 +21,7 @@ from ..errors import ClusterError
 from ..ledger.records import natural
 from ..manifests.common import CONTROLLER, KEY_SOURCE, POOL_LABEL, keys_secret, local_certificate_names
 from ..manifests.sidecar import CLIENT_KEY
+from ..ownership.proof import holder, is_managed
 from ..secrets import entries, secret
 
 KEYS_COMPONENT = "supernode-keys"
@@ -231,6 +232,13 @@ def plan(
         _client_key(
             result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source
         )
+    for made in result.secrets:
+        name = made["metadata"]["name"]
+        if name in live and not is_managed(live[name]):
+            raise ClusterError(
+                f"Secret {namespace}/{name} exists already and {holder(live[name])}: it is not changed. Delete or rename it, or "
+                "deploy into another namespace (supernode_namespace)."
+            )
     return result
 
 
