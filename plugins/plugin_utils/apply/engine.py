@@ -637,7 +637,7 @@ class _Apply:
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
-            elif self.own_only and (proof.is_adopted(item.live) or not proof.has_written(item.live)):
+            elif self.own_only and proof.is_strange(item.live):
                 self._note_error(
                     item,
                     "foreign",

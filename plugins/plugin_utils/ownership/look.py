@@ -14,7 +14,7 @@ from ..apply import applyset
 from ..apply.order import id_of
 from ..cluster import Cluster, ClusterError, Forbidden, NotServed
 from ..manifests import namespace as namespaces
-from ..manifests.common import Spec
+from ..manifests.common import SITE, Spec
 from ..rights import rendered
 from . import ca_namespace as ca_namespaces
 from . import proof, record, reserved
@@ -60,10 +60,12 @@ def look(
     """
     home = spec["namespace"]
     made = namespaces.objects(spec)
-    live = {name: _get(cluster, "Namespace", name) for name in filter(None, dict.fromkeys((home, ca_namespace)))}
+    # Where others make namespaces, the right to look at them may be missing.
+    asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
+    live = {name: _get(cluster, "Namespace", name) for name in asked}
     faults = [_named(item, live[home]) for item in made]
     parent = None
-    if live[home] is not None or not made:
+    if not made or live[home] is not None:
         parent = _get(cluster, "ConfigMap", applyset.parent_name(part), home)
         faults.append("" if claim else record.fault(parent, owner or {}))
         if parent is None and not any(faults):
@@ -72,8 +74,9 @@ def look(
         faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec["federation"]))
     if any(faults):
         raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
-    absent = [name for name, there in live.items() if there is None] if made else []
-    return Found(absent, _places(cluster, home, [parent, live[home]]))
+    return Found(
+        [name for name, there in live.items() if there is None], _places(cluster, home, [parent, live.get(home)])
+    )
 
 
 def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
@@ -94,8 +97,9 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
 def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
     """Faults of objects that somebody else has in the namespace under names that the deployment is going to use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    at_site = spec.get("key_source") == SITE  # then nobody but the site reads its Secrets, and its Job looks at them
     for item in [*rendered.likely(part, spec), *reserved.objects(part, spec)]:
-        if item["metadata"].get("namespace"):
+        if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
     faults = []
     for (api_version, kind), items in wanted.items():

@@ -76,6 +76,16 @@ def has_written(obj: Object) -> bool:
     return any(entry.get("manager") == MANAGER for entry in obj["metadata"].get("managedFields") or [])
 
 
+def is_strange(obj: Object) -> bool:
+    """Whether somebody else made an object that this collection never wrote to, or only because a user had it adopted.
+
+    An object without any field but its name has no managers: nobody can say who made it.
+    """
+    entries = obj["metadata"].get("managedFields") or []
+    others = any(entry.get("manager") != MANAGER and not entry.get("subresource") for entry in entries)
+    return is_adopted(obj) or (others and not has_written(obj))
+
+
 def created(namespace: Object, federation: str) -> bool:
     """Whether this collection created a Namespace, for this federation."""
     if not belongs(namespace, federation):
