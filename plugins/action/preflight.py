@@ -91,7 +91,12 @@ class ActionModule(CertificateAction):
     def _through_hub(self, spec: dict[str, Any], way: dict[str, Any]) -> dict[str, Any]:
         """A site that is reached through a hub of Open Cluster Management: nothing in it can be asked."""
         with self.connect(way["hub"]) as hub:
-            warnings = look_through.at_site(hub, spec, way.get("addon") or {})
+            warnings = look_through.at_site(hub, spec, way.get("addon") or {}, claim=self.params["claim"])
+            self._claim(
+                [f"managed cluster {hub.server} {spec['ocm_cluster']}"],
+                f"managed cluster {spec['ocm_cluster']}",
+                "ocm_name",
+            )
         return {
             "changed": False,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
@@ -131,14 +136,21 @@ class ActionModule(CertificateAction):
             owner=owner if is_site else None,
             claim=params["claim"],
         )
-        other = twins.claim(Path(constants.DEFAULT_LOCAL_TMP), [f"{params['part']} {one}" for one in found.places], self.inventory_host)
+        self._claim(
+            [f"{params['part']} {one}" for one in found.places],
+            f"namespace {spec['namespace']} of the same cluster",
+            f"{params['part']}_namespace, flower_context, flower_kubeconfig",
+        )
+        return found
+
+    def _claim(self, places: list[str], what: str, variables: str) -> None:
+        """Refuse to go on when another host of this inventory is the same place."""
+        other = twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
         if other:
             raise ClusterError(
-                f"this host and {other} are the same namespace {spec['namespace']} of the same cluster: they would overwrite each "
-                f"other. Give one of them another namespace ({params['part']}_namespace), or correct its flower_context or "
-                "flower_kubeconfig."
+                f"this host and {other} are the same {what}: they would overwrite each other. Give one of them another place "
+                f"({variables}), or take it out of the inventory."
             )
-        return found
 
     @staticmethod
     def _account_is_given(cluster: Cluster, namespace: str) -> bool:

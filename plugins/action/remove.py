@@ -20,7 +20,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common 
     PUBLIC_KEYS,
     SITE,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace, parts, proof, record, removal
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import (
+    ca_namespace,
+    parts,
+    proof,
+    record,
+    removal,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.site import job
 

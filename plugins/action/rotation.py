@@ -19,10 +19,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import BUILTIN, SOURCES
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import fleet, gates, machine, proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub import Hub, RotationError, Settings

@@ -454,7 +454,12 @@ def test_what_somebody_else_made_is_refused_before_anything_is_written(play: Pla
     for flags in ((), ("--check",)):
         run = play.fails(objects, *flags, **options)
         assert {one["category"] for one in run.result["errors"]} == {"foreign"}
-        for word in (f"ConfigMap {made}/settings", f"Secret {made}/keys", "field manager kubectl-create", "flower_namespace"):
+        for word in (
+            f"ConfigMap {made}/settings",
+            f"Secret {made}/keys",
+            "field manager kubectl-create",
+            "flower_namespace",
+        ):
             assert word in run.result["msg"], run.result["msg"]
         assert SECRET not in run.output
     names = {item["metadata"]["name"] for item in cluster.list("v1", "ConfigMap", made)}
@@ -503,7 +508,9 @@ def test_a_namespace_is_marked_when_it_is_created(play: Play, cluster: Cluster, 
     run = play.fails([ours(namespace(other)), ours(config(other))])
     assert "flower_create_namespace" in run.result["msg"] and "kubectl-create" in run.result["msg"]
     assert "labels" not in cluster.get("v1", "Namespace", other)["metadata"] or not {
-        name for name in cluster.get("v1", "Namespace", other)["metadata"]["labels"] if "kubernetes.io/metadata" not in name
+        name
+        for name in cluster.get("v1", "Namespace", other)["metadata"]["labels"]
+        if "kubernetes.io/metadata" not in name
     }
 
 

@@ -65,7 +65,9 @@ class Journal:
 
     @contextlib.contextmanager
     def _locked(self, mode: str) -> Iterator:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600)
+        descriptor = os.open(
+            self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600
+        )
         with os.fdopen(descriptor, mode) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield file

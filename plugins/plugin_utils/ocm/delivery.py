@@ -16,7 +16,7 @@ from ..errors import ClusterError
 from ..manifests import clientapp, ocm
 from ..manifests.common import Object, Spec, parted
 from . import addon as addons
-from . import api, look, nodes_work, template
+from . import api, checks, look, nodes_work, template
 from . import work as works
 from .apps import Apps
 
@@ -122,6 +122,9 @@ class Delivery:
 
         With the strategy Placements the add-on itself stays with the Placement: the cluster has to leave that.
         """
+        strange = checks.taken(self.spec, self._addon())
+        if strange:
+            raise ClusterError(f"{self.spec['cluster']}: nothing is deleted: {strange[0]}.")
         meta = {"namespace": self.spec["ocm_cluster"]}
         gone: list[Object] = [
             {

@@ -122,7 +122,9 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
     reasons = []
     if own:
         other = parts.SITE if part == parts.HUB else parts.HUB
-        reasons.append(f"it holds a {other} of a federation as well" if other == parts.SITE else "it holds the hub as well")
+        reasons.append(
+            f"it holds a {other} of a federation as well" if other == parts.SITE else "it holds the hub as well"
+        )
     if strange:
         more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
         reasons.append(f"it holds {', '.join(sorted(strange)[:_SHOWN])}{more}, made by somebody else")

@@ -128,4 +128,3 @@ def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] 
         return uids
     system = _get(cluster, "Namespace", _SYSTEM)
     return [f"{system['metadata']['uid'] if system else cluster.server}/{namespace}"]
-

@@ -69,7 +69,9 @@ def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
         if namespace is None:
             continue
         if name != asked.namespace and users:
-            found.kept.append(f"namespace {name} stays with all that is in it (CA keys of the hub in {', '.join(users)})")
+            found.kept.append(
+                f"namespace {name} stays with all that is in it (CA keys of the hub in {', '.join(users)})"
+            )
             continue
         trail = [] if asked.volumes else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
         reason = _reason_to_stay(cluster, asked, namespace, trail)

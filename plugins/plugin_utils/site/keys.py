@@ -205,6 +205,7 @@ def plan(
         renew: shared secret -> mark of a demand to make it anew.
     """
     pki.require()
+    _refuse_foreign(namespace, [*(keys_secret(pool.name) for pool in pools), *SHARED, CLIENT_KEY], live)
     result = SiteKeys()
     own = {name: there for name, there in live.items() if source_of(there) == source}
     for pool in pools:
@@ -232,14 +233,16 @@ def plan(
         _client_key(
             result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source
         )
-    for made in result.secrets:
-        name = made["metadata"]["name"]
+    return result
+
+
+def _refuse_foreign(namespace: str, names: Sequence[str], live: Mapping[str, Mapping[str, Any]]) -> None:
+    for name in names:
         if name in live and not is_managed(live[name]):
             raise ClusterError(
                 f"Secret {namespace}/{name} exists already and {holder(live[name])}: it is not changed. Delete or rename it, or "
                 "deploy into another namespace (supernode_namespace)."
             )
-    return result
 
 
 def _local(namespace: str) -> dict[str, str]:

@@ -16,7 +16,12 @@ NEW = {"flower_namespace": f"{NAMESPACE}-wrong", "flower_ca_namespace": f"{NAMES
 
 def create(cluster, kind, name, namespace=None, **more):
     """Make an object as kubectl would."""
-    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **({"namespace": namespace} if namespace else {})}, **more}
+    body = {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
+        **more,
+    }
     path = cluster.resource("v1", kind).path(namespace)
     return cluster.request("POST", path, query={"fieldManager": "kubectl-create"}, body=body)
 
@@ -77,7 +82,9 @@ def test_two_hosts_that_are_one_place_are_refused(fed):
     (refused,) = {host for host, numbers in run.recap.items() if numbers["failed"]}
     assert refused in ("site-x", "site-y"), run.recap
     other = {"site-x": "site-y", "site-y": "site-x"}[refused]
-    assert f"this host and {other} are the same namespace {SECOND}" in run.messages(refused, failed=True)
+    assert f"this host and {other} are the same namespace {SECOND} of the same cluster" in run.messages(
+        refused, failed=True
+    )
     assert fed.gone("site-b", SECOND)
 
 
@@ -85,7 +92,15 @@ def test_a_host_that_takes_the_place_of_a_site_is_refused(fed):
     run = preflight(fed, joining(fed, "renamed", "site-b", NAMESPACE))
     assert {host for host, numbers in run.recap.items() if numbers["failed"]} == {"renamed"}, run.recap
     assert "holds the SuperNodes of site-b, another site" in run.messages("renamed", failed=True)
-    run = fed.play("teardown", "--limit", "renamed", "-e", "flower_teardown=true", hosts=joining(fed, "renamed", "site-b", NAMESPACE), rc=2)
+    run = fed.play(
+        "teardown",
+        "--limit",
+        "renamed",
+        "-e",
+        "flower_teardown=true",
+        hosts=joining(fed, "renamed", "site-b", NAMESPACE),
+        rc=2,
+    )
     assert "nothing is deleted" in run.messages("renamed", failed=True)
     fed.settled = True
 
@@ -95,7 +110,9 @@ def test_another_hub_cannot_take_a_site(fed):
     hosts = {name: host for name, host in fed.base().items() if name != "site-b"}
     hosts["site-a"]["supernode_namespace"] = NAMESPACE
     run = preflight(fed, hosts, **NEW)
-    assert "the federation scenario of another hub, as its site site-a" in run.messages("site-a", failed=True), run.told()
+    assert "the federation scenario of another hub, as its site site-a" in run.messages("site-a", failed=True), (
+        run.told()
+    )
     run = preflight(fed, hosts, flower_federation="other", **NEW)
     assert "belongs to the federation scenario" in run.messages("site-a", failed=True), run.told()
 
@@ -103,7 +120,9 @@ def test_another_hub_cannot_take_a_site(fed):
 def test_another_federation_cannot_take_the_hubs_namespaces(fed):
     hosts = {"hub": fed.base()["hub"]}
     run = preflight(fed, hosts, flower_federation="other")
-    assert f"Namespace {NAMESPACE}" in run.messages("hub", failed=True) and "federation scenario" in run.messages("hub", failed=True)
+    assert f"Namespace {NAMESPACE}" in run.messages("hub", failed=True) and "federation scenario" in run.messages(
+        "hub", failed=True
+    )
     for federation in ("other", "scenario"):
         run = preflight(fed, hosts, flower_federation=federation, flower_namespace=NEW["flower_namespace"])
         for word in (f"flower_ca_namespace: {CA_NAMESPACE}", f"for example {NEW['flower_namespace']}-ca"):
@@ -136,11 +155,16 @@ def test_sites_in_a_namespace_of_others_and_in_the_hubs(fed, theirs):
     )
     assert f"namespace {THEIRS} stays (it was made by somebody else)" in run.messages("site-c")
     assert f"namespace {NAMESPACE} stays (it holds the hub as well)" in run.messages("site-h")
-    left = {kind: {i["metadata"]["name"] for i in theirs.list("v1", kind, THEIRS)} for kind in ("ConfigMap", "Secret", "Service")}
+    left = {
+        kind: {i["metadata"]["name"] for i in theirs.list("v1", kind, THEIRS)}
+        for kind in ("ConfigMap", "Secret", "Service")
+    }
     assert left == {"ConfigMap": {"kube-root-ca.crt", "theirs"}, "Secret": set(), "Service": set()}
     assert theirs.get("v1", "Namespace", THEIRS)["metadata"]["uid"] == before["metadata"]["uid"]
     gone = {name for _kind, name in set(held) - set(facts(fed.hub, NAMESPACE)[1])}
-    assert gone and all(name.startswith(("supernode", "applyset-supernode", "flower-site-site-")) for name in gone), gone
+    assert gone and all(name.startswith(("supernode", "applyset-supernode", "flower-site-site-")) for name in gone), (
+        gone
+    )
     assert set(fed.ledger().read_records()) == {"site-a", "site-b"}
     assert fed.pods("hub", name="supernode") == {} and fed.pods("hub", name="superlink")
     fed.unchanged()

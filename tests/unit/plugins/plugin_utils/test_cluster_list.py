@@ -24,7 +24,12 @@ class Forgetful(Cluster):
             return {"metadata": {"continue": "next"}, "items": [{"metadata": {"name": "a"}}]}
         if self.times:
             self.times -= 1
-            raise ApiError("hub", f"{method} {path}", 410, {"reason": "Expired", "message": "The provided continue parameter is too old"})
+            raise ApiError(
+                "hub",
+                f"{method} {path}",
+                410,
+                {"reason": "Expired", "message": "The provided continue parameter is too old"},
+            )
         return {"metadata": {}, "items": [{"metadata": {"name": "b"}}]}
 
 

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, parts, proof, record, reserved, twins
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import (
+    contents,
+    parts,
+    proof,
+    record,
+    reserved,
+    twins,
+)
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
 
@@ -85,7 +92,9 @@ AUTOMATIC = [named("ConfigMap", "kube-root-ca.crt"), named("ServiceAccount", "de
 def test_a_namespace_with_nothing_of_others() -> None:
     workload = named("StatefulSet", "superlink", {**OURS, "app.kubernetes.io/name": "superlink"})
     pod = named("Pod", "superlink-0", ownerReferences=[{"uid": workload["metadata"]["uid"]}])
-    claim = named("PersistentVolumeClaim", "data-superlink-0", {proof.INSTANCE: "flower", "app.kubernetes.io/name": "superlink"})
+    claim = named(
+        "PersistentVolumeClaim", "data-superlink-0", {proof.INSTANCE: "flower", "app.kubernetes.io/name": "superlink"}
+    )
     rights = named("ConfigMap", "applyset-rights", {proof.MANAGED_BY: "federated.flower"})
     listed = [*AUTOMATIC, workload, pod, claim, rights, workload]
     assert contents.others(listed, "flower", parts.HUB) == []
@@ -106,7 +115,10 @@ def test_a_namespace_with_nothing_of_others() -> None:
 def test_a_namespace_with_something_of_others(strange: dict[str, Any]) -> None:
     found = contents.others([*AUTOMATIC, strange], "flower", parts.HUB)
     assert found == [strange]
-    assert contents.words(found, parts.HUB) == f"it holds {strange['kind']} {strange['metadata']['name']}, made by somebody else"
+    assert (
+        contents.words(found, parts.HUB)
+        == f"it holds {strange['kind']} {strange['metadata']['name']}, made by somebody else"
+    )
 
 
 def test_a_namespace_with_the_other_part() -> None:

@@ -15,11 +15,16 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import store as audit
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
 from ansible_collections.federated.flower.plugins.plugin_utils.kinds import plural_of
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import proof, record, reserved
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import CONTROLLER, SUPERLINK, SUPERNODE, TABLE
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import (
+    CONTROLLER,
+    SUPERLINK,
+    SUPERNODE,
+    TABLE,
+)
 
 PAGE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_ownership.rst"
 Names = set[tuple[str, str]]

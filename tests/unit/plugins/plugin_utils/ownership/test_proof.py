@@ -75,7 +75,9 @@ def test_an_adopted_object_never_gets_the_marks() -> None:
     assert proof.fault(wanted, thing()) == ""
     made = proof.prepared(wanted, thing())
     assert made["metadata"]["labels"] == {"app.kubernetes.io/instance": "demo"}
-    assert proof.is_adopted(made) and not proof.may_delete({**made, "metadata": {**made["metadata"], "managedFields": [APPLIED]}}, "demo")
+    assert proof.is_adopted(made) and not proof.may_delete(
+        {**made, "metadata": {**made["metadata"], "managedFields": [APPLIED]}}, "demo"
+    )
 
 
 @pytest.mark.parametrize("live", [None, thing(labels=OURS)])

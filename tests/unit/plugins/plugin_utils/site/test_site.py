@@ -36,6 +36,16 @@ def test_second_run_makes_nothing():
     assert prints(second) == prints(first)
 
 
+def test_a_secret_of_somebody_else_is_refused():
+    for name in ("supernode-cpu-keys", "supernode-local-tls"):
+        theirs = {
+            "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
+            "data": {"tls.key": "AAAA"},
+        }
+        with pytest.raises(ClusterError, match=f"Secret flower/{name} exists already and is managed by Helm"):
+            plan([keys.Pool("cpu", ["0"], 0)], [theirs])
+
+
 def test_a_grown_pool_keeps_its_keys():
     first = plan([keys.Pool("cpu", ["0"], 0)])
     second = plan([keys.Pool("cpu", ["0", "1"], 0)], first.secrets)
