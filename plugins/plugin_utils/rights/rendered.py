@@ -43,7 +43,11 @@ def likely(part: str, spec: Spec) -> list[Object]:
     """The objects that a part is going to be made of, before address and certificates are known: for their names."""
     known = {name: spec[name] for name in ("superlink_address", "client_certificate") if spec.get(name)}
     given = {"superlink_address": "superlink.invalid:9092", "client_certificate": "-", **known}
-    return _render(part)({**spec, **given, "ca_bundle": spec.get("ca_bundle") or "-", "allocation": {}})
+    counted = {
+        pool["name"]: {"offset": 0, "partitions": supernode.pool_replicas(pool) or 1}
+        for pool in spec.get("pools") or []
+    }
+    return _render(part)({**spec, **given, "ca_bundle": spec.get("ca_bundle") or "-", "allocation": counted})
 
 
 def _render(part: str) -> Callable[[Spec], list[Object]]:
