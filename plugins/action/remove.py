@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Waiter
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import (
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import (
     CONTROLLER,
     KEY_SOURCES,
     PUBLIC_KEYS,
     SITE,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import (
-    ca_namespace,
-    parts,
-    proof,
-    record,
-    removal,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace, removal
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
-from ansible_collections.federated.flower.plugins.plugin_utils.site import job
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job
 
 _PARTS = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 

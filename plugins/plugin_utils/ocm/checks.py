@@ -14,9 +14,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..manifests import ocm
-from ..manifests.common import MANAGER, Spec, boolean
-from . import api, clusters, schema
+from ..base.labels import MANAGER
+from ..base.values import Spec, boolean
+from . import addon_objects, api, clusters, schema
 
 # Kinds that have to be served, and what serves them.
 KINDS = (
@@ -160,7 +160,7 @@ def taken(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
     """
     meta = (live or {}).get("metadata") or {}
     instance = (meta.get("labels") or {}).get("app.kubernetes.io/instance", spec["federation"])
-    site = (meta.get("annotations") or {}).get(ocm.SITE_NOTE, spec["cluster"])
+    site = (meta.get("annotations") or {}).get(addon_objects.SITE_NOTE, spec["cluster"])
     if instance != spec["federation"]:
         return [
             f"the managed cluster {spec['ocm_cluster']} has an add-on {spec['ocm_addon']} of the federation {instance}: set flower_ocm_addon "
@@ -216,7 +216,7 @@ def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> lis
             "ManifestWorks of this hub do not know the update strategy ReadOnly, by which a site tells the public halves of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
-    if spec["install"] == ocm.PLACEMENTS:
+    if spec["install"] == addon_objects.PLACEMENTS:
         unknown = schema.unknown_selectors(cluster, spec.get("predicates") or [])
         if unknown:
             found.append(

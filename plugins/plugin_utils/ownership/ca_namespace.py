@@ -10,11 +10,12 @@ C(flower-ca) for every hub once, and a hub that has its keys there keeps them th
 
 from __future__ import annotations
 
-from ..cluster import Cluster, Forbidden
+from ..base.labels import MANAGER
 from ..hub import clients
-from ..manifests.common import MANAGER
+from ..kube.api_errors import Forbidden
+from ..kube.client import Cluster
+from ..marks.proof import MANAGED_BY, annotations_of, belongs, holder
 from . import reserved
-from .proof import MANAGED_BY, annotations_of, belongs, holder
 
 
 def default(namespace: str) -> str:

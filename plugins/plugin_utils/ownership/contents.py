@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..cluster import ApiError, Cluster, Forbidden, NotServed, Resource
-from . import parts, proof
+from ..kube.api_errors import ApiError, NotServed
+from ..kube.client import Cluster, Resource
+from ..marks import parts, proof
 
 Object = dict[str, Any]
 
@@ -49,7 +50,7 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> s
             listed += cluster.list(resource.api_version, resource.kind, namespace)
         except NotServed:
             continue
-        except (Forbidden, ApiError) as error:
+        except ApiError as error:
             if error.status == 405:
                 continue
             unseen.append(resource.plural)
@@ -115,7 +116,8 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
     """These objects, as a reason for a namespace to stay. Pure."""
     strange, own = [], 0
     for one in found:
-        if proof.is_managed(one) and parts.part_of(one) not in ("", part) and not proof.is_adopted(one):
+        made = proof.is_managed(one) or one["kind"] == "PersistentVolumeClaim"
+        if made and parts.part_of(one) not in ("", part) and not proof.is_adopted(one):
             own += 1
             continue
         strange.append(f"{one['kind']} {one['metadata']['name']}")

@@ -12,12 +12,16 @@ from typing import Any
 
 from ..apply import applyset
 from ..apply.order import id_of
-from ..cluster import Cluster, ClusterError, Forbidden, NotServed
+from ..base.errors import ClusterError
+from ..base.names import SITE
+from ..base.values import Spec
+from ..kube.api_errors import Forbidden, NotServed
+from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
-from ..manifests.common import SITE, Spec
+from ..marks import proof, record
 from ..rights import rendered
 from . import ca_namespace as ca_namespaces
-from . import proof, record, reserved
+from . import reserved
 
 Object = dict[str, Any]
 _SYSTEM = "kube-system"

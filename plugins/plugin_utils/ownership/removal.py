@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..apply import applyset
-from ..audit import store as audit
-from ..cluster import Cluster
-from ..manifests.common import PUBLIC_KEYS, SITE
+from ..audit import trail as audit
+from ..base.names import PUBLIC_KEYS, SITE
+from ..kube.client import Cluster
+from ..marks import parts, proof
 from ..skupper.foreign import of_others as skupper_of_others
-from . import ca_namespace, contents, parts, proof
+from . import ca_namespace, contents
 
 Object = dict[str, Any]
 _CLAIM = "PersistentVolumeClaim"

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..audit import store as audit
+from ..audit import trail as audit
+from ..base.labels import record_labels
+from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
+from ..base.values import Spec
 from ..hub import clients, credentials
 from ..hub.sources import builtin
 from ..ledger import store as ledger
-from ..manifests import gateway, key_job, sidecar
-from ..manifests.common import PUBLIC_KEYS, Spec, keys_secret
+from ..manifests import gateway, key_job
 from ..rights.table import SUPERLINK
-from ..secrets import record_labels
-from ..site import keys
+from ..site_keys import keys
 
 #: Secrets and ConfigMaps of the hub, in its own namespace.
 HUB = {
@@ -33,7 +34,7 @@ HUB = {
 CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
 #: Secrets and ConfigMaps of a site, beside those of each pool.
 SITE = {
-    "Secret": (*keys.SHARED, sidecar.CLIENT_KEY),
+    "Secret": (*keys.SHARED, CLIENT_KEY),
     "ConfigMap": (PUBLIC_KEYS, key_job.OWNER),
 }
 

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import ClusterError
+from ..base.errors import ClusterError
 
 _PREFIX = "federated.flower.place-"
 

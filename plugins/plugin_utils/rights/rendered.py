@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..kinds import group_of, plural_of
+from ..base.kinds import group_of, plural_of
+from ..base.values import Object
 from ..manifests import superlink, supernode
-from ..manifests.common import Object
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
 

@@ -11,14 +11,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import (
-    contents,
-    parts,
-    proof,
-    record,
-    reserved,
-    twins,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, reserved, twins
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import store as audit
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import trail as audit
+from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
-from ansible_collections.federated.flower.plugins.plugin_utils.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import proof, record, reserved
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import reserved
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import (
     CONTROLLER,
     SUPERLINK,
