@@ -7,23 +7,24 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: remove
-short_description: Take a deployment out of a cluster
+short_description: Remove a deployment from a cluster
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
+  - Deletes all objects of an ApplySet and, on request, the Secrets and records that belong to it.
   - >-
-    What is deleted is chosen by the labels of the federation and of the part of it that O(applyset) names, and only what this
-    collection wrote is deleted. So a hub and a site may share a namespace. A deployment of another federation, of another hub or
-    of another host of the inventory is refused.
+    Objects are selected by the labels of the federation and of the part that O(applyset) names, and only objects that
+    this collection wrote are deleted. So hub and site may share a namespace. A deployment of another federation, of
+    another hub or of another inventory host is refused.
   - >-
-    Volume claims and the audit trail are deleted only when told. A namespace is deleted only when this collection created it for
-    this federation, when nothing is in it that is not to be deleted, and when the right to delete it is there. In one that
-    stays, secrets and records are deleted one by one.
+    Volume claims and the audit trail are deleted only on request. A namespace is deleted only if this collection
+    created it for this federation, if it contains nothing that is to be kept, and if the identity has the right to
+    delete it. In a namespace that is kept, Secrets and records are deleted one by one.
   - >-
-    Keys that a site made itself go with the ConfigMap C(supernode-keys-owner), to which they belong, so no right on
-    Secrets is needed.
+    Keys that a site created itself are owned by the ConfigMap C(supernode-keys-owner) and deleted with it, so no
+    right on Secrets is needed.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   namespace:
     description:
@@ -43,23 +44,23 @@ options:
     default: flower
   credentials:
     description:
-      - Whether secrets and records that this collection made go as well, and namespaces that nothing else needs.
+      - Whether to delete the Secrets and records that this collection created, and namespaces that nothing else needs.
     type: bool
     default: false
   volumes:
     description:
-      - Whether volume claims and the audit trail go as well. Their data is lost.
+      - Whether to delete volume claims and the audit trail. Their data is lost.
     type: bool
     default: false
   ca_namespace:
     description:
-      - For the hub, the namespace of the CA keys, which go as well. Empty where they stay.
-      - It stays with all that is in it while another hub has its CA keys there.
+      - For the hub, the namespace of the CA keys, which are deleted as well. Empty to keep them.
+      - It is kept with all its contents while another hub uses it for its CA keys.
     type: str
     default: ""
   hub:
     description:
-      - For a site, the inventory name of its hub, to see whether the site is that hub's.
+      - For a site, the inventory name of its hub, to check that the site belongs to that hub.
     type: str
     default: ""
   hub_namespace:
@@ -69,23 +70,23 @@ options:
     default: flower
   claim:
     description:
-      - Whether the deployment of another owner is taken away.
+      - Whether to remove the deployment of another owner.
     type: bool
     default: false
   skupper:
     description:
-      - Whether the cluster is part of a Skupper network. A namespace with objects of Skupper that somebody else made stays.
+      - Whether the cluster is part of a Skupper network. A namespace with Skupper objects of others is kept.
     type: bool
     default: false
   key_source:
     description:
-      - Who made the keys that are in the namespace, as given to the role.
+      - Who created the keys in the namespace, as given to the role.
     type: str
     choices: [controller, site]
     default: controller
   wait_timeout:
     description:
-      - Seconds to wait until the objects are gone.
+      - Seconds to wait until the objects are deleted.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -114,11 +115,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: What was deleted.
+  description: The deleted objects.
   returned: success
   type: list
   elements: dict
