@@ -22,11 +22,11 @@ from ansible.plugins.action import ActionBase
 from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
-from ..audit.run_facts import now, run_facts
 from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
+from .run_facts import now, run_facts
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
