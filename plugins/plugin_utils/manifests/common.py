@@ -62,6 +62,8 @@ UPSTREAM_IMAGES = {
     "haproxy": "library/haproxy:2.6",
 }
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+
 # SIGTERM stops SuperLink in 0.2-2.4 s and a SuperNode in less than 6 s (it takes leave of the SuperLink first; a
 # SuperNode that is killed instead is refused for 60 s afterwards).
 GRACE_SECONDS = 15
@@ -76,9 +78,14 @@ def integer(value: Any) -> int | None:
     """An int, or None for a value that stands for "not given".
 
     Ansible releases before 2.19 hand templated numbers over as text and a templated null as an empty string.
+
+    :raises ValueError: text of anything but an optional sign and ASCII digits, which are what YAML and Kubernetes read as
+        an integer; Python itself takes "1_0" and the digits of other scripts.
     """
     if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null")):
         return None
+    if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
+        raise ValueError(f"{value[:40]!r} is not an integer")
     return int(value)
 
 
@@ -409,7 +416,7 @@ def disruption_budget(
     }
 
 
-_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})$")
+_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})$")
 
 
 def split_address(address: str) -> tuple[str, int]:

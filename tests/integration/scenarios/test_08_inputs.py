@@ -40,7 +40,7 @@ VARIABLES = {
     ),
     "between": ({"flower_version": "1.36.0"}, ["supernode_version", "'1.36.0'", "use 1.40 or later"]),
     "too-old": ({"flower_version": "1.30.0"}, ["supernode_version", "'1.30.0'", "use 1.40 or later"]),
-    "negative": ({"supernode_pools": pool(replicas=-1)}, ["supernode_pools[0].replicas", "-1", "below 0"]),
+    "negative": ({"supernode_pools": pool(replicas=-1)}, ["supernode_pools[0].replicas", "-1", "between 0 and 1000"]),
     "namespace": ({"supernode_namespace": "Not A Name"}, ["supernode_namespace", "'Not A Name'", "lower case"]),
 }
 
