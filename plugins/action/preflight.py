@@ -17,11 +17,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import l
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, namespace, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import look as look_through
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices, rehearsal
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.given import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
 
 
 class ActionModule(CertificateAction):
@@ -29,7 +31,7 @@ class ActionModule(CertificateAction):
 
     ARGS = {
         "part": {"type": "str", "choices": [SUPERLINK, SUPERNODE], "required": True},
-        "spec": {"type": "dict", "required": True},
+        "spec": {"type": "dict"},
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
         "ocm": {"type": "dict"},
@@ -38,7 +40,8 @@ class ActionModule(CertificateAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look for GPUs, at clocks and at the gateway's certificate."""
-        spec = params["spec"]
+        spec = given_spec(self, params["part"], params["spec"])
+        params = {**params, "spec": spec}
         if params["ocm"]:
             return self._through_hub(spec, params["ocm"])
         spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
@@ -58,6 +61,7 @@ class ActionModule(CertificateAction):
             )
             if at_site and spec["keys_account"]:
                 self._check_account(cluster, spec)
+            self._rehearse(cluster, part, spec, absent)
             if part == SUPERLINK:
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
@@ -105,6 +109,13 @@ class ActionModule(CertificateAction):
         if fault:
             raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
         return [warning] if warning else []
+
+    @staticmethod
+    def _rehearse(cluster: Cluster, part: str, spec: dict[str, Any], absent: list[str]) -> None:
+        """Does the API server take what is going to be applied?"""
+        found = rehearsal.faults(cluster, drafted(part, spec), absent, part)
+        if found:
+            raise ClusterError("\n".join(found))
 
     @staticmethod
     def _absent(cluster: Cluster, spec: dict[str, Any], names: list[str]) -> list[str]:

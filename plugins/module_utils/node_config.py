@@ -121,9 +121,12 @@ def expand(
     variables = [
         name for name, by in ((INDEX_VARIABLE, {"index", "partition"}), (NODE_VARIABLE, {"node"})) if used & by
     ]
-    first = first_partition if counts == "fleet" else None
-    looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
-    longest = max(len((text or "").encode()) for text in [argument, *(entry["argument"] for entry in looked)])
+    looked: list[dict[str, Any]] = []
+    longest = len((argument or "").encode())
+    if longest <= _ARGUMENT_BYTES:
+        first = first_partition if counts == "fleet" else None
+        looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
+        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
     if longest > _ARGUMENT_BYTES:
         text = f"the argument would have {longest} bytes, Linux takes no more than {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)

@@ -15,6 +15,14 @@ description:
   - >-
     Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
     resource and namespace that is missing.
+  - >-
+    Before that, checks the variables: their values, that no variable has a prefix of this collection without being one of its
+    variables (C(flower_own_variables) lists names that are the user's own), that C(supernode_delivery) and
+    C(supernode_connectivity) are what C(flower_delivery) and C(flower_connectivity) say, and that the inventory has one hub.
+  - >-
+    Asks the API server by a server-side dry run whether it takes what is going to be applied, if a workload is not there
+    yet or is going to change. In a namespace that is still to be made the objects are tried in C(default) instead, and
+    only faults of the objects themselves count.
   - Warns when a pool asks for a GPU that no node has.
   - >-
     For the hub, checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
@@ -33,9 +41,10 @@ options:
     required: true
   spec:
     description:
-      - The specification, as the role of that name assembles it.
+      - >-
+        The specification, as the role of that name assembles it. By default, what the role has assembled; the task is then one of
+        the role, and a variable whose template cannot be evaluated is named.
     type: dict
-    required: true
   hub:
     description:
       - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.

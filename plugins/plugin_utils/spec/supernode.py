@@ -105,7 +105,7 @@ def spec_faults(spec: Spec) -> list[str]:
             seen.setdefault(name, number)
         _total_fault(pools or [], faults)
 
-    patch_faults(spec, faults, lambda whole: manifests.objects(_complete(whole)))
+    patch_faults(spec, faults, lambda whole: manifests.objects(complete(whole)))
     return faults.found
 
 
@@ -149,7 +149,7 @@ def _total_fault(pools: list[Any], faults: Faults) -> None:
         )
 
 
-def _complete(spec: Spec) -> dict[str, Any]:
+def complete(spec: Spec) -> dict[str, Any]:
     """The spec with stand-ins for what is found later, so that patches can be tried."""
     allocation = {
         pool["name"]: {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)} for pool in spec["pools"]
