@@ -189,7 +189,13 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
 
 
 def _preview(
-    argument: str | None, mode: str, replicas: int | None, nodes: Sequence[str] | None, offset: int | None, *, whole: bool
+    argument: str | None,
+    mode: str,
+    replicas: int | None,
+    nodes: Sequence[str] | None,
+    offset: int | None,
+    *,
+    whole: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield what each process sees and Flower reads; offset is the number of the pool's first pod.
 

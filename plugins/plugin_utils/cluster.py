@@ -306,7 +306,11 @@ class Cluster:
                 self._note_warnings(response.headers)
             if status < 300:
                 return self._document(method, path, response)
-            if status in (429, 503) and repeatable and self._pauses(attempt, deadline, response.headers.get("Retry-After")):
+            if (
+                status in (429, 503)
+                and repeatable
+                and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
+            ):
                 continue
             if status == 401:
                 if not renewed:
@@ -721,9 +725,7 @@ def _websocket_proxy(access: Access) -> dict[str, Any]:
         return {"http_no_proxy": ["*"]}
     parts = urlsplit(access.proxy)
     if parts.scheme not in ("http", "socks4", "socks4a", "socks5", "socks5h"):
-        raise AuthError(
-            f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy})."
-        )
+        raise AuthError(f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy}).")
     options: dict[str, Any] = {
         "http_proxy_host": parts.hostname,
         "http_proxy_port": parts.port or 80,

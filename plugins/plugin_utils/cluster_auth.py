@@ -200,7 +200,9 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
     settings.override(options)
     if not settings.host:
         raise AuthError(f"{source} names no server.")
-    server = credentials.server_url(settings.host, "the option host" if "host" in options else f"the server in {source}")
+    server = credentials.server_url(
+        settings.host, "the option host" if "host" in options else f"the server in {source}"
+    )
     access = Access(
         name=name or server,
         server=server,
@@ -580,7 +582,9 @@ def _loader() -> type:
         def _load_authentication(self) -> None:
             user = self._user
             self.renewable = bool(user) and any(key in user for key in ("exec", "tokenFile", "auth-provider"))
-            kind = next((key for key in ("auth-provider", "tokenFile", "token", "exec") if user and key in user), "token")
+            kind = next(
+                (key for key in ("auth-provider", "tokenFile", "token", "exec") if user and key in user), "token"
+            )
             self.token_source = f"the token ({kind}) of user '{self._user_name()}' of the kubeconfig"
             super()._load_authentication()
 

@@ -117,7 +117,9 @@ def _url(value: Any, what: str, schemes: tuple[str, ...], form: str, *, credenti
         parts = urlsplit(text)
         usable = bool(parts.hostname) and parts.port != 0
     except ValueError:
-        raise AuthError(f"{what} is not a URL: write {form}. It is not shown, because it may hold a password.") from None
+        raise AuthError(
+            f"{what} is not a URL: write {form}. It is not shown, because it may hold a password."
+        ) from None
     if parts.scheme not in schemes or not usable:
         raise AuthError(
             f"{what} is not a URL of {', '.join(schemes)}: write {form}. It is not shown, because it may hold a password."

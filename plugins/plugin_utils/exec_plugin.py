@@ -24,7 +24,8 @@ def run(provider: Any) -> dict[str, Any]:
     """The C(status) of the ExecCredential that a plugin prints.
 
     :arg provider: the package's C(ExecProvider).
-    :raises AuthError: it does not end within C(LIMIT) and is killed with all processes of its group, fails, or prints something else. What it printed is not shown.
+    :raises AuthError: it does not end within C(LIMIT) and is killed with all processes of its group, fails, or prints something else.
+        What it printed is not shown.
     :raises OSError: it cannot be started.
     """
     with subprocess.Popen(

@@ -132,5 +132,9 @@ def _name(item: Mapping[str, Any]) -> str:
 def _sentence(item: Mapping[str, Any], category: str, text: str, role: str) -> str:
     words = text.replace("[", ".").replace(":", ".").replace("]", ".").replace(" ", ".").split(".")
     variable = next((f"{role}_{_VARIABLES[word]}" for word in words if word in _VARIABLES), "")
-    where = f"See {variable} (of the pool, too) and {role}_patches." if variable else f"See {role}_patches and what was changed last."
+    where = (
+        f"See {variable} (of the pool, too) and {role}_patches."
+        if variable
+        else f"See {role}_patches and what was changed last."
+    )
     return f"the API server refuses {_name(item)} ({category}): {text}. {where}"

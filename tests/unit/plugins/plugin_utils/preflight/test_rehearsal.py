@@ -42,5 +42,5 @@ def test_the_variable_is_named(supernode_spec):
     (item,) = workloads("supernode", supernode_spec())
     text = "invalid: spec.template.spec.containers[0].resources.requests: Invalid value: must be less"
     assert "See supernode_resources" in rehearsal._sentence(item, "invalid", text, "supernode")
-    text = ".spec.template.spec.containers[name=\"supernode\"].env[name=\"A\"].valueFrom.secretKeyReff: field not declared"
+    text = '.spec.template.spec.containers[name="supernode"].env[name="A"].valueFrom.secretKeyReff: field not declared'
     assert "See supernode_env" in rehearsal._sentence(item, "schema", text, "supernode")
