@@ -61,7 +61,7 @@ class ActionModule(CertificateAction):
             )
             if at_site and spec["keys_account"]:
                 self._check_account(cluster, spec)
-            self._rehearse(cluster, part, spec, absent)
+            rehearsed = rehearsal.rehearse(cluster, drafted(part, spec), absent, part)
             if part == SUPERLINK:
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
@@ -74,6 +74,7 @@ class ActionModule(CertificateAction):
             "changed": False,
             "version": version,
             "skew": skew,
+            "rehearsed": rehearsed,
             "certificate": certificate,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
@@ -109,13 +110,6 @@ class ActionModule(CertificateAction):
         if fault:
             raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
         return [warning] if warning else []
-
-    @staticmethod
-    def _rehearse(cluster: Cluster, part: str, spec: dict[str, Any], absent: list[str]) -> None:
-        """Does the API server take what is going to be applied?"""
-        found = rehearsal.faults(cluster, drafted(part, spec), absent, part)
-        if found:
-            raise ClusterError("\n".join(found))
 
     @staticmethod
     def _absent(cluster: Cluster, spec: dict[str, Any], names: list[str]) -> list[str]:

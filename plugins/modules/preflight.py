@@ -105,6 +105,10 @@ skew:
   description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
   returned: success
   type: float
+rehearsed:
+  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  returned: success, when a cluster was asked itself
+  type: bool
 certificate:
   description: >-
     For the hub, facts of the certificate that its gateway is going to serve, as M(federated.flower.certificates) returns

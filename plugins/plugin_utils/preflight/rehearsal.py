@@ -18,7 +18,7 @@ from typing import Any
 
 from ..apply.compare import difference
 from ..apply.errors import describe
-from ..cluster import FIELD_MANAGER, ApiError, Cluster, Conflict, Forbidden
+from ..cluster import FIELD_MANAGER, ApiError, Cluster, ClusterError, Conflict, Forbidden
 from ..manifests.common import Object
 
 WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
@@ -44,17 +44,25 @@ _VARIABLES = {
 }
 
 
-def faults(cluster: Cluster, objects: Sequence[Object], absent: Collection[str], role: str) -> list[str]:
-    """What the API server refuses, a sentence for each object; an empty list if it takes all, or nothing differs.
+def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str], role: str) -> bool:
+    """Have the API server try objects, unless nothing differs; returns whether it was asked.
 
     :arg objects: rendered with stand-ins.
     :arg absent: namespaces that are to be made.
     :arg role: role whose variables the objects come from, for the messages.
-    :raises ClusterError: the cluster cannot be reached.
+    :raises ClusterError: the cluster cannot be reached, or refuses objects; each has a sentence.
     """
     found = too_large(objects, role)
-    if found or is_as_live(cluster, objects, absent):
-        return found
+    if not found and is_as_live(cluster, objects, absent):
+        return False
+    found = found or _refused(cluster, objects, absent, role)
+    if found:
+        raise ClusterError("\n".join(found))
+    return True
+
+
+def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str], role: str) -> list[str]:
+    found: list[str] = []
     for item in objects:
         namespace = item["metadata"].get("namespace")
         if not namespace:

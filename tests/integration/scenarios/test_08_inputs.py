@@ -272,3 +272,23 @@ def test_gpu_that_no_node_has_is_a_warning(federation, play):
     for word in ("site-a: pool gpu", "1 x nvidia.com/gpu", "site-a has no extended resources"):
         assert word in run.warnings(), run.warnings()
     assert "site-b: pool" not in run.warnings(), "site-b has what its pool asks for"
+
+
+def test_nothing_is_rehearsed_where_nothing_changes(fed):
+    fed.site()
+    run = fed.play("site", "--tags", "preflight")
+    rehearsed = [one["result"]["rehearsed"] for one in run.results if "rehearsed" in one["result"]]
+    assert rehearsed == [False] * 3, rehearsed
+
+
+def test_a_change_that_the_api_server_refuses_is_found_before_anything_is_changed(fed):
+    hosts = fed.base()
+    hosts["site-a"]["supernode_volumes"] = [{"name": "data", "emptyDirr": {}}]
+    before = fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="superlink")
+    run = fed.play("site", hosts=hosts, rc=2)
+    words = run.messages("site-a", failed=True)
+    assert all(word in words for word in ("site-a: ", "emptyDirr", "supernode_volumes")), words
+    assert set(run.changed.values()) == {0}, run.changed
+    assert run.recap["site-b"]["failed"] == 0, "the other site goes on"
+    assert (fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="superlink")) == before
+    fed.settled = True  # nothing was changed
