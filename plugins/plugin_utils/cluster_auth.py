@@ -372,6 +372,9 @@ def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) 
     if not isinstance(kubeconfig, (str, Mapping)):
         raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
     if isinstance(kubeconfig, Mapping):
+        for section in ("context", "cluster", "user"):
+            for entry in kubeconfig.get(f"{section}s") or []:
+                credentials.check_entry(section, entry.get("name"), entry)
         name = context or kubeconfig.get("current-context") or ""
         return name, _loader()(dict(kubeconfig), active_context=context, config_base_path=None, temp_file_path=key_dir)
     if options.get("persist_config"):

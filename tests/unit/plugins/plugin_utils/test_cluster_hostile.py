@@ -147,9 +147,10 @@ def test_the_password_of_a_proxy_is_in_no_url() -> None:
 )
 def test_entries_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], words: list[str]) -> None:
     config = {**kubeconfig({"token": "t"}), **changes}
-    with pytest.raises(AuthError) as told:
-        resolve({"kubeconfig": as_file(tmp_path / "k", config)})
-    assert all(word in str(told.value) for word in words), str(told.value)
+    for given in (as_file(tmp_path / "k", config), config):
+        with pytest.raises(AuthError) as told:
+            resolve({"kubeconfig": given})
+        assert all(word in str(told.value) for word in words), str(told.value)
 
 
 @pytest.mark.parametrize("value", [["a"], 5])
