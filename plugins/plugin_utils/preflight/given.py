@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..action_base import ClusterAction
-from ..errors import ClusterError
+from ..actions.cluster_action import ClusterAction
+from ..base.errors import ClusterError
 from ..manifests.supernode import NAME as SUPERNODE
 from ..spec.render import faults_of
 from . import inventory, variables

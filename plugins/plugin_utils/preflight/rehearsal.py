@@ -18,8 +18,10 @@ from typing import Any
 
 from ..apply.compare import difference
 from ..apply.errors import describe
-from ..cluster import FIELD_MANAGER, ApiError, Cluster, ClusterError, Conflict, Forbidden
-from ..manifests.common import Object
+from ..base.errors import ClusterError
+from ..base.values import Object
+from ..kube.api_errors import ApiError, Conflict, Forbidden
+from ..kube.client import FIELD_MANAGER, Cluster
 
 WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
 # etcd takes requests of 1.5 MiB (--max-request-bytes); the object's managedFields and status come on top of what is sent.
