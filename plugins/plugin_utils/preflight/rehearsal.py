@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..apply.compare import difference
-from ..apply.errors import describe
+from ..apply.messages import describe
 from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.api_errors import ApiError, Conflict, Forbidden

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import exec_plugin
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
     ApiError,
     AuthError,
