@@ -231,7 +231,7 @@ def entry(server="https://127.0.0.1:1", user=None):
 
 
 CLUSTERS = {
-    "server-type": ["the server in the kubeconfig is not text"],
+    "server-type": ["'server' in cluster 'k' of the kubeconfig is not text"],
     "user-type": ["the kubeconfig"],
     "auth-type": ["flower_auth is not a mapping"],
     "no-credentials": ["no credentials that can be used", "system:anonymous", "flower_auth"],
