@@ -20,11 +20,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, namespace, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader as look_through
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices, rehearsal
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.given import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
 
 
 class ActionModule(CertificateAction):
@@ -32,7 +34,7 @@ class ActionModule(CertificateAction):
 
     ARGS = {
         "part": {"type": "str", "choices": [SUPERLINK, SUPERNODE], "required": True},
-        "spec": {"type": "dict", "required": True},
+        "spec": {"type": "dict"},
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
         "ocm": {"type": "dict"},
@@ -41,7 +43,8 @@ class ActionModule(CertificateAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look for GPUs, at clocks and at the gateway's certificate."""
-        spec = params["spec"]
+        spec = given_spec(self, params["part"], params["spec"])
+        params = {**params, "spec": spec}
         if params["ocm"]:
             return self._through_hub(spec, params["ocm"])
         spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
@@ -61,6 +64,7 @@ class ActionModule(CertificateAction):
             )
             if at_site and spec["keys_account"]:
                 self._check_account(cluster, spec)
+            rehearsed = rehearsal.rehearse(cluster, drafted(part, spec), absent, part)
             if part == SUPERLINK:
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
@@ -73,6 +77,7 @@ class ActionModule(CertificateAction):
             "changed": False,
             "version": version,
             "skew": skew,
+            "rehearsed": rehearsed,
             "certificate": certificate,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",

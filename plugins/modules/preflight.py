@@ -13,8 +13,15 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
+    Checks the variables: their values, that every variable with a prefix of this collection is one of its variables or is
+    listed in C(flower_own_variables), that C(supernode_delivery) and C(supernode_connectivity) equal C(flower_delivery) and
+    C(flower_connectivity), and that the inventory has one hub.
+  - >-
     Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
     missing right.
+  - >-
+    Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of
+    a namespace that does not exist yet are tried in C(default), and only errors of the objects themselves count.
   - Warns if a pool requests a GPU that no node has.
   - >-
     For the hub, checks the certificate that its gateway is going to serve, as far as it exists: key, names that sites
@@ -36,9 +43,9 @@ options:
     required: true
   spec:
     description:
-      - The specification, as assembled by the role of that name.
+      - The specification, as assembled by the role of that name. By default, the one that the role of the task assembles;
+        a variable whose template cannot be evaluated is then named.
     type: dict
-    required: true
   hub:
     description:
       - For O(part=supernode), the result of this module for the hub. Empty if the hub was not checked.
@@ -99,6 +106,10 @@ skew:
   description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
+rehearsed:
+  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  returned: success, when a cluster was asked itself
+  type: bool
 certificate:
   description: >-
     For the hub, the certificate that its gateway is going to serve, as returned by M(federated.flower.certificates).
