@@ -71,6 +71,7 @@ class ActionModule(CertificateAction):
             "version": version,
             "skew": skew,
             "certificate": certificate,
+            "skupper": spec["skupper"],
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }

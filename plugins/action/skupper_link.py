@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, links, state, tokens
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, links, sites, state, tokens
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.joining import Join
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours
@@ -114,6 +114,7 @@ class ActionModule(SkupperAction):
             *skupper.links(spec, endpoints, names),
             *policies.skupper_link_objects(spec, endpoints),
         ]
+        self.remove(join.site, links.outlived(spec, own), join.seconds)
         self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"])
         if not self.check and (plan.do == links.TOKEN or own.token is not None):
             join.forget_grant()
@@ -162,7 +163,8 @@ class ActionModule(SkupperAction):
         def look() -> State:
             nonlocal found
             found = [link for link in self.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
-            why = links.why_not(join.spec, seen, found)
+            own_site = sites.active(self.listed(join.site, "Site", join.at_site))
+            why = links.why_not(join.spec, seen, found, own_site)
             return State(not why, why)
 
         outcome = self.wait(join.seconds, look)

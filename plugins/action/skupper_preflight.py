@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper as rules
 
@@ -53,6 +53,9 @@ class ActionModule(SkupperAction):
             service = cluster.get("v1", "Service", listener["host"], namespace)
             ends = listeners.decide_listener(listener, self.listed(cluster, "Listener", namespace), service)
         faults.append(ends.fault)
+        running = served is not None and state.is_true(served, "Running")
+        word = security.foresee(site, live, running=running)
+        self.warn(f"{cluster.name}: {word}." if word else "")
         told = [fault for fault in faults if fault]
         if told:
             raise ClusterError(f"{'; '.join(told)}.")

@@ -102,4 +102,8 @@ certificate:
     them; empty while it is not there.
   returned: success
   type: dict
+skupper:
+  description: For the hub, whether sites reach it through a Skupper network.
+  returned: success, when a cluster was asked itself
+  type: bool
 """
