@@ -16,11 +16,11 @@ from typing import Any
 
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
-from ..cluster import Cluster, NotFound
+from ..cluster import Cluster
 from ..errors import ClusterError
 from ..manifests import ocm, replica_set
 from ..manifests.common import Object, Spec
-from . import api, checks, nodes_work, placements, schema
+from . import api, checks, nodes_work, placements, schema, scraping
 from . import work as works
 
 # An agent tries again what was refused: the namespace may come a moment later.
@@ -101,21 +101,20 @@ class Apps:
         """The version's objects, if they are not there as they should be."""
         name = replica_set.name_of(self.version)
         live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
-        rules = _has_rules(live) if live else schema.knows_replica_set_rules(self._schema())
+        known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
+        rules = _has_rules(live) if live else schema.knows_replica_set_rules(known)
+        watches = scraping.is_watched(live) if live else schema.knows_replica_set_watch(known)
         if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
             raise ClusterError(
                 f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub know no "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
             )
         wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
+        if watches:
+            body = wanted[-1]["spec"]
+            body["manifestWorkTemplate"] = scraping.watched(body["manifestWorkTemplate"])
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         return wanted if foreseen.changed else []
-
-    def _schema(self) -> dict[str, Any]:
-        try:
-            return self.hub.request("GET", f"/openapi/v3/apis/{api.REPLICA_SETS}")
-        except NotFound:
-            return {}
 
     def _leave(self, version: str, clock: Clock | None) -> None:
         """Take the label away, and wait until the cluster has let the version's objects go."""

@@ -211,8 +211,8 @@ def bare(federation: Any) -> Iterator[Network]:
 
 @pytest.fixture(scope="module")
 def net(bare: Network) -> Network:
-    """The same with the stand-in."""
-    fleet("addon", "skupper", "up")
+    """The same with the stand-in, at a pace of 5 s; Skupper's is 30."""
+    fleet("addon", "skupper", "up", "--resync", "5")
     return bare
 
 
