@@ -95,7 +95,11 @@ def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: boo
     paced = spec.get("clientapp_pace") == OCM
     conditions = {
         (item["kind"], item["metadata"]["name"]): [
-            {"condition": "Progressing", "type": "CEL", "celExpressions": [progressing(item) if paced else _PROGRESSING]}
+            {
+                "condition": "Progressing",
+                "type": "CEL",
+                "celExpressions": [progressing(item) if paced else _PROGRESSING],
+            }
         ]
         for item in (listed if rules else ())
     }

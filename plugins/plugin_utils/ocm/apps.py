@@ -29,6 +29,36 @@ _PATIENCE = 30.0
 _SILENCE = 30.0
 
 
+class Pace:
+    """Whether a rollout that the hub paces moves on, as one cluster sees it.
+
+    Numbers that come and go for ever, of a cluster whose pods crash again and again, are no move.
+    """
+
+    _STEPS = 4  # changes of the numbers for each cluster: applied, progressing, available, and one to spare
+
+    def __init__(self) -> None:
+        self._seen: Any = None
+        self._own = False
+        self._moves = 0
+
+    def moved(self, replica_set_of: Mapping[str, Any] | None) -> bool:
+        """Whether it has moved since the last look: the numbers of clusters in each state are others, or the own turn has come.
+
+        Args:
+            replica_set_of: the ManifestWorkReplicaSet, live; None in the cluster's own turn.
+        """
+        if replica_set_of is None:
+            first, self._own = not self._own, True
+            return first
+        told = replica_set_of.get("status") or {}
+        summary = told.get("summary") or {}
+        now = [summary, told.get("placementSummary")]
+        moved, self._seen = now != self._seen, now
+        self._moves += moved
+        return moved and self._moves <= self._STEPS * (1 + int(summary.get("total") or 0))
+
+
 class Apps:
     """The ClientApps of one site.
 
@@ -139,20 +169,35 @@ class Apps:
         )
 
     def _wait(self, clock: Clock) -> None:
-        patience, silence = Clock(_PATIENCE), Clock(_SILENCE)
+        """Where the hub paces, the time counts from the cluster's own turn, and before that from the last step of the rollout."""
+        patience, silence, pace = Clock(_PATIENCE), Clock(_SILENCE), Pace()
         while True:
             work = next(iter(self._works(self.version)), None)
             state = nodes_work.state(work) if _is_current(work, self._wanted()) else None
             if state is not None and state.ready:
                 return
+            if self._is_paced() and pace.moved(self._replica_set() if state is None else None):
+                clock, patience = Clock(clock.seconds), Clock(_PATIENCE)
             refused = works.applied(work).failed and patience.is_over()
             nobody = work is None and silence.is_over() and self._nobody_works()
             if refused or nobody or not clock.tick():
                 why = [nobody or (state.why if state else self._unplaced(work)), nodes_work.trouble(work)]
                 raise ClusterError(
                     f"{self.spec['cluster']}: the ClientApps of the managed cluster {self.spec['ocm_cluster']} are not ready after "
-                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}."
+                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}.{self._armed()}"
                 )
+
+    def _is_paced(self) -> bool:
+        return self.spec.get("clientapp_pace") == replica_set.OCM
+
+    def _armed(self) -> str:
+        """What goes on after a turn that failed."""
+        if not self._is_paced():
+            return ""
+        return (
+            f" The hub's own rollout goes on with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
+            f"{self.spec['hub_namespace']}/{replica_set.name_of(self.version)}). To end it, run again with the former image."
+        )
 
     def _wanted(self) -> list[str]:
         """Digests of the present form of each workload."""
@@ -173,11 +218,13 @@ class Apps:
             "supernode_clientapp_predicates say"
         )
 
+    def _replica_set(self) -> dict[str, Any]:
+        name = replica_set.name_of(self.version)
+        return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"]) or {}
+
     def _nobody_works(self) -> str:
         """Whether nobody takes care of ManifestWorkReplicaSets; empty when somebody does."""
-        name = replica_set.name_of(self.version)
-        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
-        return "" if (live or {}).get("status") else checks.unworked(name)
+        return "" if self._replica_set().get("status") else checks.unworked(replica_set.name_of(self.version))
 
     def _apply(self, objects: Sequence[Object]) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff))

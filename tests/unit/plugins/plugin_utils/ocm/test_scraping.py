@@ -30,9 +30,9 @@ def test_a_small_site_is_watched_whole(ocm_site_spec):
     before, marked = copy.deepcopy(body), scraping.watched(body)
     asked = {key for key, way in ways(marked).items() if way == scraping.WATCH}
     assert ("statefulsets", "supernode-default") in asked and "pods" in {kind for kind, _name in asked}
-    assert asked == {
-        key for key, one in zip(ways(body), body["manifestConfigs"]) if one.get("feedbackRules")
-    }, "what nothing is asked of needs no watch"
+    assert asked == {key for key, one in zip(ways(body), body["manifestConfigs"]) if one.get("feedbackRules")}, (
+        "what nothing is asked of needs no watch"
+    )
     # Contents, by whose digest pods are told from those of another form, are the same.
     assert marked["workload"] == before["workload"] and body == before
 
