@@ -199,10 +199,15 @@ class Federation:
         path.write_text(text)
         return path
 
-    def environment(self, results: Path) -> dict[str, str]:
-        """Environment of a run: nothing of it may fall outside of this session's folder."""
+    def environment(self, results: Path, collections: Path | None = None) -> dict[str, str]:
+        """Environment of a run: nothing of it may fall outside of this session's folder.
+
+        `collections`: where the collection is to be taken from, instead of the staged copy.
+        """
+        other = {"ANSIBLE_COLLECTIONS_PATH": str(collections), "PYTHONPATH": str(collections)} if collections else {}
         return {
             **os.environ,
+            **other,
             "TMPDIR": str(self.tmp),
             "ANSIBLE_HOME": str(self.home),
             "ANSIBLE_NOCOLOR": "1",
@@ -212,7 +217,12 @@ class Federation:
         }
 
     def start(
-        self, playbook: str, *arguments: str, hosts: Hosts | Path | None = None, **common: Any
+        self,
+        playbook: str,
+        *arguments: str,
+        hosts: Hosts | Path | None = None,
+        collections: Path | None = None,
+        **common: Any,
     ) -> Callable[[], Run]:
         """Start a playbook of the collection, or one by its path; call what comes back to wait for its end.
 
@@ -228,7 +238,7 @@ class Federation:
             process = subprocess.Popen(
                 command,
                 cwd=self.folder,
-                env=self.environment(results),
+                env=self.environment(results, collections),
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
