@@ -242,6 +242,22 @@ def test_missing_definitions(bare):
     assert set(run.changed.values()) == {0}
 
 
+def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
+    """By the stand-in's manifests: its controller only sleeps, so the Site says that nobody has looked at it."""
+    file = bare.fed.folder / "controller.yml"
+    command = [sys.executable, str(ROOT / "tests" / "skupper_standin"), "manifests"]
+    file.write_text(subprocess.run(command, text=True, capture_output=True, check=True).stdout)
+    space = {"flower_namespace": f"{bare.space}-c", "skupper_site_wait_timeout": 60}
+    install = ("--limit", "hub", "-e", "skupper_site_install=manifests", "-e", f"skupper_site_manifests={file}")
+    bare.join(*install, "-e", "skupper_site_wait=false", common=space)
+    home = bare.fed.hub.get("v1", "Namespace", "skupper")
+    assert home["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "federated.flower"
+    uninstall = ("-e", "flower_teardown=true", "-e", "skupper_site_uninstall=true")
+    bare.fed.play("teardown", *install, *uninstall, hosts=bare.hosts(), **space)
+    assert bare.fed.gone("hub", "skupper")
+    bare.fed.hub.delete("v1", "Namespace", space["flower_namespace"], propagation="Background")
+
+
 def test_bad_input(net):
     """All of it is told by one run, of all sites, before anything is changed."""
     run = net.join(
