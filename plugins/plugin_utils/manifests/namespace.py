@@ -9,7 +9,8 @@ label), and whether Skupper's routers run in the namespace: C(connectivity) of a
 
 from __future__ import annotations
 
-from .common import Object, Spec, boolean, metadata, text
+from ..base.values import Object, Spec, boolean, text
+from .objects import metadata
 
 AUTO, BASELINE, RESTRICTED = "auto", "baseline", "restricted"
 MODES = ("audit", "enforce", "warn")

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..cluster import Cluster, NotFound
+from ..kube.api_errors import NotFound
+from ..kube.client import Cluster
 from . import api, schema
 
 Object = dict[str, Any]

@@ -19,10 +19,11 @@ from typing import Any
 import yaml
 
 from ..apply import readiness
-from ..kinds import builtin
-from ..manifests.common import MANAGER, text
+from ..base.kinds import builtin
+from ..base.labels import MANAGER
+from ..base.values import text
 from ..manifests.skupper import API
-from .owned import is_ours
+from .ownership import is_ours
 from .state import State
 
 Object = dict[str, Any]

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..apply.readiness import condition
-from ..manifests.common import boolean, text
+from ..base.values import boolean, text
 from ..manifests.namespace import AUTO, BASELINE, ENFORCE, RESTRICTED
-from .owned import is_ours
+from .ownership import is_ours
 
 Object = Mapping[str, Any]
 

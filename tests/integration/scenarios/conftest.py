@@ -30,11 +30,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE

@@ -9,8 +9,13 @@ import copy
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm, replica_set
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import nodes_work, scraping, template
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    addon_objects,
+    nodes_work,
+    replica_set,
+    scraping,
+    template,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 
@@ -75,7 +80,7 @@ def test_a_rollout_asks_for_the_content_that_is_meant(pace, ocm_site_spec):
     (item,) = [one for one in made["workload"]["manifests"] if one["kind"] == "StatefulSet"]
     (option,) = [one for one in made["manifestConfigs"] if one.get("conditionRules")]
     ((rule,),) = [one["celExpressions"] for one in option["conditionRules"]]
-    asks = f"object.metadata.?annotations[?'federated.flower/content'].orValue('') != '{ocm.content_of(item)}' || !("
-    assert rule.startswith(asks) is (pace == "ocm") and ocm.content_of(item)
+    asks = f"object.metadata.?annotations[?'federated.flower/content'].orValue('') != '{addon_objects.content_of(item)}' || !("
+    assert rule.startswith(asks) is (pace == "ocm") and addon_objects.content_of(item)
     if pace == "play":
         assert rule.startswith("!(object.metadata.generation == "), "a version is never edited, so it stays as it was"
