@@ -7,25 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Look at a cluster before anything is changed
+short_description: Check a cluster before a deployment
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
-    resource and namespace that is missing.
-  - Warns when a pool asks for a GPU that no node has.
+    Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
+    missing right.
+  - Warns if a pool requests a GPU that no node has.
   - >-
-    For the hub, checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
-    verify, chain, validity; and that cert-manager and the issuer are there, where they are to sign.
+    For the hub, checks the certificate that its gateway is going to serve, as far as it exists: key, names that sites
+    verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
   - >-
-    Compares the clocks of control node, hub and site by the C(Date) of their API servers' answers. A site whose clock
-    would have its SuperNodes or the gateway's certificate refused is an error.
+    Compares the clocks of the control node, the hub and the site, from the C(Date) header of their API servers. It is
+    an error if Flower or TLS would reject a site because of its clock.
+  - >-
+    This module is a step of the roles C(federated.flower.superlink) and C(federated.flower.supernode). Its options
+    may change in any release.
 options:
   part:
     description:
-      - What is going to be deployed.
+      - Part to deploy.
     type: str
     choices:
       - superlink
@@ -33,24 +36,24 @@ options:
     required: true
   spec:
     description:
-      - The specification, as the role of that name assembles it.
+      - The specification, as assembled by the role of that name.
     type: dict
     required: true
   hub:
     description:
-      - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
+      - For O(part=supernode), the result of this module for the hub. Empty if the hub was not checked.
     type: dict
     default: {}
   ocm:
     description:
       - >-
-        For O(part=supernode) of a site that is reached through Open Cluster Management, C(hub), the inventory name of its hub, and
-        C(addon), what M(federated.flower.ocm_preflight) returned. The site's own API server is not asked then; what keeps objects
-        from it is named, and how it is mended.
+        For O(part=supernode) of a site that Open Cluster Management delivers to: C(hub), the inventory name of its hub, and
+        C(addon), the result of M(federated.flower.ocm_preflight). The site's own API server is not contacted. Everything that
+        prevents the delivery is reported with its remedy.
     type: dict
   works:
     description:
-      - What the identity is going to do. Rights that only other works need are not asked for.
+      - Tasks that the identity is going to perform. Rights for other tasks are not checked.
     type: list
     elements: str
     choices:
@@ -77,7 +80,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Look at a site
+- name: Check a site
   federated.flower.preflight:
     part: supernode
     spec: "{{ spec }}"
@@ -85,7 +88,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 version:
@@ -93,13 +96,13 @@ version:
   returned: success, when a cluster was asked itself
   type: str
 skew:
-  description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
+  description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
 certificate:
   description: >-
-    For the hub, facts of the certificate that its gateway is going to serve, as M(federated.flower.certificates) returns
-    them; empty while it is not there.
+    For the hub, the certificate that its gateway is going to serve, as returned by M(federated.flower.certificates).
+    Empty if it does not exist yet.
   returned: success
   type: dict
 skupper:
