@@ -79,6 +79,7 @@ class ActionModule(CertificateAction):
             "skew": skew,
             "rehearsed": rehearsed,
             "certificate": certificate,
+            "skupper": spec["skupper"],
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }

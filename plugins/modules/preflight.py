@@ -116,4 +116,8 @@ certificate:
     Empty if it does not exist yet.
   returned: success
   type: dict
+skupper:
+  description: For the hub, whether sites reach it through a Skupper network.
+  returned: success, when a cluster was asked itself
+  type: bool
 """

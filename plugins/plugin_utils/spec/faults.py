@@ -30,7 +30,7 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)
 
 ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-POD_SECURITY_LEVELS = ("privileged", "baseline", "restricted")
+POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
 _OWN_LABELS = re.compile(
     r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*"
