@@ -14,9 +14,9 @@ from typing import Any
 from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import kubernetes_user, now
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as told
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal, abandoned
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.run_facts import kubernetes_user, now
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 

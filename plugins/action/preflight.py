@@ -28,11 +28,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership import 
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import twins
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices, rehearsal
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.given import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
 
 
 class ActionModule(CertificateAction):
@@ -40,7 +42,7 @@ class ActionModule(CertificateAction):
 
     ARGS = {
         "part": {"type": "str", "choices": [SUPERLINK, SUPERNODE], "required": True},
-        "spec": {"type": "dict", "required": True},
+        "spec": {"type": "dict"},
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
         "ocm": {"type": "dict"},
@@ -50,7 +52,8 @@ class ActionModule(CertificateAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look for GPUs, at clocks and at the gateway's certificate."""
-        spec = params["spec"]
+        spec = given_spec(self, params["part"], params["spec"])
+        params = {**params, "spec": spec}
         if params["ocm"]:
             return self._through_hub(spec, params["ocm"])
         spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
@@ -73,6 +76,7 @@ class ActionModule(CertificateAction):
             )
             if at_site and spec["keys_account"]:
                 self._check_account(cluster, spec)
+            rehearsed = rehearsal.rehearse(cluster, drafted(part, spec), found.absent, part)
             if part == SUPERLINK:
                 identity = Ledger(cluster, spec["namespace"], spec["federation"]).identity()
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
@@ -86,8 +90,10 @@ class ActionModule(CertificateAction):
             "changed": False,
             "version": version,
             "skew": skew,
+            "rehearsed": rehearsed,
             "certificate": certificate,
             "identity": identity,
+            "skupper": spec["skupper"],
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }

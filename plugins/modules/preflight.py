@@ -13,6 +13,10 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
+    Checks the variables: their values, that every variable with a prefix of this collection is one of its variables or is
+    listed in C(flower_own_variables), that C(supernode_delivery) and C(supernode_connectivity) equal C(flower_delivery) and
+    C(flower_connectivity), and that the inventory has one hub.
+  - >-
     Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
     missing right.
   - >-
@@ -20,6 +24,9 @@ description:
     objects of others under names that the deployment uses; a namespace that contains another federation or a site of
     another hub; a namespace of CA keys that another hub uses; and two inventory hosts that are the same namespace of
     the same cluster.
+  - >-
+    Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of
+    a namespace that does not exist yet are tried in C(default), and only errors of the objects themselves count.
   - Warns if a pool requests a GPU that no node has.
   - >-
     For the hub, checks the certificate that its gateway is going to serve, as far as it exists: key, names that sites
@@ -41,9 +48,9 @@ options:
     required: true
   spec:
     description:
-      - The specification, as assembled by the role of that name.
+      - The specification, as assembled by the role of that name. By default, the one that the role of the task assembles;
+        a variable whose template cannot be evaluated is then named.
     type: dict
-    required: true
   hub:
     description:
       - For O(part=supernode), the result of this module for the hub. Empty if the hub was not checked.
@@ -113,10 +120,18 @@ identity:
   description: For the hub, the identity that its ledger holds; V(new) where there is no ledger yet.
   returned: success, when a cluster was asked itself
   type: str
+rehearsed:
+  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  returned: success, when a cluster was asked itself
+  type: bool
 certificate:
   description: >-
     For the hub, the certificate that its gateway is going to serve, as returned by M(federated.flower.certificates).
     Empty if it does not exist yet.
   returned: success
   type: dict
+skupper:
+  description: For the hub, whether sites reach it through a Skupper network.
+  returned: success, when a cluster was asked itself
+  type: bool
 """

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
 from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
-from ..audit.run_facts import now, run_facts
 from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
+from .run_facts import now, run_facts
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
@@ -34,6 +34,11 @@ gc.freeze()
 
 #: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
 _IDENTITY = ("kubeconfig", "host")
+
+
+def first_line(error: AnsibleError) -> str:
+    """What an error of Ansible says, without the excerpt of a file that some releases put behind it."""
+    return str(error).strip().partition("\n")[0]
 
 
 class ClusterAction(ActionBase):
@@ -118,7 +123,14 @@ class ClusterAction(ActionBase):
     def variable(self, name: str, default: Any) -> Any:
         """A variable of this host, templated."""
         value = self.task_vars.get(name)
-        return default if value is None else plain(self._templar.template(value))
+        return default if value is None else self._templated(name, value)
+
+    def _templated(self, name: str, value: Any) -> Any:
+        """The value of a variable. Raises :class:`ClusterError`, naming it, when its template cannot be evaluated."""
+        try:
+            return plain(self._templar.template(value))
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
     @property
     def check(self) -> bool:
@@ -180,12 +192,17 @@ class ClusterAction(ActionBase):
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
         if variables.get("flower_auth") is not None:
-            auth = self._checked(
-                AUTH_ARGS, {}, plain(self._templar.template(variables["flower_auth"])), "flower_auth: "
-            )
+            given = self._templated("flower_auth", variables["flower_auth"])
+            if not isinstance(given, dict):
+                raise ClusterError(
+                    "flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown."
+                )
+            auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ")
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
             if variables.get(variable) is not None:
-                auth[option] = plain(self._templar.template(variables[variable]))
+                auth[option] = self._templated(variable, variables[variable])
+        if not isinstance(auth.get("context") or "", str):
+            raise ClusterError("flower_context is not text: quote it if it is a number.")
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
     def _validated(self) -> dict[str, Any]:
@@ -197,5 +214,5 @@ class ClusterAction(ActionBase):
     def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:
         outcome = ArgumentSpecValidator(spec, **extra).validate(values)
         if outcome.error_messages:
-            raise AnsibleActionFail(prefix + outcome.errors.msg)
+            raise ClusterError(prefix + outcome.errors.msg)
         return outcome.validated_parameters
