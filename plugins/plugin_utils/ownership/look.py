@@ -19,7 +19,7 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import proof, record
-from ..rights import rendered
+from ..spec.render import drafted
 from . import ca_namespace as ca_namespaces
 from . import reserved
 
@@ -102,7 +102,7 @@ def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
     """Faults of objects that somebody else has in the namespace under names that the deployment is going to use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     at_site = spec.get("key_source") == SITE  # then nobody but the site reads its Secrets, and its Job looks at them
-    for item in [*rendered.likely(part, spec), *reserved.objects(part, spec)]:
+    for item in [*drafted(part, spec), *reserved.objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
     faults = []

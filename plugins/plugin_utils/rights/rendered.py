@@ -6,10 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..base.kinds import group_of, plural_of
-from ..base.values import Object
 from ..manifests import superlink, supernode
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
@@ -33,25 +30,11 @@ _TABLED = {("", "Namespace"), ("", "Secret")}
 
 def kinds(part: str, spec: Spec) -> list[tuple[str, str]]:
     """(API group, kind) of the objects that a part is made of, whatever its switches are, without Namespaces."""
+    render = superlink.objects if part == SUPERLINK else supernode.objects
     # Patches change no kinds; an address and certificates are only known when all is deployed.
     shape = {**spec, **_SHAPES[part], "insecure": False, "ca_bundle": "-", "patches": []}
-    found = {(group_of(item["apiVersion"]), item["kind"]) for item in _render(part)(shape)}
+    found = {(group_of(item["apiVersion"]), item["kind"]) for item in render(shape)}
     return sorted(found - _TABLED)
-
-
-def likely(part: str, spec: Spec) -> list[Object]:
-    """The objects that a part is going to be made of, before address and certificates are known: for their names."""
-    known = {name: spec[name] for name in ("superlink_address", "client_certificate") if spec.get(name)}
-    given = {"superlink_address": "superlink.invalid:9092", "client_certificate": "-", **known}
-    counted = {
-        pool["name"]: {"offset": 0, "partitions": supernode.pool_replicas(pool) or 1}
-        for pool in spec.get("pools") or []
-    }
-    return _render(part)({**spec, **given, "ca_bundle": spec.get("ca_bundle") or "-", "allocation": counted})
-
-
-def _render(part: str) -> Callable[[Spec], list[Object]]:
-    return superlink.objects if part == SUPERLINK else supernode.objects
 
 
 def needs(holder: str, part: str, spec: Spec) -> list[Need]:

@@ -13,8 +13,6 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, reserved, twins
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
 
@@ -32,15 +30,6 @@ def test_every_rendered_object_says_its_part(superlink_spec: Any, supernode_spec
     assert {parts.part_of(item) for item in render(spec) if item["kind"] != "Namespace"} == {part}
     name = "superlink" if part == parts.HUB else "supernode"
     assert {parts.part_of(item) for item in reserved.objects(name, spec)} == {part}
-
-
-def test_names_are_known_before_address_and_partitions_are(superlink_spec: Any, supernode_spec: Any) -> None:
-    early = {"superlink_address": "", "ca_bundle": ""}
-    hub, site = superlink_spec(**early), supernode_spec(**early, allocation={}, client_certificate="")
-    for part, spec, render in ((SUPERLINK, hub, superlink.objects), (SUPERNODE, site, supernode.objects)):
-        later = superlink_spec() if part == SUPERLINK else supernode_spec()
-        names = [(item["kind"], item["metadata"]["name"]) for item in rendered.likely(part, spec)]
-        assert names == [(item["kind"], item["metadata"]["name"]) for item in render(later)]
 
 
 def test_parts_of_what_has_no_labels_that_say_it() -> None:
