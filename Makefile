@@ -2,7 +2,10 @@
 # Everything made goes to CACHE and build/; the gates run on a copy of the checkout that lies where Ansible
 # wants a collection (…/ansible_collections/federated/flower), so the checkout itself may lie anywhere.
 
-PYTHON  ?= python3
+# The distribution's Python where it will do: it is built with optimizations, those of version managers mostly are not.
+PYTHON  ?= $(shell /usr/bin/python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+             && echo /usr/bin/python3 || echo python3)
+PYTHON  := $(PYTHON)
 CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/federated-flower
 # One environment per set of requirements, one staged copy per checkout.
 VENV    := $(CACHE)/venv-$(shell { cat requirements/*.txt; $(PYTHON) -V; } | cksum | cut -d' ' -f1)
