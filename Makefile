@@ -2,10 +2,7 @@
 # Everything made goes to CACHE and build/; the gates run on a copy of the checkout that lies where Ansible
 # wants a collection (…/ansible_collections/federated/flower), so the checkout itself may lie anywhere.
 
-# The distribution's Python where it will do: it is built with optimizations, those of version managers mostly are not.
-PYTHON  ?= $(shell /usr/bin/python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
-             && echo /usr/bin/python3 || echo python3)
-PYTHON  := $(PYTHON)
+PYTHON  ?= python3
 CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/federated-flower
 # One environment per set of requirements, one staged copy per checkout.
 VENV    := $(CACHE)/venv-$(shell { cat requirements/*.txt; $(PYTHON) -V; } | cksum | cut -d' ' -f1)
@@ -24,6 +21,7 @@ export PYTHONPATH := $(STAGE)
 export ANSIBLE_CONFIG := $(CURDIR)/tools/ansible.cfg
 export FLOWER_STAGE := $(STAGE)
 export FLOWER_BUILD := $(BUILD)
+export FLOWER_CHECKOUT := $(CURDIR)
 unexport MAKEFLAGS
 
 .NOTPARALLEL:
@@ -64,7 +62,7 @@ demo-skupper: stage ## the same where sites join through Skupper, which a stand-
 demo-skupper-down: stage ## remove the federation and the fleet
 	@bash tools/demo.sh down skupper
 
-lint: stage ## ansible-lint (production), yamllint, ruff, changelog and documentation lint
+lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh
 
 sanity: stage ## ansible-test sanity, nothing ignored

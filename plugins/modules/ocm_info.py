@@ -7,18 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ocm_info
-short_description: What the hub of Open Cluster Management knows of sites
+short_description: Return the state of sites on an Open Cluster Management hub
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Says for each site whether its cluster was chosen, has what it is to have, and runs its SuperNodes.
-  - It asks for one list of each kind, whatever the number of sites. A hub that is down is an answer, not a failure.
+  - Returns for each site whether its cluster was selected, has all of its objects, and runs its SuperNodes.
+  - Reads one list of each kind, whatever the number of sites. If the hub cannot be reached, the task does not fail.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   hub:
     description:
-      - Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth), C(flower_kubeconfig) and
-        C(flower_context).
+      - Inventory name of the hub. The variables C(flower_auth), C(flower_kubeconfig) and C(flower_context) of that host
+        select its cluster.
     type: str
     required: true
   federation:
@@ -33,12 +34,12 @@ options:
     required: true
   sites:
     description:
-      - Inventory name of each site, with the name of its ManagedCluster.
+      - Mapping of the inventory name of each site to the name of its ManagedCluster.
     type: dict
     required: true
   timeout:
     description:
-      - Seconds to wait for an answer of the API server.
+      - Seconds to wait for a response of the API server.
     type: int
     default: 30
 extends_documentation_fragment:
@@ -58,7 +59,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Ask the hub for two sites
+- name: Read the state of two sites
   federated.flower.ocm_info:
     hub: hub
     addon: flower-supernode
@@ -71,11 +72,11 @@ EXAMPLES = r"""
 RETURN = r"""
 sites:
   description: >-
-    Inventory name to what M(federated.flower.supernode_info) tells of other sites, and C(ocm): C(state) (C(ready), C(offline),
+    By inventory name, the values that M(federated.flower.supernode_info) returns for other sites, and C(ocm): C(state) (C(ready), C(offline),
     C(starting), C(delivering), C(refused), C(unavailable), C(not heard), C(no add-on), C(not chosen), C(not accepted), C(being detached)
-    or C(not managed)), C(ready) (bool), C(why) (a sentence), C(cluster), C(chosen), C(availability), C(addon) (its conditions),
+    or C(not managed)), C(ready) (bool), C(why) (text), C(cluster), C(chosen), C(availability), C(addon) (its conditions),
     C(applied) and C(available) of the ManifestWork, C(keys), C(desired), C(pods), C(online), C(clientapp)
-    (C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in pods of their own).
+    (C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in their own pods).
   returned: always
   type: dict
 """

@@ -7,25 +7,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Look at a cluster before anything is changed
+short_description: Check a cluster before a deployment
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
-    resource and namespace that is missing.
-  - Warns when a pool asks for a GPU that no node has.
+    Checks the variables: their values, that every variable with a prefix of this collection is one of its variables or is
+    listed in C(flower_own_variables), that C(supernode_delivery) and C(supernode_connectivity) equal C(flower_delivery) and
+    C(flower_connectivity), and that the inventory has one hub.
   - >-
-    For the hub, checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
-    verify, chain, validity; and that cert-manager and the issuer are there, where they are to sign.
+    Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
+    missing right.
   - >-
-    Compares the clocks of control node, hub and site by the C(Date) of their API servers' answers. A site whose clock
-    would have its SuperNodes or the gateway's certificate refused is an error.
+    Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of
+    a namespace that does not exist yet are tried in C(default), and only errors of the objects themselves count.
+  - Warns if a pool requests a GPU that no node has.
+  - >-
+    For the hub, checks the certificate that its gateway is going to serve, as far as it exists: key, names that sites
+    verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
+  - >-
+    Compares the clocks of the control node, the hub and the site, from the C(Date) header of their API servers. It is
+    an error if Flower or TLS would reject a site because of its clock.
+  - >-
+    This module is a step of the roles C(federated.flower.superlink) and C(federated.flower.supernode). Its options
+    may change in any release.
 options:
   part:
     description:
-      - What is going to be deployed.
+      - Part to deploy.
     type: str
     choices:
       - superlink
@@ -33,24 +43,24 @@ options:
     required: true
   spec:
     description:
-      - The specification, as the role of that name assembles it.
+      - The specification, as assembled by the role of that name. By default, the one that the role of the task assembles;
+        a variable whose template cannot be evaluated is then named.
     type: dict
-    required: true
   hub:
     description:
-      - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
+      - For O(part=supernode), the result of this module for the hub. Empty if the hub was not checked.
     type: dict
     default: {}
   ocm:
     description:
       - >-
-        For O(part=supernode) of a site that is reached through Open Cluster Management, C(hub), the inventory name of its hub, and
-        C(addon), what M(federated.flower.ocm_preflight) returned. The site's own API server is not asked then; what keeps objects
-        from it is named, and how it is mended.
+        For O(part=supernode) of a site that Open Cluster Management delivers to: C(hub), the inventory name of its hub, and
+        C(addon), the result of M(federated.flower.ocm_preflight). The site's own API server is not contacted. Everything that
+        prevents the delivery is reported with its remedy.
     type: dict
   works:
     description:
-      - What the identity is going to do. Rights that only other works need are not asked for.
+      - Tasks that the identity is going to perform. Rights for other tasks are not checked.
     type: list
     elements: str
     choices:
@@ -77,7 +87,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Look at a site
+- name: Check a site
   federated.flower.preflight:
     part: supernode
     spec: "{{ spec }}"
@@ -85,7 +95,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 version:
@@ -93,13 +103,21 @@ version:
   returned: success, when a cluster was asked itself
   type: str
 skew:
-  description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
+  description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
+rehearsed:
+  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  returned: success, when a cluster was asked itself
+  type: bool
 certificate:
   description: >-
-    For the hub, facts of the certificate that its gateway is going to serve, as M(federated.flower.certificates) returns
-    them; empty while it is not there.
+    For the hub, the certificate that its gateway is going to serve, as returned by M(federated.flower.certificates).
+    Empty if it does not exist yet.
   returned: success
   type: dict
+skupper:
+  description: For the hub, whether sites reach it through a Skupper network.
+  returned: success, when a cluster was asked itself
+  type: bool
 """

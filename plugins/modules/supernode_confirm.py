@@ -7,20 +7,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_confirm
-short_description: Fail a site whose SuperNodes are not online
+short_description: Check that the SuperNodes of a site are online and delete retired keys
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Fails, with the state of the pods, when a wanted SuperNode of this site is not online at the SuperLink.
-  - A denied site (M(federated.flower.site_access)) does not fail; a warning says that it is denied.
+  - Fails, with the state of the pods, if a wanted SuperNode of this site is not online at the SuperLink.
+  - A denied site (M(federated.flower.site_access)) does not fail. A warning reports it.
   - >-
-    Deletes keys from the site's Secrets that are no longer wanted and unregistered. A site where nothing is wrong
-    and nothing to do is not contacted.
+    Deletes keys from the site's Secrets that are unregistered and no longer wanted. A site that is online and has no
+    such keys is not contacted.
+  - This module is a step of the role C(federated.flower.supernode). Its options may change in any release.
 options:
   hub:
     description:
-      - Inventory name of the hub. Needed where C(delivery) of the specification is V(ocm); the site is reached through it then.
+      - Inventory name of the hub. Required if C(delivery) of the specification is V(ocm). The site is then reached through it.
     type: str
   namespace:
     description:
@@ -29,7 +30,7 @@ options:
     default: flower
   report:
     description:
-      - This site's part of the result of M(federated.flower.supernode_online).
+      - The entry of this site in the result of M(federated.flower.supernode_online).
     type: dict
     default: {}
   dead:
@@ -40,17 +41,17 @@ options:
     default: []
   extra:
     description:
-      - Pool to names of keys to delete, from M(federated.flower.supernode_keys).
+      - Names of keys to delete, by pool, from M(federated.flower.supernode_keys).
     type: dict
     default: {}
   spec:
     description:
-      - The specification of the site. A site that makes its keys itself needs it to delete them.
+      - The specification of the site. Required to delete keys that the site created itself.
     type: dict
     default: {}
   wait_timeout:
     description:
-      - Seconds that a job at the site may take.
+      - Seconds to wait for a Job at the site.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -77,7 +78,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 """

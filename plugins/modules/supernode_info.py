@@ -7,13 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_info
-short_description: What runs in the cluster of a site
+short_description: Return the state of a site
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reads the pools and, where something is not ready, their pods.
-  - A cluster that is down is an answer, not a failure.
+  - Reads the pools and, if something is not ready, their pods.
+  - If the cluster cannot be reached, the task does not fail. See RV(reachable).
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   namespace:
     description:
@@ -22,12 +23,12 @@ options:
     default: flower
   timeout:
     description:
-      - Seconds to wait for an answer of the API server.
+      - Seconds to wait for a response of the API server.
     type: int
     default: 10
   skupper:
     description:
-      - Whether the site is reached through Skupper, so that its place in the network is looked at, too.
+      - Whether the site connects through Skupper. If V(true), its state in the network is returned, too.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -47,18 +48,18 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Ask a site
+- name: Read the state of a site
   federated.flower.supernode_info:
   register: supernode
 """
 
 RETURN = r"""
 reachable:
-  description: Whether the cluster answered.
+  description: Whether the cluster responded.
   returned: always
   type: bool
 error:
-  description: Why it did not.
+  description: Error of the cluster.
   returned: always
   type: str
 workloads:
@@ -67,12 +68,12 @@ workloads:
   type: list
   elements: dict
 clientapps:
-  description: Those in pods of their own, with C(pool), C(image), C(desired) and C(ready).
+  description: ClientApps in their own pods, with C(pool), C(image), C(desired) and C(ready).
   returned: always
   type: list
   elements: dict
 trouble:
-  description: Why pods are not ready.
+  description: Reasons why pods are not ready.
   returned: always
   type: str
 skupper:
@@ -81,7 +82,7 @@ skupper:
   type: bool
 network:
   description: >-
-    The Skupper network as the site sees it: C(site), C(links), C(listeners). Empty without O(skupper).
+    The Skupper network as seen from the site: C(site), C(links), C(listeners). Empty without O(skupper).
   returned: always
   type: dict
 """

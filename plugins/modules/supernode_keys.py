@@ -7,34 +7,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_keys
-short_description: Make the SuperNode keys and shared secrets of a site
+short_description: Create the SuperNode keys and shared secrets of a site
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Makes a key for each replica, or each node of a DaemonSet pool, that has none, the key of the site's client
-    certificate, and the secrets that the pods of the site share, and writes them into Secrets of the site's cluster.
+    Creates a key for each replica, or each node of a DaemonSet pool, that has none, the key of the site's client
+    certificate, and the secrets that the pods of the site share. Writes them to Secrets of the site's cluster.
   - >-
-    Private keys are in no result, diff or message. Keys that are no longer wanted stay until
+    Private keys do not appear in results, diffs or messages. Keys that are no longer wanted are kept until
     M(federated.flower.supernode_confirm) deletes them.
   - >-
-    With C(key_source: site) in the specification a job in the site's cluster does all that, and the keys never leave
-    it. The controller then reads their public halves in the ConfigMap C(supernode-public) and needs no right on Secrets
-    there.
+    With C(key_source: site) in the specification a Job in the site's cluster creates them, and the keys never leave
+    it. The control node then reads the public keys from the ConfigMap C(supernode-public) and needs no right on
+    Secrets there.
+  - This module is a step of the role C(federated.flower.supernode). Its options may change in any release.
 options:
   hub:
     description:
-      - Inventory name of the hub. Needed where C(delivery) of the specification is V(ocm); the site is reached through it then.
+      - Inventory name of the hub. Required if C(delivery) of the specification is V(ocm). The site is then reached through it.
     type: str
   spec:
     description:
-      - The specification of the site, as the role C(federated.flower.supernode) assembles it.
+      - The specification of the site, as assembled by the role C(federated.flower.supernode).
     type: dict
     required: true
   allocation:
     description:
-      - Pool to C(offset), from M(federated.flower.supernode_allocate).
+      - C(offset) by pool, from M(federated.flower.supernode_allocate).
     type: dict
     default: {}
   dead:
@@ -45,7 +46,7 @@ options:
     default: []
   wait_timeout:
     description:
-      - Seconds that a job at the site may take.
+      - Seconds to wait for a Job at the site.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -65,7 +66,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Make what is missing
+- name: Create missing keys
   federated.flower.supernode_keys:
     spec: "{{ spec }}"
   register: keys
@@ -73,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 site:
@@ -93,16 +94,16 @@ keys:
   elements: dict
 client_request:
   description: >-
-    Request for the site's client certificate, PEM; it is public. Empty when the site's sidecars need none. Its
+    Signing request for the site's client certificate, PEM. It is public. Empty if the site's sidecars need none. Its
     bytes differ from run to run, its key does not.
   returned: success
   type: str
 extra:
-  description: Pool to names of keys that are no longer wanted.
+  description: Names of keys that are no longer wanted, by pool.
   returned: success
   type: dict
 objects:
-  description: What became of each Secret.
+  description: Result for each Secret.
   returned: success
   type: list
   elements: dict

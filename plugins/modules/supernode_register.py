@@ -13,16 +13,17 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Waits for the SuperLink, registers all public keys that it does not know in one go, and notes the node ids in
-    the ledger.
+    Waits for the SuperLink, registers all public keys that it does not know in one request, and records the node ids
+    in the ledger.
   - >-
-    Keys that the SuperLink lost with its database are registered again. Keys that somebody unregistered are dead,
-    because Flower never takes them again.
+    Keys that the SuperLink lost with its database are registered again. Keys that were unregistered by hand are dead,
+    because Flower never accepts them again.
   - >-
-    Issues the client certificates by which the gateway knows the sites: for a key without one, in the second half
-    of its lifetime, when it names another site or federation, was revoked or was issued by another CA. The hub
-    signs requests; the sites' private keys stay where they are.
-  - Asks for all sites at once; run it with C(run_once).
+    Issues the client certificates by which the gateway identifies the sites: for a key without a certificate, and if
+    the certificate is in the second half of its lifetime, names another site or federation, was revoked, or was
+    issued by another CA. The hub signs requests. The private keys stay at the sites.
+  - Works on all sites at once. Use it with C(run_once).
+  - This module is a step of the role C(federated.flower.supernode). Its options may change in any release.
 options:
   sites:
     description:
@@ -58,15 +59,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 registered:
-  description: How many keys were registered.
+  description: Number of registered keys.
   returned: success
   type: int
 issued:
-  description: For each site that got a new client certificate, why.
+  description: The reason for each site that got a new client certificate.
   returned: success
   type: dict
 sites:

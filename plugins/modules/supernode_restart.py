@@ -7,21 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_restart
-short_description: Restart SuperNodes that run with older files than their site holds
+short_description: Restart SuperNodes that use outdated files
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A SuperNode reads its trust, its key and its shared secret once. Replaces the pods that began before the present
-    files were there, pool by pool; before each pool every SuperNode of all other sites has to be online and no run may
-    be active.
+    A SuperNode reads its CA bundle, its key and its shared secret only at start. This module replaces the pods that
+    started before the current files existed, pool by pool. Before each pool, every SuperNode of all other sites must
+    be online and no run may be active.
   - >-
-    At a site that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the
-    other, when a key or shared secret is another one than at their last restart.
+    In a site that Open Cluster Management delivers to, pods cannot be queried. There all pods are replaced, one after
+    the other, if a key or shared secret has changed since the last restart.
+  - If a restart is not possible, this task does not fail. See RV(trouble).
+  - Restart one site at a time, with C(throttle=1).
   - >-
-    What keeps it from going on does not fail this task; RV(trouble) says so.
-  - Let one site do this at a time, with C(throttle=1).
+    This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.cert_rotation). Its
+    options may change in any release.
 options:
   namespace:
     description:
@@ -30,7 +32,7 @@ options:
     default: flower
   files:
     description:
-      - Which files count.
+      - Files to compare.
     type: list
     elements: str
     choices: [trust, key, superexec]
@@ -38,18 +40,18 @@ options:
   spec:
     description:
       - >-
-        The site's specification; needed where the site makes its keys itself (C(supernode_key_source)), or is reached through Open
-        Cluster Management (C(supernode_delivery)).
+        The site's specification. Required if the site creates its keys itself (C(supernode_key_source)), or if Open
+        Cluster Management delivers to it (C(supernode_delivery)).
     type: dict
     default: {}
   mark:
     description:
-      - RV(federated.flower.rotation#module:mark). The site's shared secret is made anew first, unless it carries it.
+      - RV(federated.flower.rotation#module:mark). The site's shared secret is replaced first, unless it has this identifier.
     type: str
     default: ""
   force:
     description:
-      - Restart them whatever runs and whoever is offline.
+      - Restart them while runs are active and SuperNodes are offline.
     type: bool
     default: false
   wait:
@@ -76,7 +78,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Restart SuperNodes whose trust has changed
+- name: Restart SuperNodes whose CA bundle has changed
   federated.flower.supernode_restart:
     hub: hub
     files: [trust]
@@ -86,7 +88,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 site:
@@ -99,11 +101,11 @@ restarted:
   type: list
   elements: str
 renewed:
-  description: Whether the site's shared secret carries the mark and all SuperNodes run with it.
+  description: Whether the site's shared secret has the identifier O(mark) and all SuperNodes use it.
   returned: success
   type: bool
 trouble:
-  description: What keeps it from going on; empty when all is well.
+  description: Reason why a restart is not possible. Empty if there is none.
   returned: success
   type: str
 """

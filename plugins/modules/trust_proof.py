@@ -7,17 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: trust_proof
-short_description: Bring a site its trust and have its SuperNodes prove which certificates they accept
+short_description: Update the CA bundle of a site and test which certificates its SuperNodes accept
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Puts the CAs that sites have to trust into the ConfigMap of the site, if they differ, and asks every SuperNode which
-    certificates of the gateway it takes: its sidecar makes a new connection with what it has loaded. A SuperNode without
-    a sidecar cannot be asked, so the handshake is made beside it with its trust file, and the age of its process tells
-    whether it has taken that file in.
-  - A site that is down, or whose SuperNodes refuse, does not fail this task; RV(trouble) says so.
+    Writes the CA bundle to the ConfigMap of the site, if it differs, and tests which certificates of the gateway
+    every SuperNode accepts: its sidecar opens a new connection with the CA bundle that it has loaded. Without a
+    sidecar, the test performs the handshake in the SuperNode's pod with its CA bundle, and compares the age of its
+    process to decide whether it has read that bundle.
+  - A site that cannot be reached, or whose SuperNodes reject a certificate, does not fail this task. See RV(trouble).
+  - This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
   namespace:
     description:
@@ -36,33 +37,33 @@ options:
     required: true
   wanted:
     description:
-      - C(now) and C(next) with the serials that should be shown; an empty serial for whatever there is.
+      - C(now) and C(next) with the serials that the gateway should present. An empty serial matches any certificate.
     type: dict
     required: true
   bundle:
     description:
-      - What the site has to trust, PEM. Empty to leave it as it is.
+      - The wanted CA bundle of the site, PEM. Empty to keep the current one.
     type: str
     default: ""
   own_bundle:
     description:
-      - Whether the site's trust is given by its inventory, and so is not to be changed.
+      - Whether the inventory sets the CA bundle of the site, so that it must not be changed.
     type: bool
     default: false
   because:
     description:
-      - What went wrong before, for RV(trouble).
+      - Error of an earlier step, to be included in RV(trouble).
     type: str
     default: ""
   first:
     description:
       - >-
-        Whether this is the first look at the site; it fails when rights are missing that the rest of a rotation takes.
+        Whether this is the first test of the site. It then fails if rights are missing that the rest of the rotation needs.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait until the SuperNodes accept what they should.
+      - Seconds to wait until the SuperNodes accept the wanted certificates.
     type: int
     default: 120
 extends_documentation_fragment:
@@ -82,7 +83,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Have every SuperNode prove what it accepts
+- name: Test every SuperNode
   federated.flower.trust_proof:
     site: "{{ look.fleet[inventory_hostname] }}"
     server_name: "{{ look.server_name }}"
@@ -92,7 +93,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was found, in a sentence.
+  description: Summary of the findings.
   returned: always
   type: str
 site:
@@ -100,7 +101,7 @@ site:
   returned: success
   type: str
 trust:
-  description: What the site trusts now, PEM; none when it could not be asked.
+  description: The current CA bundle of the site, PEM. Not set if the site could not be reached.
   returned: success
   type: str
 pods:
@@ -116,11 +117,11 @@ accepts:
   type: list
   elements: str
 stale:
-  description: Whether a SuperNode still runs with the trust of its start, so that only a restart helps.
+  description: Whether a SuperNode still uses the CA bundle of its start and must be restarted.
   returned: success
   type: bool
 trouble:
-  description: What is wrong; empty when all is well.
+  description: The fault. Empty if there is none.
   returned: success
   type: str
 """

@@ -40,31 +40,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..base.addresses import is_ip, split_address
+from ..base.labels import selector
+from ..base.names import CLIENTAPP, parted
+from ..base.ports import FLEET_PORT, NODE_DOOR_PORT, OPS_PORT, RUNTIME_PORT
+from ..base.values import Object, Spec, boolean, compact, text
 from . import serverapp, sidecar, skupper
-from .common import (
-    CLIENTAPP,
-    FLEET_PORT,
-    NODE_DOOR_PORT,
-    OPS_PORT,
-    RUNTIME_PORT,
-    Object,
-    Spec,
-    boolean,
-    compact,
-    is_ip,
-    metadata,
-    parted,
-    selector,
-    split_address,
-    text,
-)
+from .objects import metadata
 
 SUPERLINK = "superlink"
 SUPERNODE = "supernode"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # the API server puts it on every namespace
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 
-_PORT = re.compile(r"(?P<port>\d{1,5})(?:-(?P<end>\d{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
+_PORT = re.compile(r"(?P<port>[0-9]{1,5})(?:-(?P<end>[0-9]{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
 
 Peer = Mapping[str, Any]
 

@@ -76,7 +76,7 @@ def rows(name: str, option: dict[str, Any], known: set[str]) -> Iterator[str]:
 def parameters(role: str) -> str:
     specified = options(role)
     site_wide = {name[len(role) + 1 :] for name in specified}
-    text = f"## Parameters\n\n`ansible-doc -t role federated.flower.{role}` shows the same with every detail.\n"
+    text = f"## Parameters\n\n`ansible-doc -t role federated.flower.{role}` lists all details.\n"
     for title, names in sections(role):
         text += f"\n### {title}\n\n{HEAD}" + "".join(
             line for name in names for line in rows(name, specified[name], site_wide)
@@ -107,7 +107,9 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
     """So that a fault in the spec can name the variable."""
     variables = yaml_file("roles", role, "vars", "main.yml")
     spec = variables[f"__{role}_spec"]
-    found_by_tasks = {"cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names"}
+    found_by_tasks = {
+        "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "skupper",
+    }  # fmt: skip
     renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
     if isinstance(spec, str):  # one expression, a mapping with an entry a line
         spec = dict(re.findall(r"^ *'(\w+)': (.+),$", spec, re.M))
@@ -119,6 +121,6 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode_spec import POOL_KEYS
 
     assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)

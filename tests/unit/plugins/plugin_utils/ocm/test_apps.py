@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, gates, health, schema, template
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    api,
+    checks,
+    feature_gates,
+    health,
+    replica_set,
+    schema,
+    template,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
@@ -189,13 +197,13 @@ def test_a_hub_without_cluster_manager_is_judged_by_what_is_worked_on():
 
 
 def test_what_the_operator_says_of_a_feature(status):
-    assert gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
-    assert gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
+    assert feature_gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
+    assert feature_gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert gates.taken_over(live, 3) == (False, "it has not looked yet")
-    assert gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
+    assert feature_gates.taken_over(live, 3) == (False, "it has not looked yet")
+    assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
-    assert gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
+    assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
         False,
         "ValidFeatureGates: no such gate",
     )
@@ -252,3 +260,27 @@ def test_a_site_is_ready_when_its_client_apps_are(apps, status):
     assert row(None)["state"] == "delivering"
     assert row(status.taken(work, {}, refused="StatefulSet"))["state"] == "refused"
     assert row(None, "")["clientapp"] == {}
+
+
+def paced(**summary):
+    return {"status": {"summary": {"total": 3, **summary}, "conditions": [{"lastTransitionTime": "now"}]}}
+
+
+def test_time_counts_from_the_last_step_of_a_rollout_that_the_hub_paces():
+    pace = Pace()
+    assert pace.moved(paced(progressing=1)) and not pace.moved(paced(progressing=1))
+    assert pace.moved(paced(available=1)) and not pace.moved(paced(available=1))
+    assert pace.moved(None), "its own turn has come"
+    assert not pace.moved(None)
+
+
+def test_a_rollout_that_goes_to_and_fro_does_not_move_for_ever():
+    pace = Pace()
+    assert sum(pace.moved(paced(progressing=number % 2)) for number in range(100)) == 16
+
+
+def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
+    spec, workloads = apps(clientapp_pace="ocm")
+    said = Apps(None, spec, workloads)._armed()
+    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the former image" in said
+    assert Apps(None, {**spec, "clientapp_pace": "play"}, workloads)._armed() == ""
