@@ -291,6 +291,12 @@ class Federation:
         """Run site.yml, which has to end well."""
         return self.play("site", *arguments, hosts=hosts, **common)
 
+    def settle(self) -> None:
+        """Have the clusters as the base inventory wants them; the first time as a user would, later what scenarios left is mended."""
+        if not self.settled:
+            there = self.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)
+            self.site(None, *(("-e", "flower_forget_sites=true") if there else ()))
+
     def unchanged(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> None:
         """Run site.yml once more: nothing may change."""
         run = self.site(hosts, *arguments, **common)
@@ -590,6 +596,5 @@ def federation(
 @pytest.fixture
 def fed(federation: Federation) -> Federation:
     """The federation, deployed as the base inventory wants it."""
-    if not federation.settled:
-        federation.site(None, "-e", "flower_forget_sites=true")
+    federation.settle()
     return federation
