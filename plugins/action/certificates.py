@@ -86,7 +86,7 @@ class ActionModule(CertificateAction):
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
-            "warnings": [f"{self.inventory_host}: {warning}" for warning in shown.warnings],
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in [*shown.warnings, *store.warnings]],
             "address": address,
             "host": split_address(address)[0],
             "names": list(wanted.names),

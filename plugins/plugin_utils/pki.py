@@ -440,22 +440,24 @@ def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
     issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
     ca_key, algorithm = _signing(ca.key)
     now = _now()
+    # All at once: adding them one by one copies the list each time.
+    entries = [
+        x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since).build()
+        for serial, since in sorted(revoked.items())
+    ]
     builder = (
-        x509.CertificateRevocationListBuilder()
+        x509.CertificateRevocationListBuilder(revoked_certificates=entries)
         .issuer_name(issuer.subject)
         .last_update(now - BACKDATE)
         .next_update(max(issuer.not_valid_after_utc, now))
         .add_extension(x509.CRLNumber(int(now.timestamp())), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
     )
-    for serial, since in sorted(revoked.items()):
-        entry = x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since)
-        builder = builder.add_revoked_certificate(entry.build())
     return builder.sign(ca_key, algorithm).public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
-    """Serials (hex) in a revocation list; None when it is none, or was not signed by this CA."""
+def crl_entries(crl_pem: str, ca_pem: str) -> dict[str, str] | None:
+    """Serial (hex) -> since when (ISO 8601) in a revocation list; None when it is none, or was not signed by this CA."""
     issuer = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
     try:
         crl = x509.load_pem_x509_crl(crl_pem.encode("ascii"))
@@ -463,7 +465,12 @@ def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
         return None
     if crl.issuer != issuer.subject or not crl.is_signature_valid(issuer.public_key()):
         return None
-    return {format(entry.serial_number, "x") for entry in crl}
+    return {format(entry.serial_number, "x"): entry.revocation_date_utc.isoformat() for entry in crl}
+
+
+def made_at(certificate_pem: str) -> datetime.datetime:
+    """When a CA that was made here was made: it is dated back by C(BACKDATE)."""
+    return x509.load_pem_x509_certificate(certificate_pem.encode("ascii")).not_valid_before_utc + BACKDATE
 
 
 def make_supernode_key() -> str:
@@ -489,6 +496,27 @@ def supernode_public_key(private_key: str) -> str:
         .public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
         .decode("ascii")
     )
+
+
+def check_supernode_key(line: str) -> str:
+    """Take the OpenSSH public line of a SuperNode key as flwr does; returns it without its comment.
+
+    Source of the rule: flwr 1.41, C(cli/supernode/register.py): an elliptic-curve key in OpenSSH format; OpenSSH knows the NIST
+    curves P-256, P-384 and P-521 only.
+
+    Raises:
+        ValueError: flwr would refuse it; says why.
+    """
+    kind, _blank, rest = line.strip().partition(" ")
+    if kind not in ("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"):
+        raise ValueError(f"{kind[:40]!r} is not the type of a key on a NIST curve (ecdsa-sha2-nistp256, 384 or 521)")
+    try:
+        key = serialization.load_ssh_public_key(f"{kind} {rest.split(' ')[0]}".encode("ascii"))
+    except (*UNREADABLE, UnicodeEncodeError) as error:
+        raise ValueError(f"it is not an OpenSSH public key ({str(error)[:80] or type(error).__name__})") from error
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise ValueError("it is not an elliptic-curve key")
+    return f"{kind} {rest.split(' ')[0]}"
 
 
 def fingerprint(public_key: str) -> str:
