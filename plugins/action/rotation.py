@@ -232,6 +232,10 @@ class ActionModule(ClusterAction):
         return machine.Step(machine.WAIT, "; ".join(f"{site}: {words}" for site, words in away.items()), tuple(away))
 
     def _offline(self, seconds: float) -> dict[str, str]:
+        """Sites whose SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
+        away = gates.offline(self.records, self.book, self.cli.nodes())
+        if not away:
+            return {}
         wanted = [
             key["node_id"]
             for site, record in self.records.items()

@@ -10,9 +10,10 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import (
+    POOL_LABEL,
     PUBLIC_KEYS,
     SITE,
     boolean,
@@ -35,11 +36,14 @@ class ActionModule(ClusterAction):
         "spec": {"type": "dict", "required": True},
         "allocation": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
+        "fault": {"type": "str", "default": ""},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Make the keys that are missing; give out their public halves."""
+        if params["fault"]:
+            raise ClusterError(params["fault"])
         spec = params["spec"]
         behind = spec.get("delivery") == OCM
         with self.connect(params["hub"] if behind else None) as cluster:
@@ -145,7 +149,9 @@ class ActionModule(ClusterAction):
             name = pool["name"]
             if supernode.pool_mode(pool) == "DaemonSet":
                 found = site.list("v1", "Node") if found is None else found
-                chosen = nodes.eligible(found, pool.get("node_selector"), pool.get("tolerations"))
+                rules = (pool.get("node_selector"), pool.get("tolerations"))
+                running = _running_on(site, spec, name) if nodes.closed(found, *rules) else ()
+                chosen = nodes.eligible(found, *rules, running)
                 pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
                 ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
             else:
@@ -161,3 +167,10 @@ class ActionModule(ClusterAction):
         if not wanted or site.get("v1", "Namespace", spec["namespace"]) is not None:
             return []
         return wanted
+
+
+def _running_on(site: Cluster, spec: dict[str, Any], pool: str) -> set[str]:
+    """Names of the nodes on which a pool has a pod."""
+    labels = f"app.kubernetes.io/name=supernode,{POOL_LABEL}={pool}"
+    pods = site.list("v1", "Pod", spec["namespace"], labels=labels)
+    return {str(pod["spec"].get("nodeName")) for pod in pods if not pod["metadata"].get("deletionTimestamp")}

@@ -29,6 +29,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import O
 
 display = Display()
 
+_WAY_OUT = (
+    "rotate_certs.yml waits for it",
+    "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
+)
 PODS = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
 _FILES = {
     "trust": "--root-certificates",
@@ -49,6 +53,7 @@ class ActionModule(ClusterAction):
         "mark": {"type": "str", "default": ""},
         "spec": {"type": "dict", "default": {}},
         "force": {"type": "bool", "default": False},
+        "heal": {"type": "bool", "default": False},
         "wait": {"type": "int", "default": 3600},
         "wait_timeout": {"type": "int", "default": 300},
     }
@@ -157,6 +162,12 @@ class ActionModule(ClusterAction):
         if params["force"]:
             return
         ledger, cli = self._hub(hub, params)
+        if params["heal"]:
+            record = ledger.read_sites()[0].get(self.inventory_host, records.empty_record(self.inventory_host))
+            nodes = cli.nodes()
+            if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in records.leaving(record).values()):
+                gates.wait_no_run(cli, params["wait"], display.display, _WAY_OUT)
+            return
         book, found = ledger.read_book(), ledger.read_records()
         away = gates.offline(found, book, cli.nodes())
         # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.

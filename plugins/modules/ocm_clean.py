@@ -41,9 +41,12 @@ options:
     elements: str
   forget:
     description:
-      - Take away what is delivered to sites that are not among O(sites).
-    type: bool
-    default: false
+      - Names of sites that are not among O(sites); what is delivered to them is taken away. A list, or a text with commas between them.
+    type: raw
+  max:
+    description:
+      - How many sites may be forgotten at once, see M(federated.flower.supernode_forget).
+    type: int
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -88,8 +88,8 @@ publication:
   type: dict
 sites:
   description: >-
-    For each site C(allocation) (pool to C(offset) and C(partitions)) and C(dead) (fingerprints of keys that
-    Flower takes no more).
+    For each site C(allocation) (pool to C(offset) and C(partitions)), C(dead) (fingerprints of keys that Flower takes no more) and
+    C(fault) (why this site cannot be served; others are served nevertheless).
   returned: success
   type: dict
 """

@@ -18,15 +18,31 @@ description:
   - >-
     Revokes their client certificates, so that the gateway refuses them from then on. A site that was denied stays so
     if it comes back.
+  - A site whose SuperNodes cannot be unregistered keeps its record, and fails the task after all others were forgotten.
   - >-
     Flower never takes the keys of unregistered SuperNodes again: a site that comes back gets new ones.
 options:
   sites:
     description:
-      - Names of the sites. They need not be in the inventory.
+      - Names of the sites, a list or a text with commas between them. They need not be in the inventory.
+      - V(true) is refused. Whoever an inventory lacks may be missing by mistake.
+    type: raw
+    required: true
+  inventory:
+    description:
+      - Sites of the inventory, which are refused. Without any, all are refused unless O(max) says how many may go.
+      - Every site may be forgotten if this is not given.
     type: list
     elements: str
-    required: true
+  max:
+    description:
+      - How many sites may be forgotten at once. By default half of those that the ledger knows, at least one and at most ten.
+    type: int
+  validate:
+    description:
+      - Say what would be refused, and change nothing.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -59,6 +75,11 @@ msg:
   type: str
 nodes:
   description: Node ids that were unregistered.
+  returned: success
+  type: list
+  elements: str
+sites:
+  description: Names of the sites that were forgotten.
   returned: success
   type: list
   elements: str

@@ -43,6 +43,11 @@ options:
     type: list
     elements: str
     default: []
+  fault:
+    description:
+      - Why the hub cannot serve this site, from M(federated.flower.supernode_allocate). The task fails with it.
+    type: str
+    default: ""
   wait_timeout:
     description:
       - Seconds that a job at the site may take.

@@ -61,7 +61,7 @@ msg:
   returned: always
   type: str
 sites:
-  description: For each site C(expected), C(online), C(missing) and C(denied) (C(since) and C(reason); empty if it is not).
+  description: For each site C(expected), C(online), C(missing), C(denied) (C(since) and C(reason); empty if it is not) and C(fault).
   returned: success
   type: dict
 """

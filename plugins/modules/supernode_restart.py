@@ -52,6 +52,13 @@ options:
       - Restart them whatever runs and whoever is offline.
     type: bool
     default: false
+  heal:
+    description:
+      - >-
+        Restart them whoever is offline, since they are not in service themselves. Runs are waited for only while one of them is online with
+        a key that was replaced.
+    type: bool
+    default: false
   wait:
     description:
       - Seconds to wait for the end of active runs.

@@ -136,18 +136,20 @@ def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]])
 def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether pods of a site may run with another key than the one that is registered for them.
 
-    So it is when a node is not online and its pod had a key before: the pod took that one in when it started.
+    So it is when a key was replaced, and the node of the new one is not online: the pod took the old one in when it started. Once the
+    old one is unregistered as well, only a node that has never been online tells of it.
 
     Args:
         record: a site's record.
         nodes: node id -> what Flower says of it.
     """
-    former = [*leaving(record).values(), *record["retired"].values()]
-    had = {(key["pool"], key["name"]) for key in former}
-    return any(
-        nodes.get(node, {}).get("status") != "online" and (key["pool"], key["name"]) in had
-        for node, key in node_ids(record).items()
-    )
+    replaced = {(key["pool"], key["name"]) for key in leaving(record).values()}
+    former = {(key["pool"], key["name"]) for key in record["retired"].values()}
+    for node, key in node_ids(record).items():
+        status, place = nodes.get(node, {}).get("status", "registered"), (key["pool"], key["name"])
+        if (status != "online" and place in replaced) or (status == "registered" and place in former):
+            return True
+    return False
 
 
 def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

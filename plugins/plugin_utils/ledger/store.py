@@ -11,6 +11,7 @@ give two sites one number. One more per site, C(flower-site-SITE), holds what is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,6 +35,19 @@ _RECORD_REMEDY = (
 
 class LedgerError(ClusterError):
     """The ledger cannot be read or written. The text says why and what to do."""
+
+
+def name_fault(site: str) -> str:
+    """Why a site of this name can have no record; empty when it can.
+
+    Source of the rule: its name is part of the name of a ConfigMap (RFC 1123) and the value of a label (63 characters).
+    """
+    if len(site) <= 63 and re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", site):
+        return ""
+    return (
+        f"the inventory name {site!r} cannot be the name of a site: at most 63 of a-z, 0-9, '-' and '.', with a letter or digit at "
+        "both ends. Rename the host in the inventory."
+    )
 
 
 class Ledger:

@@ -53,7 +53,7 @@ def fleet_report(
     for name in forgotten:
         problems.append(
             f"{name} is not in the inventory, but the ledger still knows it; "
-            "-e flower_forget_sites=true unregisters its SuperNodes and frees its partitions"
+            f"-e flower_forget_sites={name} unregisters its SuperNodes and frees its partitions"
         )
     joined = {
         name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]

@@ -155,6 +155,7 @@ def test_pods_may_run_with_another_key_when_their_node_is_away_and_they_had_one_
     assert not records.runs_with_another_key(replaced(), back)
     retired = records.retire(replaced(), ["SHA256:a"])
     assert records.runs_with_another_key(retired, away) and not records.runs_with_another_key(retired, back)
+    assert not records.runs_with_another_key(retired, {"20": {"status": "offline"}}), "it has been online with the new key"
     assert not records.runs_with_another_key(registered(KEY), {"10": {"status": "offline"}}), "it has had this key ever since"
 
 
