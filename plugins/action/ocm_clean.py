@@ -10,7 +10,12 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, Forbidden, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.cluster import (
+    Cluster,
+    ClusterError,
+    Forbidden,
+    NotServed,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set

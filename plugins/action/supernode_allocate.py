@@ -126,7 +126,9 @@ class ActionModule(ClusterAction):
                 }
                 pools[site] = chosen
             except (AnsibleError, ClusterError, AttributeError, KeyError, TypeError, ValueError) as error:
-                faults[site] = f"its supernode_pools cannot be read ({type(error).__name__}: {error}). Correct that variable."
+                faults[site] = (
+                    f"its supernode_pools cannot be read ({type(error).__name__}: {error}). Correct that variable."
+                )
         return pools, wanted, {site: fault for site, fault in faults.items() if fault}
 
     def _note_pools(self, site: str, before: dict[str, Any], after: dict[str, Any]) -> None:

@@ -44,7 +44,9 @@ class ActionModule(ClusterAction):
             known, unreadable = ledger.read_sites()
             claimed = {name: site["keys"] for name, site in sites.items() if name not in unreadable}
             self._in_use: dict[str, list[str]] = {}
-            self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(claimed, known)
+            self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(
+                claimed, known
+            )
             merged = {
                 name: records.merge_keys(
                     known.get(name) or records.empty_record(name), site["keys"], site.get("region")
@@ -77,9 +79,7 @@ class ActionModule(ClusterAction):
             ),
         }
 
-    def _write(
-        self, ledger: Ledger, name: str, record: records.Record, seen: records.Record
-    ) -> records.Record:
+    def _write(self, ledger: Ledger, name: str, record: records.Record, seen: records.Record) -> records.Record:
         """Write a record, merged with what a rival wrote in between; returns what is in the ledger now."""
         written = record
 
@@ -117,7 +117,11 @@ class ActionModule(ClusterAction):
         merged: dict[str, records.Record],
     ) -> dict[str, str]:
         """Give each site that asks for one a good client certificate; says for which it is new, and why."""
-        requests = {name: site["client_request"] for name, site in sites.items() if site.get("client_request") and name in merged}
+        requests = {
+            name: site["client_request"]
+            for name, site in sites.items()
+            if site.get("client_request") and name in merged
+        }
         if not requests:
             return {}
         namespace = params["hub_namespace"]

@@ -165,7 +165,10 @@ class ActionModule(ClusterAction):
         if params["heal"]:
             record = ledger.read_sites()[0].get(self.inventory_host, records.empty_record(self.inventory_host))
             nodes = cli.nodes()
-            if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in records.leaving(record).values()):
+            if any(
+                nodes.get(key["node_id"] or "", {}).get("status") == "online"
+                for key in records.leaving(record).values()
+            ):
                 gates.wait_no_run(cli, params["wait"], display.display, _WAY_OUT)
             return
         book, found = ledger.read_book(), ledger.read_records()

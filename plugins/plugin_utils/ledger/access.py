@@ -165,9 +165,7 @@ def lost(
         serials: serial -> since when, of the gateway's list of revoked certificates.
         present: what still matters.
     """
-    refused = tuple(
-        site for site in denied_sites if site not in records and site not in book.get("denied", {})
-    )
+    refused = tuple(site for site in denied_sites if site not in records and site not in book.get("denied", {}))
     known = revoked(book, records)
     unknown = {
         serial: since

@@ -29,7 +29,10 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
         known: site -> its record in the ledger.
     """
     holders = {
-        fingerprint: site for site, record in known.items() for fingerprint, key in record["keys"].items() if key["node_id"]
+        fingerprint: site
+        for site, record in known.items()
+        for fingerprint, key in record["keys"].items()
+        if key["node_id"]
     }
     claimed: dict[str, set[str]] = {}
     for site, keys in claims.items():

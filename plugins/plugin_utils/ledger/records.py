@@ -122,7 +122,9 @@ def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]])
         nodes: node id -> what Flower says of it.
     """
     away = {
-        (key["pool"], key["name"]) for node, key in node_ids(record).items() if nodes.get(node, {}).get("status") != "online"
+        (key["pool"], key["name"])
+        for node, key in node_ids(record).items()
+        if nodes.get(node, {}).get("status") != "online"
     }
     return {
         fingerprint: key
@@ -217,7 +219,9 @@ def _merged_key(
     if theirs.get("leaving") != before.get("leaving") and not theirs.get("leaving"):
         key.pop("leaving", None)
     # Who has a node id has registered the key. A key is dead for who registered it second, or once that very node is gone.
-    node = next((one for one in (ours.get("node_id"), theirs.get("node_id")) if one and one != before.get("node_id")), None)
+    node = next(
+        (one for one in (ours.get("node_id"), theirs.get("node_id")) if one and one != before.get("node_id")), None
+    )
     key["node_id"] = node or theirs.get("node_id") or ours.get("node_id")
     verdicts = [one for one in (ours, theirs) if one.get("node_id") == key["node_id"]]
     key["dead"] = any(one.get("dead") for one in verdicts)

@@ -241,7 +241,7 @@ def site(fed) -> Scene:
 def scenes(federation) -> dict[str, Scene]:
     """Both kinds of clusters, once the federation is there."""
     if not federation.settled:
-        federation.site(None, "-e", "flower_forget_sites=true")
+        federation.site(None, *federation.forgetting())
     return {"hub": hub(federation), "site": site(federation)}
 
 

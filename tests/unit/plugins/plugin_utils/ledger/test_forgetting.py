@@ -51,7 +51,9 @@ def test_an_empty_inventory_is_refused():
     assert forgetting.refusal(["site-a"], ["site-a", "site-b"], [], 1) == ""
 
 
-@pytest.mark.parametrize(("count", "bound", "refused"), [(2, None, True), (1, None, False), (3, 3, False), (3, 2, True)])
+@pytest.mark.parametrize(
+    ("count", "bound", "refused"), [(2, None, True), (1, None, False), (3, 3, False), (3, 2, True)]
+)
 def test_more_than_half_is_refused_without_a_bound(count, bound, refused):
     known = FLEET[:3]
     words = forgetting.refusal(known[:count], known, ["other"], bound)

@@ -124,7 +124,13 @@ def test_few_retired_keys_are_remembered_and_the_oldest_go_first():
     record = registered(KEY)
     for number in range(records.RETIRED + 5):
         fingerprint = f"SHA256:old-{number}"
-        record["keys"][fingerprint] = {"pool": "cpu", "name": "0", "public_key": "-", "node_id": str(number), "dead": False}
+        record["keys"][fingerprint] = {
+            "pool": "cpu",
+            "name": "0",
+            "public_key": "-",
+            "node_id": str(number),
+            "dead": False,
+        }
         record = records.retire(record, [fingerprint], f"2026-01-01T00:00:{number:02}+00:00" if number else "")
     assert len(record["retired"]) == records.RETIRED + len(record["keys"])
     assert "SHA256:old-0" not in record["retired"] and f"SHA256:old-{records.RETIRED + 4}" in record["retired"]
@@ -141,7 +147,9 @@ def replaced():
 def test_a_key_that_still_serves_is_not_unregistered_before_its_pod_has_the_new_one():
     record = replaced()
     assert records.to_retire(record, {"10": {"status": "online"}, "20": {"status": "registered"}}) == {}
-    assert list(records.to_retire(record, {"10": {"status": "offline"}, "20": {"status": "registered"}})) == ["SHA256:a"]
+    assert list(records.to_retire(record, {"10": {"status": "offline"}, "20": {"status": "registered"}})) == [
+        "SHA256:a"
+    ]
     assert list(records.to_retire(record, {"10": {"status": "online"}, "20": {"status": "online"}})) == ["SHA256:a"]
     denied = {**record, "access": {"state": "denied"}}
     assert list(records.to_retire(denied, {"10": {"status": "online"}})) == ["SHA256:a"]
@@ -155,8 +163,12 @@ def test_pods_may_run_with_another_key_when_their_node_is_away_and_they_had_one_
     assert not records.runs_with_another_key(replaced(), back)
     retired = records.retire(replaced(), ["SHA256:a"])
     assert records.runs_with_another_key(retired, away) and not records.runs_with_another_key(retired, back)
-    assert not records.runs_with_another_key(retired, {"20": {"status": "offline"}}), "it has been online with the new key"
-    assert not records.runs_with_another_key(registered(KEY), {"10": {"status": "offline"}}), "it has had this key ever since"
+    assert not records.runs_with_another_key(retired, {"20": {"status": "offline"}}), (
+        "it has been online with the new key"
+    )
+    assert not records.runs_with_another_key(registered(KEY), {"10": {"status": "offline"}}), (
+        "it has had this key ever since"
+    )
 
 
 def test_numbers_of_a_sites_keys():
