@@ -44,6 +44,7 @@ class ActionModule(ClusterAction):
         """Make the keys that are missing; give out their public halves."""
         if params["fault"]:
             raise ClusterError(params["fault"])
+        self._renewed: list[str] = []
         spec = params["spec"]
         behind = spec.get("delivery") == OCM
         with self.connect(params["hub"] if behind else None) as cluster:
@@ -63,6 +64,7 @@ class ActionModule(ClusterAction):
             "region": spec.get("region") or None,
             "keys": [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys],
             "extra": found.extra,
+            "renewed": self._renewed,
             "client_request": found.client_request,
             "msg": "; ".join(found.reasons) or f"{len(found.keys)} keys, all there",
         }
@@ -84,6 +86,8 @@ class ActionModule(ClusterAction):
             wanted.client,
             door=wanted.door,
         )
+        if any(keys.pool_of(there) for there in live.values()):
+            self._renewed = _shared(plan.secrets)
         space = self._namespace(site, spec) if plan.secrets else []
         outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
         objects = outcome.objects
@@ -109,6 +113,9 @@ class ActionModule(ClusterAction):
             outcome = made_there.foresee(job.AtSite(site, spec), spec, wanted)
         else:
             outcome = made_there.make(job.AtSite(site, spec), spec, wanted, seconds, prepare)
+        if outcome.before.pools:
+            written = made_there.changes(outcome.before, outcome.after or outcome.before)
+            self._renewed = [name for name in keys.SHARED if written.get(name) in ("created", "changed")]
         return outcome.found, {
             "changed": bool(outcome.found.reasons),
             "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
@@ -167,6 +174,11 @@ class ActionModule(ClusterAction):
         if not wanted or site.get("v1", "Namespace", spec["namespace"]) is not None:
             return []
         return wanted
+
+
+def _shared(secrets: list[dict[str, Any]]) -> list[str]:
+    """Names of the Secrets among some that all pods of a site share."""
+    return [secret["metadata"]["name"] for secret in secrets if secret["metadata"]["name"] in keys.SHARED]
 
 
 def _running_on(site: Cluster, spec: dict[str, Any], pool: str) -> set[str]:

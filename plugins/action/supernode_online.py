@@ -30,7 +30,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Wait for the wanted nodes, then unregister those that are leaving."""
-        sites = {site["site"]: site for site in params["sites"]}
+        sites = {site["site"]: site for site in params["sites"] if site.get("site")}
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             # A site with dead keys was not applied: it has neither what to wait for nor what to take from it.
@@ -49,7 +49,13 @@ class ActionModule(ClusterAction):
             if superseded:
                 store.bring()
             cli = FlowerCLI(hub, params["hub_namespace"])
-            awaited = [node for name, found in expected.items() if name not in denied for node in found]
+            # The pods of a site whose keys were refused are not brought up to date.
+            refused = {
+                name
+                for name, record in known.items()
+                if any(key["fingerprint"] not in record["keys"] for key in sites[name]["keys"])
+            }
+            awaited = [node for name, ids in expected.items() if name not in {*denied, *refused} for node in ids]
             nodes = cli.nodes(awaited, params["wait_timeout"])
             leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes))}
             self._unregister(cli, ledger, leaving, nodes)

@@ -38,7 +38,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Bring ledger and SuperLink to the keys that the sites hold. What one site has done wrong concerns that site only."""
-        sites = {site["site"]: site for site in params["sites"]}
+        sites = {site["site"]: site for site in params["sites"] if site.get("site")}
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             known, unreadable = ledger.read_sites()

@@ -38,6 +38,7 @@ _FILES = {
     "trust": "--root-certificates",
     "key": "--auth-supernode-private-key",
     "superexec": "--superexec-auth-secret-file",
+    "loopback": "--root-certificates",
 }
 
 
@@ -165,10 +166,7 @@ class ActionModule(ClusterAction):
         if params["heal"]:
             record = ledger.read_sites()[0].get(self.inventory_host, records.empty_record(self.inventory_host))
             nodes = cli.nodes()
-            if any(
-                nodes.get(key["node_id"] or "", {}).get("status") == "online"
-                for key in records.leaving(record).values()
-            ):
+            if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
                 gates.wait_no_run(cli, params["wait"], display.display, _WAY_OUT)
             return
         book, found = ledger.read_book(), ledger.read_records()
@@ -184,7 +182,7 @@ class ActionModule(ClusterAction):
 
     def _await_online(self, hub: Cluster, params: dict[str, Any], pool: str) -> None:
         ledger, cli = self._hub(hub, params)
-        found = ledger.read_records()
+        found = ledger.read_sites()[0]
         if gates.excuse(self.inventory_host, ledger.read_book(), found):
             return  # it is denied: nobody waits for it
         record = found[self.inventory_host]
@@ -226,12 +224,13 @@ def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, t
         "trust": (("ConfigMap", TRUST), "ca.crt"),
         "key": (("Secret", keys_secret(pool)), name),
         "superexec": (("Secret", keys.SUPEREXEC), "secret"),
+        "loopback": (("Secret", keys.LOCAL_TLS), "ca.crt"),
     }
     found = {}
     for kind, option in _FILES.items():
         path = proof.argument(pod, option, _container(pod))
         if _container(pod) != proof.CONTAINER and kind != "superexec":
             continue  # what a ClientApp trusts is no trust of the hub's
-        if path and not (kind == "trust" and proof.has_sidecar(pod)):
+        if path and not (kind in ("trust", "loopback") and (kind == "trust") == proof.has_sidecar(pod)):
             found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
     return found

@@ -96,6 +96,11 @@ keys:
   returned: success
   type: list
   elements: dict
+renewed:
+  description: Secrets that all pods of the site share and that were lost, so that its pods have to be restarted.
+  returned: success
+  type: list
+  elements: str
 client_request:
   description: >-
     Request for the site's client certificate, PEM; it is public. Empty when the site's sidecars need none. Its

@@ -33,7 +33,7 @@ options:
       - Which files count.
     type: list
     elements: str
-    choices: [trust, key, superexec]
+    choices: [trust, key, superexec, loopback]
     required: true
   spec:
     description:
@@ -55,8 +55,7 @@ options:
   heal:
     description:
       - >-
-        Restart them whoever is offline, since they are not in service themselves. Runs are waited for only while one of them is online with
-        a key that was replaced.
+        Restart them whoever is offline, since something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
     type: bool
     default: false
   wait:
