@@ -9,15 +9,16 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.federated.flower.plugins.plugin_utils import refresh
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENTAPP
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CLIENTAPP
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 
 display = Display()
 
@@ -123,4 +124,4 @@ class ActionModule(ClusterAction):
         if runs and not runs["force"]:
             with self.connect(runs["hub"]) as hub:
                 self._site = self.inventory_host  # what changes is this site's
-                gates.wait_no_run(FlowerCLI(hub, runs["namespace"]), runs["wait"], display.display, _WAY_OUT)
+                conditions.wait_no_run(FlowerCLI(hub, runs["namespace"]), runs["wait"], display.display, _WAY_OUT)

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import addon_labels
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, health, look, nodes_work
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    api,
+    health,
+    hub_reader,
+    nodes_work,
+    replica_set,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import addon_labels
 
 
 class ActionModule(ClusterAction):
@@ -60,7 +66,7 @@ class ActionModule(ClusterAction):
         label = replica_set.label(params["federation"])
         versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in clusters.items()}
         apps = _apps(hub) if any(versions.values()) else {}
-        chosen = look.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
+        chosen = hub_reader.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
         return {
             site: health.Seen(
                 name,

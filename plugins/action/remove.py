@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Waiter
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import COMPONENT
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import (
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import COMPONENT
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import (
     CONTROLLER,
     KEY_SOURCES,
-    MANAGER,
     PUBLIC_KEYS,
     SITE,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.site import job
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 
 _TRAIL = f"app.kubernetes.io/component={COMPONENT}"

@@ -12,13 +12,15 @@ from typing import Any
 from ansible.errors import AnsibleError
 
 from ansible_collections.federated.flower.plugins.module_utils.node_config import uses_partition
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction, plain
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import UNKNOWN_ADDRESS
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 
 class ActionModule(ClusterAction):
@@ -161,7 +163,7 @@ class ActionModule(ClusterAction):
         if found is not None:
             return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
         if self.check:
-            stand_in = pki.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
+            stand_in = certificates.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
             return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
         raise ClusterError(
             f"there is no federation in namespace {params['hub_namespace']} of the hub {params['hub']} ({hub.name}): "

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import SITE, keys_secret
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, nodes_work
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import SITE, keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, nodes_work
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
-from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there, pods
-from ansible_collections.federated.flower.plugins.plugin_utils.site.through_hub import ThroughHub
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.through_hub import ThroughHub
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
 
 
 class ActionModule(ClusterAction):
@@ -82,11 +84,15 @@ class ActionModule(ClusterAction):
         names = ", ".join(f"{node['pool']}/{node['name']} is {node['status']}" for node in report["missing"])
         spec = params["spec"]
         if spec.get("delivery") == OCM:
-            work = site.get(api.WORKS, "ManifestWork", ocm.work_name(spec, nodes_work.PART), spec["ocm_cluster"])
+            work = site.get(
+                api.WORKS, "ManifestWork", addon_objects.work_name(spec, nodes_work.PART), spec["ocm_cluster"]
+            )
             told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, as its agent told last"
             where = spec["ocm_cluster"]
         else:
-            told = pods.summary(site.list("v1", "Pod", params["namespace"], labels="app.kubernetes.io/name=supernode"))
+            told = pod_health.summary(
+                site.list("v1", "Pod", params["namespace"], labels="app.kubernetes.io/name=supernode")
+            )
             where = site.name
         return (
             f"{report['online']} of {report['expected']} SuperNodes are online at the SuperLink ({names}). "
@@ -96,7 +102,7 @@ class ActionModule(ClusterAction):
     def _drop_all(self, site: Cluster, params: dict[str, Any]) -> None:
         if params["spec"].get("key_source") == SITE:
             place = self._place(site, params)
-            done = made_there.drop(place, params["spec"], params["extra"], params["wait_timeout"])
+            done = site_keygen.drop(place, params["spec"], params["extra"], params["wait_timeout"])
             for name, change in done.items():
                 self._note_secret(params["namespace"], name, change)
             return
@@ -104,7 +110,7 @@ class ActionModule(ClusterAction):
             self._drop(site, params["namespace"], pool, names)
 
     @staticmethod
-    def _place(cluster: Cluster, params: dict[str, Any]) -> made_there.Place:
+    def _place(cluster: Cluster, params: dict[str, Any]) -> site_keygen.Place:
         spec = params["spec"]
         if spec.get("delivery") != OCM:
             return job.AtSite(cluster, spec)
@@ -126,4 +132,4 @@ class ActionModule(ClusterAction):
 
     def _note_secret(self, namespace: str, name: str, change: str) -> None:
         secret = {"kind": "Secret", "namespace": namespace, "name": name, "change": change}
-        self.note(objects=told.of_objects([secret]))
+        self.note(objects=notes.of_objects([secret]))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENTAPP
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CLIENTAPP
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
 
 
 class ActionModule(SkupperAction):
@@ -57,7 +58,7 @@ class ActionModule(SkupperAction):
         return result
 
     def _network(self, site: Cluster, namespace: str) -> dict[str, Any]:
-        pki.require()
+        library.require()
         links, listeners = (self.listed(site, kind, namespace) for kind in ("Link", "Listener"))
         hosts = {str(one["spec"].get("host")) for one in listeners}
         named = {str((one.get("spec") or {}).get("tlsCredentials") or "") for one in links} - {""}

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import door_certificate_name
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import POOL_LABEL
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS, SITE, parted
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import CREDENTIALS
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import nodes
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace, sidecar, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import (
-    POOL_LABEL,
-    PUBLIC_KEYS,
-    SITE,
-    boolean,
-    door_certificate_name,
-    parted,
-)
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
-from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import CREDENTIALS
-from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there, nodes
-from ansible_collections.federated.flower.plugins.plugin_utils.site.through_hub import ThroughHub
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.through_hub import ThroughHub
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
 
 
 class ActionModule(ClusterAction):
@@ -110,11 +108,11 @@ class ActionModule(ClusterAction):
             prepared.extend(apply_objects(site, [*self._namespace(site, spec), key_job.owner(spec)]).objects)
 
         if self.check:
-            outcome = made_there.foresee(job.AtSite(site, spec), spec, wanted)
+            outcome = site_keygen.foresee(job.AtSite(site, spec), spec, wanted)
         else:
-            outcome = made_there.make(job.AtSite(site, spec), spec, wanted, seconds, prepare)
+            outcome = site_keygen.make(job.AtSite(site, spec), spec, wanted, seconds, prepare)
         if outcome.before.pools:
-            written = made_there.changes(outcome.before, outcome.after or outcome.before)
+            written = site_keygen.changes(outcome.before, outcome.after or outcome.before)
             self._renewed = [name for name in keys.SHARED if written.get(name) in ("created", "changed")]
         return outcome.found, {
             "changed": bool(outcome.found.reasons),
@@ -131,9 +129,9 @@ class ActionModule(ClusterAction):
         delivery = Delivery(hub, drafted, supernode.objects(drafted), check=self.check, show_diff=self.show_diff)
         place = ThroughHub(hub, drafted, delivery.bring_addon, seconds=seconds, check=self.check, first=delivery.first)
         if self.check:
-            outcome = made_there.foresee(place, drafted, wanted)
+            outcome = site_keygen.foresee(place, drafted, wanted)
         else:
-            outcome = made_there.make(place, drafted, wanted, seconds, lambda: None)
+            outcome = site_keygen.make(place, drafted, wanted, seconds, lambda: None)
         place.settle()
         objects = [one for result in [*delivery.results, *place.written] for one in result.objects]
         return outcome.found, {

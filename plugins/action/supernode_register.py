@@ -10,14 +10,15 @@ import datetime
 import time
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, claims, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
 _IN_USE = "[code: 23]"
@@ -136,13 +137,13 @@ class ActionModule(ClusterAction):
                 f"ConfigMap {namespace}/{clients.CONFIG} on {hub.name} is not there, so no client certificate can be issued: "
                 "deploy the hub first, or set supernode_mtls to false for a hub that asks for none."
             )
-        ca: list[pki.Issued] = []
+        ca: list[certificates.Issued] = []
 
-        def authority() -> pki.Issued:
+        def authority() -> certificates.Issued:
             if not ca:
                 stand_in = live is None
                 ca.append(
-                    pki.make_ca("made together with the hub", datetime.timedelta(days=1))
+                    certificates.make_ca("made together with the hub", datetime.timedelta(days=1))
                     if stand_in
                     else store.authority(settings)
                 )

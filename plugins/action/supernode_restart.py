@@ -12,20 +12,21 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.told import of_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.notes import of_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CLIENTAPP, SITE, keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CLIENTAPP, SITE
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST, keys_secret
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gates, internal, proof, restart
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, internal, proof, restart
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
 
 display = Display()
 
@@ -118,13 +119,13 @@ class ActionModule(ClusterAction):
         if _made_there(params):
             self._renew_there(job.AtSite(site, params["spec"]), params, result)
             return
-        made = {keys.SUPEREXEC: {"secret": pki.make_secret()}}
+        made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
         written = internal.renew_site(site, params["federation"], params["namespace"], params["mark"], made)
         self.note(self.inventory_host, objects=written)
         result["changed"] = bool(written)
 
-    def _renew_there(self, place: made_there.Place, params: dict[str, Any], result: dict[str, Any]) -> None:
-        became = made_there.renew(place, params["spec"], [keys.SUPEREXEC], params["mark"], params["wait_timeout"])
+    def _renew_there(self, place: site_keygen.Place, params: dict[str, Any], result: dict[str, Any]) -> None:
+        became = site_keygen.renew(place, params["spec"], [keys.SUPEREXEC], params["mark"], params["wait_timeout"])
         secrets = [
             {"kind": "Secret", "namespace": params["namespace"], "name": name, "change": change}
             for name, change in became.items()
@@ -167,10 +168,10 @@ class ActionModule(ClusterAction):
             record = ledger.read_sites()[0].get(self.inventory_host, records.empty_record(self.inventory_host))
             nodes = cli.nodes()
             if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
-                gates.wait_no_run(cli, params["wait"], display.display, _WAY_OUT)
+                conditions.wait_no_run(cli, params["wait"], display.display, _WAY_OUT)
             return
         book, found = ledger.read_book(), ledger.read_records()
-        away = gates.offline(found, book, cli.nodes())
+        away = conditions.offline(found, book, cli.nodes())
         # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.
         away.pop(self.inventory_host, None)
         if away:
@@ -178,12 +179,12 @@ class ActionModule(ClusterAction):
             raise ClusterError(
                 f"SuperNodes are restarted one site after the other, while all others are online; {told}."
             )
-        gates.wait_no_run(cli, params["wait"], display.display)
+        conditions.wait_no_run(cli, params["wait"], display.display)
 
     def _await_online(self, hub: Cluster, params: dict[str, Any], pool: str) -> None:
         ledger, cli = self._hub(hub, params)
         found = ledger.read_sites()[0]
-        if gates.excuse(self.inventory_host, ledger.read_book(), found):
+        if conditions.excuse(self.inventory_host, ledger.read_book(), found):
             return  # it is denied: nobody waits for it
         record = found[self.inventory_host]
         nodes = [node for node, key in records.node_ids(record).items() if key["pool"] == pool]

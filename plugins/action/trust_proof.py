@@ -9,19 +9,20 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import refresh
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import told as audit
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as audit
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import trust_bundle
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof, restart
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub import apply_trust
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import apply_trust
 
 PODS = "app.kubernetes.io/name=supernode"
 _SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute

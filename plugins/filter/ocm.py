@@ -10,10 +10,10 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
 
 
 def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

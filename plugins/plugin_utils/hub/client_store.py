@@ -14,17 +14,19 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from .. import pki, refresh
 from ..apply import diff
 from ..apply.mask import Mask
 from ..apply.order import Id
-from ..audit.told import of_objects
-from ..cluster import Cluster, ClusterError
-from ..configmaps import until_unrivalled, write
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
+from ..kube import refresh
+from ..kube.client import Cluster
+from ..kube.configmaps import until_unrivalled, write
 from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
+from ..pki import certificates
 from . import clients
 
 PODS = "app.kubernetes.io/name=superlink"
@@ -76,7 +78,7 @@ class ClientStore:
                 "federated.flower.site for the hub: it writes it anew."
             ) from error
 
-    def authority(self, settings: clients.Settings) -> pki.Issued:
+    def authority(self, settings: clients.Settings) -> certificates.Issued:
         """The CA with its key.
 
         Raises:
@@ -94,7 +96,7 @@ class ClientStore:
     def publish(
         self,
         settings: clients.Settings | None = None,
-        ca: pki.Issued | None = None,
+        ca: certificates.Issued | None = None,
         foreseen: tuple[Book, dict[str, Record]] | None = None,
         admitted: str = "",
     ) -> bool:
@@ -114,7 +116,7 @@ class ClientStore:
         self,
         what: str,
         settings: clients.Settings | None,
-        ca: pki.Issued | None,
+        ca: certificates.Issued | None,
         foreseen: tuple[Book, dict[str, Record]] | None,
         admitted: str,
     ) -> bool:

@@ -16,12 +16,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import pki
+from ..base.labels import record_labels
+from ..base.secret_data import entries, secret
 from ..ledger import access
 from ..ledger.records import Record
-from ..manifests.gateway import CLIENTS as CONFIG
-from ..secrets import entries, record_labels, secret
+from ..manifests.gateway import CLIENTS
+from ..pki import certificates as pki
+from ..pki import keypairs, library
 
+CONFIG = CLIENTS  # the ConfigMap
 CA = "flower-client-ca"
 # What other plays have to know of the hub's settings, as annotations of the ConfigMap.
 CA_NAMESPACE = "federated.flower/ca-namespace"
@@ -81,7 +84,7 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
         live: the Secret C(flower-client-ca).
         lifetime: of a new CA.
     """
-    pki.require()
+    library.require()
     ca = issued(live)
     result = Authority(ca or pki.make_ca(f"{settings.federation} client CA", lifetime))
     if ca is None:
@@ -194,7 +197,7 @@ def config(
         crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
     denied = set(access.denied(known.book, known.records))
     denied |= set(denied_sites(live)) & set(known.unreadable)
-    lines = {f"{pki.supernode_key_digest(line)} {site}" for line, site in access.owners(known.records).items()}
+    lines = {f"{keypairs.supernode_key_digest(line)} {site}" for line, site in access.owners(known.records).items()}
     lines |= {line for line in _names(there.get("keys.map", "")) if line.partition(" ")[2] in known.unreadable}
     data = {"ca.crt": certificate, "crl.pem": crl, **_lists(denied, lines)}
     return {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import pki
+from ..pki import keypairs
 from .records import Record
 
 _REMEDY = (
@@ -49,12 +49,12 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
 def _fault(site: str, key: Mapping[str, Any], holders: Mapping[str, str], claimed: Mapping[str, set[str]]) -> str:
     what = f"the SuperNode key {key['pool']}/{key['name']}"
     try:
-        line = pki.check_supernode_key(str(key["public_key"]))
+        line = keypairs.check_supernode_key(str(key["public_key"]))
     except ValueError as error:
         return f"{what} is refused: {error}"
     fingerprint = str(key["fingerprint"])
-    if pki.fingerprint(line) != fingerprint:
-        return f"{what} is refused: its fingerprint is {pki.fingerprint(line)} and not {fingerprint[:60]}"
+    if keypairs.fingerprint(line) != fingerprint:
+        return f"{what} is refused: its fingerprint is {keypairs.fingerprint(line)} and not {fingerprint[:60]}"
     holder = holders.get(fingerprint)
     if holder == site:
         return ""

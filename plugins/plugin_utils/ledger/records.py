@@ -19,6 +19,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.values import natural
+
 Record = dict[str, Any]
 
 # Of the keys that a site no longer has, so many are remembered beside one for each present key.
@@ -252,11 +254,6 @@ def fault(record: Any, site: str) -> str:
         if found and not (isinstance(found, dict) and needed <= set(found)):
             return f"its {part} lacks {', '.join(sorted(needed))}"
     return ""
-
-
-def natural(name: str) -> tuple[int, int, str]:
-    """Sort key that puts 2 before 10 and numbers before names."""
-    return (0, int(name), "") if name.isdigit() else (1, 0, name)
 
 
 def dead_keys(record: Mapping[str, Any]) -> list[str]:

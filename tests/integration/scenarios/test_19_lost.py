@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 SITES = ("site-a", "site-b")
@@ -79,7 +79,7 @@ def test_it_works(fed):
 
 def serials(fed):
     data = fed.hub.get("v1", "ConfigMap", "superlink-clients", NAMESPACE)["data"]
-    return set(pki.crl_entries(data["crl.pem"], data["ca.crt"]))
+    return set(certificates.crl_entries(data["crl.pem"], data["ca.crt"]))
 
 
 def test_denials_and_revocations_survive_the_loss_of_the_ledger(fed):

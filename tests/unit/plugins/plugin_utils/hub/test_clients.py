@@ -8,16 +8,17 @@ import datetime
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 
 DAY = datetime.timedelta(days=1)
 TOLD = clients.Settings("demo", "flower", "flower-ca", 90)
-CA = pki.make_ca("demo client CA", 3650 * DAY)
-NOW = pki.made_at(CA.certificate).isoformat()
+CA = certificates.make_ca("demo client CA", 3650 * DAY)
+NOW = certificates.made_at(CA.certificate).isoformat()
 BOOK = ranges.empty_book()
 
 
@@ -27,7 +28,7 @@ def config(book, found, live, ca=None, unreadable=(), now=None):
 
 
 def request(key=None):
-    return pki.client_request(key or pki.make_client_key(), "whatever")
+    return certificates.client_request(key or keypairs.make_client_key(), "whatever")
 
 
 def certify(record, wanted, ca=CA, site="site-a", told=TOLD):
@@ -67,25 +68,25 @@ def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():
 
 
 def test_a_good_certificate_stays():
-    key = pki.make_client_key()
+    key = keypairs.make_client_key()
     record = certified(key=key)
     assert certify(record, request(key)) == (record, None)
 
 
 @pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it ended on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
-    key = pki.make_client_key()
+    key = keypairs.make_client_key()
     record = certified(key=key)
     now = datetime.datetime.now(datetime.timezone.utc) + days * DAY
     pem = record["client"]["certificate"]
-    found = pki.client_reissue_reason(pem, CA.certificate, request(key), "site-a", "demo", now)
+    found = certificates.client_reissue_reason(pem, CA.certificate, request(key), "site-a", "demo", now)
     assert (found is None) == (reason is None)
     assert reason is None or reason in found
 
 
 def test_a_certificate_of_another_name_or_ca_is_replaced_and_not_revoked():
-    key = pki.make_client_key()
-    other = pki.make_ca("demo client CA", 10 * DAY)
+    key = keypairs.make_client_key()
+    other = certificates.make_ca("demo client CA", 10 * DAY)
     record, reason = certify(certified(key=key), request(key), ca=other)
     assert "not issued by the present CA" in reason and "superseded" not in record
     record, reason = certify(certified(key=key), request(key), told=clients.Settings("new", "flower", "flower-ca", 90))
@@ -104,7 +105,7 @@ def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one(
 
 
 def test_a_revoked_certificate_is_replaced():
-    key = pki.make_client_key()
+    key = keypairs.make_client_key()
     record = certified(key=key)
     record["revoked"] = [{"serial": record["client"]["serial"], "since": NOW}]
     assert certify(record, request(key))[1] == "it was revoked"
@@ -112,9 +113,9 @@ def test_a_revoked_certificate_is_replaced():
 
 def test_a_request_that_was_tampered_with_is_refused():
     good = x509.load_pem_x509_csr(request().encode())
-    raw = bytearray(good.public_bytes(pki.serialization.Encoding.DER))
+    raw = bytearray(good.public_bytes(serialization.Encoding.DER))
     raw[-1] ^= 1
-    bad = x509.load_der_x509_csr(bytes(raw)).public_bytes(pki.serialization.Encoding.PEM).decode()
+    bad = x509.load_der_x509_csr(bytes(raw)).public_bytes(serialization.Encoding.PEM).decode()
     with pytest.raises(ValueError, match="not signed by its own key"):
         certify(records.empty_record("site-a"), bad)
 
@@ -133,7 +134,7 @@ def test_the_files_of_the_gateway_change_only_when_something_did():
 
 
 def test_a_supernode_key_belongs_to_one_site():
-    lines = [pki.supernode_public_key(pki.make_supernode_key()) for _number in range(2)]
+    lines = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _number in range(2)]
 
     def record(site, *mine):
         facts = [
@@ -142,7 +143,7 @@ def test_a_supernode_key_belongs_to_one_site():
         return records.merge_keys(records.empty_record(site), facts, None)
 
     fleet = {"site-a": record("site-a", *lines), "site-b": record("site-b", lines[1])}
-    owned, claimed_twice = map(pki.supernode_key_digest, lines)
+    owned, claimed_twice = map(keypairs.supernode_key_digest, lines)
     listed = config(BOOK, fleet, None, CA)["data"]["keys.map"]
     assert listed.splitlines()[1:] == [f"{owned} site-a"] and claimed_twice not in listed
 
@@ -153,12 +154,12 @@ def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_d
     book = access.leave(BOOK, {"site-a": record}, NOW)
     assert clients.needs_ca(first, clients.Known(book, {})) and not clients.needs_ca(first, clients.Known(BOOK, {}))
     second = config(book, {}, first, CA)
-    assert set(pki.crl_entries(second["data"]["crl.pem"], CA.certificate)) == {record["client"]["serial"]}
+    assert set(certificates.crl_entries(second["data"]["crl.pem"], CA.certificate)) == {record["client"]["serial"]}
     crl = x509.load_pem_x509_crl(second["data"]["crl.pem"].encode())
     ca = x509.load_pem_x509_certificate(CA.certificate.encode())
     assert crl.next_update_utc == ca.not_valid_after_utc, "a list that ends earlier would refuse everybody from then on"
     assert config(book, {}, second) == second
-    other = pki.make_ca("demo client CA", 10 * DAY)
+    other = certificates.make_ca("demo client CA", 10 * DAY)
     assert config(book, {}, second, other)["data"]["crl.pem"] != second["data"]["crl.pem"]
 
 
@@ -195,28 +196,28 @@ def test_what_the_audit_trail_tells_of_a_certificate():
 
 def at(days):
     """So many days after the CA was made."""
-    return pki.made_at(CA.certificate) + days * DAY
+    return certificates.made_at(CA.certificate) + days * DAY
 
 
 def test_a_certificate_that_has_ended_is_revoked_no_longer():
     book = access.leave(BOOK, {"site-a": certified()}, NOW)
     first = config(book, {}, None, CA)
-    assert len(pki.crl_entries(first["data"]["crl.pem"], CA.certificate)) == 1
+    assert len(certificates.crl_entries(first["data"]["crl.pem"], CA.certificate)) == 1
     later = clients.Known(book, {}, now=at(91))
     assert not clients.lost(first, later), "its revocation is known, and not lost"
     second = clients.config(TOLD, later, first, CA)
-    assert pki.crl_entries(second["data"]["crl.pem"], CA.certificate) == {}
+    assert certificates.crl_entries(second["data"]["crl.pem"], CA.certificate) == {}
     assert access.pruned(book, later.present(CA.certificate)) == BOOK
     assert access.pruned(book, clients.Known(book, {}).present(CA.certificate)) == book
 
 
 def test_certificates_of_a_ca_that_is_gone_are_revoked_no_longer():
     record = access.revoke_superseded(certify(certified(), request())[0], NOW)
-    new = pki.make_ca("demo client CA", 3650 * DAY)
+    new = certificates.make_ca("demo client CA", 3650 * DAY)
     later = access.Present(at(1), at(1))
     assert access.revoked(BOOK, {"site-a": record}, later) == {}
     assert "revoked" not in access.pruned(record, later)
-    assert set(pki.crl_entries(config(BOOK, {}, None, new)["data"]["crl.pem"], new.certificate)) == set()
+    assert set(certificates.crl_entries(config(BOOK, {}, None, new)["data"]["crl.pem"], new.certificate)) == set()
 
 
 def test_a_revocation_of_an_earlier_release_has_no_end_and_stays():
@@ -245,7 +246,7 @@ def test_a_site_whose_record_is_there_was_admitted_and_not_lost():
 
 
 def test_what_the_gateway_knows_of_a_site_whose_record_cannot_be_read_stays():
-    line = pki.supernode_public_key(pki.make_supernode_key())
+    line = keypairs.supernode_public_key(keypairs.make_supernode_key())
     key = {"pool": "cpu", "name": "0", "fingerprint": "f", "public_key": line}
     record = records.merge_keys(access.revoke_superseded(certify(certified(), request())[0], NOW), [key], None)
     live = config(BOOK, {"site-a": access.deny(record, "audit", NOW)}, None, CA)
@@ -271,11 +272,11 @@ def test_a_denial_is_written_also_when_nothing_else_fits(monkeypatch):
     with pytest.raises(ValueError, match="190 revoked"):
         config(many(190), {}, live, CA)
     more = config(many(190), {"site-a": access.deny(certified(), "audit", NOW)}, live, CA)["data"]
-    assert len(pki.crl_entries(more["crl.pem"], CA.certificate)) == 190 and "site-a" in more["denied.lst"]
+    assert len(certificates.crl_entries(more["crl.pem"], CA.certificate)) == 190 and "site-a" in more["denied.lst"]
 
 
 def test_a_site_that_claims_a_registered_key_takes_it_from_nobody():
-    line = pki.supernode_public_key(pki.make_supernode_key())
+    line = keypairs.supernode_public_key(keypairs.make_supernode_key())
     key = {"pool": "cpu", "name": "0", "fingerprint": "f", "public_key": line}
     fleet = {site: records.merge_keys(records.empty_record(site), [key], None) for site in ("site-a", "site-b")}
     fleet["site-b"]["keys"]["f"]["node_id"] = "7"

@@ -10,10 +10,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims, records
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 
-GOOD = pki.supernode_public_key(pki.make_supernode_key())
+GOOD = keypairs.supernode_public_key(keypairs.make_supernode_key())
 
 
 def openssh(key):
@@ -21,7 +21,7 @@ def openssh(key):
 
 
 def claim(line, name="0", fingerprint=None):
-    return {"pool": "cpu", "name": name, "public_key": line, "fingerprint": fingerprint or pki.fingerprint(line)}
+    return {"pool": "cpu", "name": name, "public_key": line, "fingerprint": fingerprint or keypairs.fingerprint(line)}
 
 
 def off_the_curve():
@@ -35,7 +35,7 @@ def off_the_curve():
 def test_keys_on_the_curves_of_openssh_are_taken(curve):
     line = openssh(ec.generate_private_key(curve).public_key())
     assert claims.refused({"site-a": [claim(line)]}, {}) == {}
-    assert pki.check_supernode_key(line + " somebody@somewhere") == line
+    assert keypairs.check_supernode_key(line + " somebody@somewhere") == line
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_fingerprint_of_another_key_is_refused():
 
 def test_nobody_gets_the_key_of_another_site():
     record = records.merge_keys(records.empty_record("site-a"), [claim(GOOD)], None)
-    record["keys"][pki.fingerprint(GOOD)]["node_id"] = "7"
+    record["keys"][keypairs.fingerprint(GOOD)]["node_id"] = "7"
     found = claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {"site-a": record})
     assert list(found) == ["site-b"] and "it is the key of site-a" in found["site-b"]
     both = claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {})
