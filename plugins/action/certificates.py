@@ -33,6 +33,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
 
 APPLYSET = "superlink"
 
@@ -90,14 +91,16 @@ class ActionModule(CertificateAction):
                 # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
+            restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
         reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
+        reasons += [f"pod {name} was restarted, since it ran with older secrets" for name in restarted]
         return {
-            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff),
+            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
-            "warnings": [f"{self.inventory_host}: {warning}" for warning in shown.warnings],
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in [*shown.warnings, *store.warnings]],
             "address": address,
             "host": split_address(address)[0],
             "names": list(wanted.names),

@@ -294,8 +294,16 @@ class Federation:
     def settle(self) -> None:
         """Have the clusters as the base inventory wants them; the first time as a user would, later what scenarios left is mended."""
         if not self.settled:
-            there = self.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)
-            self.site(None, *(("-e", "flower_forget_sites=true") if there else ()))
+            self.site(None, *self.forgetting())
+
+    def forgetting(self) -> list[str]:
+        """Arguments that forget all sites that the base inventory does not have."""
+        known = set()
+        if self.hub.get("v1", "Namespace", NAMESPACE) is not None:
+            found, unreadable = self.ledger().read_sites()
+            known = {*found, *unreadable}
+        gone = sorted(known - set(self.base()))
+        return ["-e", f"flower_forget_sites={','.join(gone)}", "-e", f"flower_forget_max={len(gone)}"] if gone else []
 
     def unchanged(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> None:
         """Run site.yml once more: nothing may change."""

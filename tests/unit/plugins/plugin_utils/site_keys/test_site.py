@@ -171,6 +171,16 @@ def test_daemonset_pools_run_on_selected_nodes_whose_taints_they_tolerate():
     assert names([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}]) == ["b", "d"]
 
 
+def test_a_pod_of_a_daemonset_stays_on_a_node_that_is_closed_later():
+    closed = {"key": "maintenance", "value": "soon", "effect": "NoSchedule"}
+    evicting = {"key": "maintenance", "value": "now", "effect": "NoExecute"}
+    found = [node("a", {}, [closed]), node("b", {}, [closed]), node("c", {}, [closed, evicting]), node("d")]
+    assert nodes.closed(found, None, None) == ["a", "b"]
+    chosen = nodes.eligible(found, None, None, {"a", "c"})
+    assert [item["metadata"]["name"] for item in chosen] == ["a", "d"]
+    assert nodes.closed(found, {"zone": "x"}, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}]) == []
+
+
 def test_a_pod_says_why_it_does_not_work():
     pod = {
         "metadata": {"name": "supernode-cpu-0"},
