@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import pytest
 from skupper_standin import kube, pki
 from skupper_standin.kube import ApiError, Client, Object
+from turn import turn
 
 HERE = Path(__file__).resolve().parent
 FLEET = HERE.parent / "fleet"
@@ -209,35 +210,37 @@ def net() -> Iterator[Net]:
 def network(first: Callable[[Net], None] = lambda _net: None) -> Iterator[Net]:
     """The hub with something behind its Connector, and site-a linked to it directly; removed in the end."""
     fleet("up")
-    ours = "it runs already" not in fleet("addon", "skupper", "up", "--resync", f"{RESYNC:.0f}")
-    config = kube.load(Path(fleet("kubeconfig").strip()))
-    found = Net({name: Client(config, name) for name in ("hub", "site-a", "site-b")})
-    gone(found)
-    for place in found.places:
-        place.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.name}})
-    for place in found.places:
-        until(lambda place=place: place.there("ServiceAccount", "default"))
-    first(found)
-    found.hub.make("Site", "hub", {"linkAccess": "default"})
-    found.a.make("Site", "a", {})
-    found.a.make("Listener", "fleet", LISTENER)
-    pod(found.hub, "server", SERVER)
-    found.hub.make("Connector", "fleet", {"routingKey": "fleet", "port": 9092, "selector": "app=server"})
-    found.hub.make("Certificate", "link-a", {"ca": "skupper-site-ca", "client": True, "subject": "a"})
-    found.hub.true("Site", "hub", "Resolved")
-    found.hub.true("Certificate", "link-a")
-    found.copy("link-a", found.a, "link-hub")
-    found.link(found.a, "link-hub", "link-hub")
-    yield found
-    going(found)
-    if ours:
-        fleet("addon", "skupper", "down")
-    gone(found)
-    if ours:
+    kubeconfig = fleet("kubeconfig").strip()
+    with turn(kubeconfig):
+        ours = "it runs already" not in fleet("addon", "skupper", "up", "--resync", f"{RESYNC:.0f}")
+        config = kube.load(Path(kubeconfig))
+        found = Net({name: Client(config, name) for name in ("hub", "site-a", "site-b")})
+        gone(found)
         for place in found.places:
-            named = [one["metadata"]["name"] for one in place.client.list("CustomResourceDefinition")[0]]
-            assert not [name for name in named if name.endswith(".skupper.io")]
-            assert place.client.get("Namespace", None, "skupper") is None
+            place.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.name}})
+        for place in found.places:
+            until(lambda place=place: place.there("ServiceAccount", "default"))
+        first(found)
+        found.hub.make("Site", "hub", {"linkAccess": "default"})
+        found.a.make("Site", "a", {})
+        found.a.make("Listener", "fleet", LISTENER)
+        pod(found.hub, "server", SERVER)
+        found.hub.make("Connector", "fleet", {"routingKey": "fleet", "port": 9092, "selector": "app=server"})
+        found.hub.make("Certificate", "link-a", {"ca": "skupper-site-ca", "client": True, "subject": "a"})
+        found.hub.true("Site", "hub", "Resolved")
+        found.hub.true("Certificate", "link-a")
+        found.copy("link-a", found.a, "link-hub")
+        found.link(found.a, "link-hub", "link-hub")
+        yield found
+        going(found)
+        if ours:
+            fleet("addon", "skupper", "down")
+        gone(found)
+        if ours:
+            for place in found.places:
+                named = [one["metadata"]["name"] for one in place.client.list("CustomResourceDefinition")[0]]
+                assert not [name for name in named if name.endswith(".skupper.io")]
+                assert place.client.get("Namespace", None, "skupper") is None
 
 
 def before(net: Net) -> None:

@@ -23,6 +23,8 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from ansible_collections.federated.flower.tests.skupper_standin.turn import turn
+
 API = "skupper.io/v2alpha1"
 ROOT = Path(__file__).parents[3]
 SITES = ("site-a", "site-b")
@@ -212,10 +214,11 @@ def bare(federation: Any) -> Iterator[Network]:
     """The federation, before Skupper's API is in its clusters."""
     if os.geteuid() != 0 or fleet("kubeconfig") != str(federation.kubeconfig):
         pytest.skip("these are not the local fleet's clusters: the stand-in has no business in others")
-    fleet("addon", "skupper", "down")
-    yield Network(federation)
-    federation.settled = False
-    fleet("addon", "skupper", "down")
+    with turn(federation.kubeconfig):
+        fleet("addon", "skupper", "down")
+        yield Network(federation)
+        federation.settled = False
+        fleet("addon", "skupper", "down")
 
 
 @pytest.fixture(scope="module")
