@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.module_utils.node_config import uses_partition
@@ -40,7 +41,9 @@ class ActionModule(ClusterAction):
         default = self._default(params["default_pools"])
         pools = {site: self._pools(site) or default for site in params["sites"]}
         wanted = {
-            site: {pool["name"]: supernode.pool_replicas(pool) for pool in pools[site] if _counts_across_fleet(pool)}
+            site: {
+                pool["name"]: supernode.pool_replicas(pool) or 0 for pool in pools[site] if _counts_across_fleet(pool)
+            }
             for site in pools
         }
         outcome = ranges.Allocation(ranges.empty_book())
@@ -67,7 +70,7 @@ class ActionModule(ClusterAction):
             changed = ledger.change_book(change)
             for site in set(pools) & set(outcome.book.get("denied", {})):
                 denial = outcome.book["denied"][site]
-                if ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial)):
+                if ledger.change_record(site, partial(access.returning, denial=denial)):
                     changed = True
                     self.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
             for site in pools:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
@@ -90,7 +91,7 @@ class ActionModule(ClusterAction):
                     f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}"
                 )
         for site, keys in leaving.items():
-            ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone))
+            ledger.change_record(site, partial(records.retire, fingerprints=list(keys)))
             self.note(
                 site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()]
             )

@@ -129,7 +129,9 @@ class ActionModule(ClusterAction):
 
     def _register(self, hub: Cluster, params: dict[str, Any], merged: dict[str, records.Record]) -> int:
         if self.check:
-            pretended = {key["node_id"]: {} for record in merged.values() for key in record["keys"].values()}
+            pretended: dict[str, dict[str, Any]] = {
+                key["node_id"]: {} for record in merged.values() for key in record["keys"].values()
+            }
             return sum(len(records.unregistered(record, pretended)) for record in merged.values())
         cli = FlowerCLI(hub, params["hub_namespace"])
         cli.wait_for_superlink(params["wait_timeout"])

@@ -331,14 +331,14 @@ class _Apply:
         rest = [item for item in self._open_items() if not order.is_namespace(item.desired)]
         for item in first:
             self._apply(item)
-        if self.set and not self._widen_set():
+        if self.set and not self._widen_set(self.set):
             return
         for item in rest:
             self._apply(item)
         if self.result.errors:
             return
         if self.set and self.set.prune:
-            self._prune()
+            self._prune(self.set)
         if self.wait and not self.check and not self.result.errors:
             self._wait_ready()
 
@@ -439,36 +439,36 @@ class _Apply:
 
     # ---- the set -----------------------------------------------------------------------------------------------------
 
-    def _wanted_set(self) -> tuple[set[sets.GroupKind], set[str]]:
-        return sets.kinds_and_namespaces((item.which for item in self.items), self.set.namespace)
+    def _wanted_set(self, own: _Set) -> tuple[set[sets.GroupKind], set[str]]:
+        return sets.kinds_and_namespaces((item.which for item in self.items), own.namespace)
 
-    def _widen_set(self) -> bool:
-        home = self.namespaces.get(self.set.namespace)
+    def _widen_set(self, own: _Set) -> bool:
+        home = self.namespaces.get(own.namespace)
         if home is not None and home.which in self._failed:
             self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which holds the set, failed")
             return False
-        old_kinds, old_namespaces = sets.noted(self.set.parent)
-        new_kinds, new_namespaces = self._wanted_set()
-        return self._write_parent(old_kinds | new_kinds, old_namespaces | new_namespaces)
+        old_kinds, old_namespaces = sets.noted(own.parent)
+        new_kinds, new_namespaces = self._wanted_set(own)
+        return self._write_parent(own, old_kinds | new_kinds, old_namespaces | new_namespaces)
 
-    def _write_parent(self, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
+    def _write_parent(self, own: _Set, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
         """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
-        wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces)
-        if self.check or (self.set.parent is not None and not difference(wanted, self.set.parent, FIELD_MANAGER)):
+        wanted = sets.parent_object(own.name, own.namespace, group_kinds, namespaces)
+        if self.check or (own.parent is not None and not difference(wanted, own.parent, FIELD_MANAGER)):
             return True
         try:
-            self.set.parent = self.cluster.apply(wanted)
+            own.parent = self.cluster.apply(wanted)
         except ApiError as error:
             category, text = messages.describe(error)
-            self._note_error(None, category, f"{self.set.which} (the record of the applyset): {text}")
+            self._note_error(None, category, f"{own.which} (the record of the applyset): {text}")
             return False
         return True
 
-    def _strays(self, listed: set[Id]) -> list[Object]:
+    def _strays(self, own: _Set, listed: set[Id]) -> list[Object]:
         """Members of the set that are not listed and that this field manager made. Never anything else."""
-        if self.set.parent is None:
+        if own.parent is None:
             return []
-        group_kinds, namespaces = sets.noted(self.set.parent)
+        group_kinds, namespaces = sets.noted(own.parent)
         versions = {
             (kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items
         }
@@ -483,7 +483,7 @@ class _Apply:
                 namespaced = self.cluster.resource(api_version, kind).namespaced
             except NotServed:
                 continue
-            for namespace in sorted({self.set.namespace, *namespaces}) if namespaced else [""]:
+            for namespace in sorted({own.namespace, *namespaces}) if namespaced else [""]:
                 members = self.live.members(api_version, kind, namespace)
                 if members is None:
                     self._warn(f"Not pruned: listing {kind} in {namespace or 'the cluster'} is forbidden.")
@@ -510,12 +510,12 @@ class _Apply:
             return version["groupVersion"]
         return None
 
-    def _prune(self) -> None:
-        gone = [obj for obj in self._strays({item.which for item in self.items}) if self._delete(obj)]
+    def _prune(self, own: _Set) -> None:
+        gone = [obj for obj in self._strays(own, {item.which for item in self.items}) if self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)
         if not self.result.errors:
-            self._write_parent(*self._wanted_set())
+            self._write_parent(own, *self._wanted_set(own))
 
     def _delete(self, obj: Object, item: _Item | None = None) -> bool:
         """Delete this very object. True if it is going."""
@@ -558,7 +558,7 @@ class _Apply:
     def _absent(self) -> None:
         doomed: list[tuple[Object, _Item | None]] = []
         if self.set:
-            doomed += [(obj, None) for obj in self._strays({item.which for item in self.items})]
+            doomed += [(obj, None) for obj in self._strays(self.set, {item.which for item in self.items})]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"

@@ -57,7 +57,8 @@ class Mask:
 
     def _mask_object(self, obj: dict[str, Any]) -> None:
         kind = obj["kind"]
-        meta = obj.get("metadata") if isinstance(obj.get("metadata"), dict) else {}
+        found = obj.get("metadata")
+        meta = found if isinstance(found, dict) else {}
         where = f"{kind}/{meta.get('namespace')}/{meta.get('name')}"
         if kind == "Secret":
             for part in ("data", "stringData"):

@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..base.errors import ClusterError
 from .notes import Note
@@ -63,7 +63,7 @@ class Journal:
             file.truncate(0)  # not unlinked: a fork that waits for the lock would write into a file without a name
 
     @contextlib.contextmanager
-    def _locked(self, mode: str) -> Iterator:
+    def _locked(self, mode: str) -> Iterator[IO[bytes]]:
         descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600)
         with os.fdopen(descriptor, mode) as file:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -111,14 +111,15 @@ class ClientStore:
         foreseen: tuple[Book, dict[str, Record]] | None,
     ) -> bool:
         live = self.read()
-        if live is None and settings is None:
-            return False
-        told = settings or self.settings(live)
+        if settings is None:
+            if live is None:
+                return False
+            settings = self.settings(live)
         book, records = foreseen or (self.ledger.read_book(), self.ledger.read_records())
         signer = ca
         if signer is None and clients.needs_ca(live, book, records):
-            signer = self.authority(told)
-        wanted = clients.config(told, book, records, live, signer)
+            signer = self.authority(settings)
+        wanted = clients.config(settings, book, records, live, signer)
         if live is not None and _same(live, wanted):
             return False
         if not self.check:

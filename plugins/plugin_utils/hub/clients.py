@@ -102,10 +102,12 @@ def settings_of(live: Mapping[str, Any]) -> Settings:
     return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE], int(notes[DAYS]))
 
 
-def needs_ca(live: Mapping[str, Any], book: Mapping[str, Any], records: Mapping[str, Record]) -> bool:
+def needs_ca(live: Mapping[str, Any] | None, book: Mapping[str, Any], records: Mapping[str, Record]) -> bool:
     """Whether the list of revoked certificates has to be signed anew, which takes the CA's key."""
-    data = live.get("data") or {}
-    return pki.crl_serials(data.get("crl.pem", ""), data["ca.crt"]) != set(access.revoked(book, records))
+    data = (live or {}).get("data") or {}
+    return "ca.crt" not in data or pki.crl_serials(data.get("crl.pem", ""), data["ca.crt"]) != set(
+        access.revoked(book, records)
+    )
 
 
 def config(
@@ -182,7 +184,8 @@ def certify(
         ValueError: the request is of no use.
     """
     client = record.get("client")
-    reason, new_key = "there was none", False
+    reason: str | None = "there was none"
+    new_key = False
     if client:
         reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)
         if reason is None and client["serial"] in {entry["serial"] for entry in record.get("revoked", [])}:

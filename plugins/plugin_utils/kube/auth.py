@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
@@ -333,7 +333,7 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
     access.proxy_headers = urllib3.util.make_headers(**given)
     if access.proxy_credentials and "proxy-authorization" not in access.proxy_headers:
         user, _colon, password = access.proxy_credentials.partition(":")
-        pair = credentials.header(urllib.request.unquote(f"{user}:{password}"), what)
+        pair = credentials.header(unquote(f"{user}:{password}"), what)
         access.proxy_headers.update(urllib3.util.make_headers(proxy_basic_auth=pair))
 
 

@@ -29,10 +29,11 @@ from .explain import explain, nothing_sent, one_line, worth_repeating
 try:
     import urllib3
     import websocket
+    from urllib3._collections import HTTPHeaderDict  # its place in urllib3 1 and 2
+    from urllib3._version import __version__ as _version
     from urllib3.exceptions import HTTPError
-    from urllib3.response import HTTPHeaderDict  # its place in urllib3 1 and 2
 
-    _URLLIB3_1 = urllib3.__version__.startswith("1.")
+    _URLLIB3_1 = _version.startswith("1.")
 except ImportError:  # resolve() tells the user
     pass
 

@@ -87,8 +87,8 @@ class Ledger:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)
 
     def _parse(self, item: Mapping[str, Any] | None, default: Any) -> Any:
-        text = (item or {}).get("data", {}).get("ledger.json")
-        if text is None:
+        text = None if item is None else item.get("data", {}).get("ledger.json")
+        if item is None or text is None:
             return default
         try:
             return json.loads(text)

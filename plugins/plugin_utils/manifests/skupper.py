@@ -144,8 +144,10 @@ def certificate(spec: Spec, ca: str) -> Object:
 def access_grant(spec: Spec) -> Object:
     """The hub's AccessGrant: one redemption, for a short time."""
     # In seconds: the text is a duration of Go, which knows no days.
-    window = f"{int(duration(spec['window']).total_seconds())}s"
-    body = {"redemptionsAllowed": 1, "expirationWindow": window}
+    window = duration(spec["window"])
+    if window is None:
+        raise ValueError("window is empty")
+    body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(window.total_seconds())}s"}
     at_hub = {**spec, "namespace": spec["hub_namespace"]}
     return _object(
         at_hub, "AccessGrant", grant_name(spec["cluster"]), LINK, body, labels={SITE_LABEL: text(spec["cluster"])}

@@ -135,8 +135,11 @@ def addon_objects(spec: Spec) -> list[Object]:
 
 def _placeholder(spec: Spec) -> Object:
     """Where somebody else makes the namespace, a template still needs a manifest."""
-    meta = {"name": f"{spec['name']}-addon", "namespace": text(spec["namespace"])}
-    meta["labels"] = addon_labels(spec["federation"])
+    meta = {
+        "name": f"{spec['name']}-addon",
+        "namespace": text(spec["namespace"]),
+        "labels": addon_labels(spec["federation"]),
+    }
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
 
 

@@ -144,16 +144,17 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
             )
     issuer = spec.get("issuer")
     if faults.mapping("issuer", issuer):
-        for key in issuer or {}:
+        given = issuer or {}
+        for key in given:
             if key not in ("name", "kind", "group"):
-                faults.add(f"issuer.{key}", issuer[key], "is none of name, kind, group")
-        if source == CERT_MANAGER and not (issuer or {}).get("name"):
+                faults.add(f"issuer.{key}", given[key], "is none of name, kind, group")
+        if source == CERT_MANAGER and not given.get("name"):
             faults.add("issuer", issuer, "has no name; cert-manager signs with an Issuer or ClusterIssuer")
         elif source != CERT_MANAGER and issuer:
             faults.add("issuer", issuer, f"has no effect with certificates_source {source}")
         for key in ("name", "group"):
-            if (issuer or {}).get(key):
-                faults.subdomain(f"issuer.{key}", issuer[key])
+            if given.get(key):
+                faults.subdomain(f"issuer.{key}", given[key])
     if not faults.number("certificate_days", spec.get("certificate_days"), 1, 36500):
         return
     try:
