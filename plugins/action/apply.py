@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, record
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.delivery import Delivery
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
 
@@ -43,6 +44,16 @@ class ActionModule(ClusterAction):
         "wait_timeout": {"type": "int", "default": 300},
         "return_applied": {"type": "bool", "default": False},
         "refresh_pods": {"type": "str"},
+        "owner": {
+            "type": "dict",
+            "options": {
+                "federation": {"type": "str", "required": True},
+                "site": {"type": "str", "default": ""},
+                "hub": {"type": "str", "default": ""},
+            },
+        },
+        "part": {"type": "str", "choices": [parts.HUB, parts.SITE]},
+        "claim": {"type": "bool", "default": False},
         "runs": {
             "type": "dict",
             "options": {
@@ -61,7 +72,7 @@ class ActionModule(ClusterAction):
             },
         },
     }
-    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",)}}
+    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",), "owner": ("applyset",)}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
@@ -83,6 +94,10 @@ class ActionModule(ClusterAction):
                     show_diff=self.show_diff,
                     wait=params["wait"],
                     wait_timeout=params["wait_timeout"],
+                    owner=record.notes(**params["owner"]) if params["owner"] else None,
+                    claim=params["claim"],
+                    own_only=True,
+                    part=params["part"],
                 )
             except ApplyFailed as error:
                 return error.result.as_dict(applied=params["return_applied"]) | {

@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
+
+from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -17,8 +20,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_c
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, namespace, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gpu, key_job, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader as look_through
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import twins
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices, rehearsal
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.given import given_spec
@@ -38,6 +46,7 @@ class ActionModule(CertificateAction):
         **settings.OPTIONS,
         "hub": {"type": "dict", "default": {}},
         "ocm": {"type": "dict"},
+        "claim": {"type": "bool", "default": False},
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
     }
 
@@ -55,17 +64,21 @@ class ActionModule(CertificateAction):
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            part, ca_namespace = params["part"], params["ca_namespace"]
-            absent = self._absent(cluster, spec, grants.namespaces(part, spec, ca_namespace))
+            part, ca_namespace, identity = params["part"], "", ""
+            if part == SUPERLINK:
+                ca_namespace = ca_namespaces.resolve(cluster, spec["namespace"], params["ca_namespace"])
+                params = {**params, "ca_namespace": ca_namespace}
+            found = self._look(cluster, params, spec)
             if at_site:
                 spec = {**spec, "keys_account": self._account_is_given(cluster, spec["namespace"])}
             ask.require(
-                cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=absent)
+                cluster, grants.controller_rights(part, spec, ca_namespace, works=params["works"], absent=found.absent)
             )
             if at_site and spec["keys_account"]:
                 self._check_account(cluster, spec)
-            rehearsed = rehearsal.rehearse(cluster, drafted(part, spec), absent, part)
+            rehearsed = rehearsal.rehearse(cluster, drafted(part, spec), found.absent, part)
             if part == SUPERLINK:
+                identity = Ledger(cluster, spec["namespace"], spec["federation"]).identity()
                 warnings += [word for word in [clocks.apart(cluster.skew)] if word]
                 if not boolean(spec.get("insecure")):
                     certificate = self._check_certificate(cluster, params, warnings)
@@ -79,6 +92,7 @@ class ActionModule(CertificateAction):
             "skew": skew,
             "rehearsed": rehearsed,
             "certificate": certificate,
+            "identity": identity,
             "skupper": spec["skupper"],
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
@@ -87,7 +101,12 @@ class ActionModule(CertificateAction):
     def _through_hub(self, spec: dict[str, Any], way: dict[str, Any]) -> dict[str, Any]:
         """A site that is reached through a hub of Open Cluster Management: nothing in it can be asked."""
         with self.connect(way["hub"]) as hub:
-            warnings = look_through.at_site(hub, spec, way.get("addon") or {})
+            warnings = look_through.at_site(hub, spec, way.get("addon") or {}, claim=self.params["claim"])
+            self._claim(
+                [f"managed cluster {hub.server} {spec['ocm_cluster']}"],
+                f"managed cluster {spec['ocm_cluster']}",
+                "ocm_name",
+            )
         return {
             "changed": False,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
@@ -115,18 +134,33 @@ class ActionModule(CertificateAction):
             raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
         return [warning] if warning else []
 
-    @staticmethod
-    def _absent(cluster: Cluster, spec: dict[str, Any], names: list[str]) -> list[str]:
-        """Namespaces that are to be made. One that may not be looked at counts as absent."""
-        found = []
-        for name in names if namespace.objects(spec) else ():
-            try:
-                there = cluster.get("v1", "Namespace", name)
-            except Forbidden:
-                there = None
-            if there is None:
-                found.append(name)
+    def _look(self, cluster: Cluster, params: dict[str, Any], spec: dict[str, Any]) -> look_at.Found:
+        """Does what is going to be written belong to somebody else, or to another host of this inventory?"""
+        is_site = params["part"] == SUPERNODE
+        owner = record.notes(spec["federation"], self.inventory_host, params["hub"].get("identity") or "")
+        found = look_at.look(
+            cluster,
+            params["part"],
+            spec,
+            params["ca_namespace"] if not is_site else "",
+            owner=owner if is_site else None,
+            claim=params["claim"],
+        )
+        self._claim(
+            [f"{params['part']} {one}" for one in found.places],
+            f"namespace {spec['namespace']} of the same cluster",
+            f"{params['part']}_namespace, flower_context, flower_kubeconfig",
+        )
         return found
+
+    def _claim(self, places: list[str], what: str, variables: str) -> None:
+        """Refuse to go on when another host of this inventory is the same place."""
+        other = twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, self.inventory_host)
+        if other:
+            raise ClusterError(
+                f"this host and {other} are the same {what}: they would overwrite each other. Give one of them another place "
+                f"({variables}), or take it out of the inventory."
+            )
 
     @staticmethod
     def _account_is_given(cluster: Cluster, namespace: str) -> bool:

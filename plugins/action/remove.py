@@ -12,9 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Waiter
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import (
     CONTROLLER,
     KEY_SOURCES,
@@ -22,13 +20,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.names import
     SITE,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace, removal
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 
-_TRAIL = f"app.kubernetes.io/component={COMPONENT}"
-_CLAIM = "PersistentVolumeClaim"
-_POLICY = "NetworkPolicy"
-_MANAGED = f"app.kubernetes.io/managed-by={MANAGER}"
+_PARTS = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 
 
 class ActionModule(ClusterAction):
@@ -36,28 +34,34 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "namespace": {"type": "str", "required": True},
-        "applyset": {"type": "str", "required": True},
+        "applyset": {"type": "str", "choices": [SUPERLINK, SUPERNODE], "required": True},
+        "federation": {"type": "str", "default": "flower"},
         "credentials": {"type": "bool", "default": False},
         "volumes": {"type": "bool", "default": False},
-        "more_namespaces": {"type": "list", "elements": "str", "default": []},
+        "ca_namespace": {"type": "str", "default": ""},
         "skupper": {"type": "bool", "default": False},
         "key_source": {"type": "str", "choices": list(KEY_SOURCES), "default": CONTROLLER},
+        "hub": {"type": "str", "default": ""},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "claim": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Delete the set; then, as told, secrets and records, volumes, and namespaces that nothing else needs."""
-        objects: list[dict[str, Any]] = []
+        identity = self._identity_of_hub(params)
         with self.connect() as cluster:
+            self._refuse_other(cluster, params, identity)
             if params["key_source"] == SITE and not self.check:
                 job.make_room(cluster, params["namespace"], params["wait_timeout"])
             going = self._delete_set(cluster, params)
-            kept = ""
+            kept: list[str] = []
             if params["credentials"] or params["volumes"]:
-                kept, objects = self._leftovers(cluster, params)
+                left = removal.leftovers(cluster, self._asked(cluster, params))
+                kept = left.kept
                 outcome = apply_objects(
                     cluster,
-                    objects,
+                    left.going,
                     state="absent",
                     check=self.check,
                     wait=True,
@@ -70,7 +74,8 @@ class ActionModule(ClusterAction):
         return {
             "changed": bool(gone),
             "objects": gone,
-            "msg": f"{len(gone)} objects {'to delete' if self.check else 'deleted'} from {cluster.name}{kept}",
+            "msg": f"{len(gone)} objects {'to delete' if self.check else 'deleted'} from {cluster.name}"
+            + "".join(f"; {sentence}" for sentence in kept),
         }
 
     def _delete_set(self, cluster: Cluster, params: dict[str, Any]) -> list[dict[str, str]]:
@@ -104,66 +109,38 @@ class ActionModule(ClusterAction):
             )
 
     @staticmethod
-    def _leftovers(cluster: Cluster, params: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
-        """What is to go besides the set, and a word on what has to stay."""
-        kept = []
-        found: list[dict[str, Any]] = []
-        own = ["Secret", "ConfigMap"] + ([_CLAIM] if params["volumes"] else [])
-        beside = ["Secret", _POLICY]  # in the namespace itself, policies belong to the set
-        for name, kinds in {**dict.fromkeys(params["more_namespaces"], beside), params["namespace"]: own}.items():
-            namespace = cluster.get("v1", "Namespace", name)
-            if namespace is None:
-                continue
-            trail = [] if params["volumes"] else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
-            foreign = of_others(cluster, name) if params["skupper"] else []
-            reason = _reason_to_stay(cluster, namespace, trail, foreign, volumes=params["volumes"])
-            if not reason:
-                found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-                continue
-            kept.append(f"namespace {name} stays ({reason})")
-            staying = {item["metadata"]["uid"] for item in trail}
-            for kind in kinds:
-                api = "networking.k8s.io/v1" if kind == _POLICY else "v1"
-                if kind == _POLICY and not _may(cluster, "list", name, "networkpolicies", group="networking.k8s.io"):
-                    continue  # who makes no policies has no rights on them
-                if kind == "Secret" and params["key_source"] == SITE and not _may(cluster, "list", name, "secrets"):
-                    continue  # those of a site that makes its keys itself go with their owner
-                # A StatefulSet makes its claims with the labels by which it finds its pods, and no others.
-                labels = f"app.kubernetes.io/name={params['applyset']}" if kind == _CLAIM else _MANAGED
-                for item in cluster.list(api, kind, name, labels=labels):
-                    if item["metadata"]["uid"] in staying:
-                        continue
-                    if applyset.ID_LABEL in item["metadata"]["labels"]:
-                        continue  # the record of another set, which knows by it what it has made
-                    if params["key_source"] == SITE and item["metadata"]["name"] == PUBLIC_KEYS:
-                        continue  # goes with the last of the Secrets that it tells of
-                    found.append(
-                        {
-                            "apiVersion": api,
-                            "kind": kind,
-                            "metadata": {"name": item["metadata"]["name"], "namespace": name},
-                        }
-                    )
-        return "".join(f"; {word}" for word in kept), found
+    def _asked(cluster: Cluster, params: dict[str, Any]) -> removal.Request:
+        place = params["ca_namespace"]
+        return removal.Request(
+            params["federation"],
+            _PARTS[params["applyset"]],
+            params["namespace"],
+            ca_namespace.resolve(cluster, params["namespace"], place) if place else "",
+            volumes=params["volumes"],
+            skupper=params["skupper"],
+            key_source=params["key_source"],
+        )
 
+    def _identity_of_hub(self, params: dict[str, Any]) -> str:
+        """By which a site notes whose it is; empty where the hub has no ledger any more, or nobody asks."""
+        if not params["hub"] or params["claim"]:
+            return ""
+        with self.connect(params["hub"]) as hub:
+            found = Ledger(hub, params["hub_namespace"], params["federation"]).identity()
+        return "" if found == NEW else found
 
-def _reason_to_stay(
-    cluster: Cluster, namespace: dict[str, Any], trail: list[dict[str, Any]], foreign: list[str], *, volumes: bool
-) -> str:
-    """Why a namespace is not deleted; empty if it is."""
-    name = namespace["metadata"]["name"]
-    if namespace["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") != MANAGER:
-        return "it was made by somebody else"
-    claims = [] if volumes else cluster.list("v1", _CLAIM, name)
-    holds = [f"{len(claims)} volume claims"] if claims else []
-    holds += ["the audit trail"] if trail else []
-    holds += [f"{', '.join(foreign)}, made by somebody else"] if foreign else []
-    if holds:
-        return " and ".join(holds)
-    # Who deploys with rights in namespaces only keeps them, and so can deploy again.
-    return "" if _may(cluster, "delete", name, "namespaces", name=name) else "the rights to delete it are missing"
-
-
-def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:
-    (allowed,) = cluster.access_review([{"verb": verb, "resource": resource, "namespace": namespace, **more}])
-    return allowed
+    def _refuse_other(self, cluster: Cluster, params: dict[str, Any], identity: str) -> None:
+        """Refuse to take away what another federation or hub, or another host of this inventory deployed."""
+        if params["claim"]:
+            return
+        namespace, federation = params["namespace"], params["federation"]
+        live = cluster.get("v1", "Namespace", namespace)
+        why = ""
+        if live is not None and proof.is_managed(live) and not proof.belongs(live, federation):
+            why = f"namespace {namespace} {proof.holder(live)}, not to {federation}: correct flower_federation or flower_namespace."
+        elif live is not None:
+            parent = cluster.get("v1", "ConfigMap", applyset.parent_name(params["applyset"]), namespace)
+            site = self.inventory_host if params["applyset"] == SUPERNODE else ""
+            why = record.fault(parent, record.notes(federation, site, identity))
+        if why:
+            raise ClusterError(f"{cluster.name}: nothing is deleted: {why}")

@@ -10,6 +10,8 @@ import datetime
 from functools import partial
 from typing import Any
 
+from ansible.errors import AnsibleError
+
 from ansible_collections.federated.flower.plugins.module_utils.node_config import uses_partition
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -17,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.credentials import UNKNOWN_ADDRESS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
@@ -38,14 +40,8 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read the hub's publication and the ledger; give the sites their ranges."""
-        default = self._default(params["default_pools"])
-        pools = {site: self._pools(site) or default for site in params["sites"]}
-        wanted = {
-            site: {
-                pool["name"]: supernode.pool_replicas(pool) or 0 for pool in pools[site] if _counts_across_fleet(pool)
-            }
-            for site in pools
-        }
+        pools, wanted, faults = self._wanted(params)
+        held: dict[str, dict[str, tuple[int, int]]] = {}
         outcome = ranges.Allocation(ranges.empty_book())
         before = ranges.empty_book()
 
@@ -54,11 +50,12 @@ class ActionModule(ClusterAction):
             before = book
             try:
                 outcome = ranges.allocate(
-                    book,
+                    ranges.identified(book),
                     wanted,
                     partitions=params["partitions"],
                     repartition=params["repartition"],
                     order=params["sites"],
+                    held=held,
                 )
             except ValueError as error:
                 raise ClusterError(f"{error}.") from error
@@ -67,15 +64,24 @@ class ActionModule(ClusterAction):
         with self.connect(params["hub"]) as hub:
             publication = self._publication(hub, params)
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
+            found, unreadable = ledger.read_sites()
+            for site in set(unreadable) & set(pools):
+                faults[site] = unreadable[site]
+                del pools[site], wanted[site]
+            held.update({site: records.numbers(record) for site, record in found.items()})
             changed = ledger.change_book(change)
             for site in set(pools) & set(outcome.book.get("denied", {})):
                 denial = outcome.book["denied"][site]
-                if ledger.change_record(site, partial(access.returning, denial=denial)):
+                try:
+                    differs = ledger.change_record(site, partial(access.returning, denial=denial))
+                except ClusterError as error:
+                    faults[site] = error.message
+                    continue
+                if differs:
                     changed = True
                     self.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
             for site in pools:
                 self._note_pools(site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
-            found = ledger.read_records()
             dead = {
                 site: [*ranges.left_keys(outcome.book, site), *_dead(found.get(site), params["renew"])]
                 for site in pools
@@ -90,11 +96,44 @@ class ActionModule(ClusterAction):
             "changed": changed,
             "warnings": warnings,
             "publication": publication,
+            "identity": outcome.book["id"],
             "sites": {
-                site: {"allocation": _allocation(outcome.book, site, pools[site]), "dead": dead[site]} for site in pools
+                site: {
+                    "allocation": _allocation(outcome.book, site, pools[site]) if site in pools else {},
+                    "dead": dead.get(site, []),
+                    "fault": faults.get(site, ""),
+                }
+                for site in params["sites"]
             },
             "msg": f"{len(pools)} sites, {outcome.book['partitions']} partitions",
         }
+
+    def _wanted(
+        self, params: dict[str, Any]
+    ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, dict[str, int]], dict[str, str]]:
+        """Site -> its pools; site -> pool -> replicas, of those that count across the fleet; site -> why it has neither."""
+        default: list[dict[str, Any]] | None = None
+        pools: dict[str, list[dict[str, Any]]] = {}
+        wanted: dict[str, dict[str, int]] = {}
+        faults: dict[str, str] = {}
+        for site in params["sites"]:
+            faults[site] = name_fault(site)
+            if faults[site]:
+                continue
+            try:
+                own = self._pools(site)
+                if not own and default is None:
+                    default = self._default(params["default_pools"])
+                chosen = own or default or []
+                wanted[site] = {
+                    pool["name"]: supernode.pool_replicas(pool) or 0 for pool in chosen if _counts_across_fleet(pool)
+                }
+                pools[site] = chosen
+            except (AnsibleError, ClusterError, AttributeError, KeyError, TypeError, ValueError) as error:
+                faults[site] = (
+                    f"its supernode_pools cannot be read ({type(error).__name__}: {error}). Correct that variable."
+                )
+        return pools, wanted, {site: fault for site, fault in faults.items() if fault}
 
     def _note_pools(self, site: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Note the ranges of a site that are new or differ, and the pools that have none any more."""

@@ -31,6 +31,7 @@ class ActionModule(ClusterAction):
         "namespace": {"type": "str", "default": "flower"},
         "report": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
+        "fault": {"type": "str", "default": ""},
         "extra": {"type": "dict", "default": {}},
         "spec": {"type": "dict", "default": {}},
         "wait_timeout": {"type": "int", "default": 300},
@@ -39,6 +40,9 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Fail when a wanted SuperNode is not online; drop keys that Flower has forgotten. Silent sites cost nothing."""
         report = params["report"]
+        fault = params["fault"] or report.get("fault")
+        if fault:
+            raise ClusterError(fault)
         denied = report.get("denied")
         missing = [] if denied else report.get("missing", [])
         warnings = [self._denied(denied, report)] if denied else []
@@ -55,8 +59,8 @@ class ActionModule(ClusterAction):
                 raise ClusterError(self._offline(site, params, report))
             if params["dead"]:
                 raise ClusterError(
-                    f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were unregistered at the SuperLink, "
-                    "and Flower never takes them again. Run again: their SuperNodes get new keys."
+                    f"{len(params['dead'])} SuperNode keys ({', '.join(params['dead'])}) were registered before, and Flower never "
+                    "takes a key twice. Run again: their SuperNodes get new keys."
                 )
             if not self.check:
                 self._drop_all(site, params)

@@ -11,6 +11,8 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import door_certificate_name
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import POOL_LABEL
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import PUBLIC_KEYS, SITE, parted
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import CREDENTIALS
@@ -32,11 +34,15 @@ class ActionModule(ClusterAction):
         "spec": {"type": "dict", "required": True},
         "allocation": {"type": "dict", "default": {}},
         "dead": {"type": "list", "elements": "str", "default": []},
+        "fault": {"type": "str", "default": ""},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Make the keys that are missing; give out their public halves."""
+        if params["fault"]:
+            raise ClusterError(params["fault"])
+        self._renewed: list[str] = []
         spec = params["spec"]
         behind = spec.get("delivery") == OCM
         with self.connect(params["hub"] if behind else None) as cluster:
@@ -56,6 +62,7 @@ class ActionModule(ClusterAction):
             "region": spec.get("region") or None,
             "keys": [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys],
             "extra": found.extra,
+            "renewed": self._renewed,
             "client_request": found.client_request,
             "msg": "; ".join(found.reasons) or f"{len(found.keys)} keys, all there",
         }
@@ -77,6 +84,8 @@ class ActionModule(ClusterAction):
             wanted.client,
             door=wanted.door,
         )
+        if any(keys.pool_of(there) for there in live.values()):
+            self._renewed = _shared(plan.secrets)
         space = self._namespace(site, spec) if plan.secrets else []
         outcome = apply_objects(site, [*space, *plan.secrets], check=self.check)
         objects = outcome.objects
@@ -102,6 +111,9 @@ class ActionModule(ClusterAction):
             outcome = site_keygen.foresee(job.AtSite(site, spec), spec, wanted)
         else:
             outcome = site_keygen.make(job.AtSite(site, spec), spec, wanted, seconds, prepare)
+        if outcome.before.pools:
+            written = site_keygen.changes(outcome.before, outcome.after or outcome.before)
+            self._renewed = [name for name in keys.SHARED if written.get(name) in ("created", "changed")]
         return outcome.found, {
             "changed": bool(outcome.found.reasons),
             "diff": outcome.diff(spec["namespace"]) if self.show_diff else [],
@@ -142,7 +154,9 @@ class ActionModule(ClusterAction):
             name = pool["name"]
             if supernode.pool_mode(pool) == "DaemonSet":
                 found = site.list("v1", "Node") if found is None else found
-                chosen = nodes.eligible(found, pool.get("node_selector"), pool.get("tolerations"))
+                rules = (pool.get("node_selector"), pool.get("tolerations"))
+                running = _running_on(site, spec, name) if nodes.closed(found, *rules) else ()
+                chosen = nodes.eligible(found, *rules, running)
                 pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
                 ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
             else:
@@ -158,3 +172,15 @@ class ActionModule(ClusterAction):
         if not wanted or site.get("v1", "Namespace", spec["namespace"]) is not None:
             return []
         return wanted
+
+
+def _shared(secrets: list[dict[str, Any]]) -> list[str]:
+    """Names of the Secrets among some that all pods of a site share."""
+    return [secret["metadata"]["name"] for secret in secrets if secret["metadata"]["name"] in keys.SHARED]
+
+
+def _running_on(site: Cluster, spec: dict[str, Any], pool: str) -> set[str]:
+    """Names of the nodes on which a pool has a pod."""
+    labels = f"app.kubernetes.io/name=supernode,{POOL_LABEL}={pool}"
+    pods = site.list("v1", "Pod", spec["namespace"], labels=labels)
+    return {str(pod["spec"].get("nodeName")) for pod in pods if not pod["metadata"].get("deletionTimestamp")}

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -30,15 +31,13 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Wait for the wanted nodes, then unregister those that are leaving."""
-        sites = {site["site"]: site for site in params["sites"]}
+        sites = {site["site"]: site for site in params["sites"] if site.get("site")}
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
             # A site with dead keys was not applied: it has neither what to wait for nor what to take from it.
-            known = {
-                name: record
-                for name, record in ledger.read_records().items()
-                if name in sites and not records.dead_keys(record)
-            }
+            found, unreadable = ledger.read_sites()
+            self._faults = {name: unreadable[name] for name in sites if name in unreadable}
+            known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
             leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
             superseded = [name for name, record in known.items() if record.get("superseded")]
             if self.check:
@@ -51,12 +50,22 @@ class ActionModule(ClusterAction):
             if superseded:
                 store.bring()
             cli = FlowerCLI(hub, params["hub_namespace"])
-            awaited = [node for name, found in expected.items() if name not in denied for node in found]
+            # The pods of a site whose keys were refused are not brought up to date.
+            refused = {
+                name
+                for name, record in known.items()
+                if any(key["fingerprint"] not in record["keys"] for key in sites[name]["keys"])
+            }
+            awaited = [node for name, ids in expected.items() if name not in {*denied, *refused} for node in ids]
             nodes = cli.nodes(awaited, params["wait_timeout"])
+            leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes))}
             self._unregister(cli, ledger, leaving, nodes)
             if leaving:
                 store.bring()
-        report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
+        report = {
+            name: {**_report(expected[name], nodes, denied.get(name)), "fault": self._faults.get(name, "")}
+            for name in sites
+        }
         online = sum(site["online"] for site in report.values())
         wanted = sum(site["expected"] for site in report.values())
         return {
@@ -65,11 +74,16 @@ class ActionModule(ClusterAction):
             "msg": f"{online} of {wanted} SuperNodes online, {sum(map(len, leaving.values()))} unregistered",
         }
 
-    def _revoke(self, ledger: Ledger, superseded: dict[str, list[str]]) -> None:
+    def _revoke(self, ledger: Ledger, superseded: dict[str, list[Any]]) -> None:
         """Take back the certificates of keys that sites no longer have; by now they hold their new ones."""
         now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-        for site, serials in superseded.items():
-            ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
+        for site, old in superseded.items():
+            try:
+                ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
+            except ClusterError as error:
+                self._faults[site] = error.message
+                continue
+            serials = map(records.serial_of, old)
             self.note(site, certificates=[{"change": "revoked", "serial": serial} for serial in serials])
 
     def _unregister(
@@ -79,19 +93,19 @@ class ActionModule(ClusterAction):
         leaving: dict[str, dict[str, dict[str, Any]]],
         nodes: dict[str, dict[str, Any]],
     ) -> None:
-        gone = [
-            key["node_id"]
-            for keys in leaving.values()
-            for key in keys.values()
-            if key["node_id"] and nodes.get(key["node_id"], {}).get("status", "unregistered") != "unregistered"
-        ]
-        for node, answer in zip(gone, cli.unregister(gone)):
-            if not answer.ok:
-                raise FlowerError(
-                    f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}"
-                )
+        refused = cli.unregister_known(
+            {site: [key["node_id"] for key in keys.values()] for site, keys in leaving.items()}, nodes
+        )
+        self._faults.update(refused)
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         for site, keys in leaving.items():
-            ledger.change_record(site, partial(records.retire, fingerprints=list(keys)))
+            if site in refused:
+                continue
+            try:
+                ledger.change_record(site, partial(records.retire, fingerprints=list(keys), now=now))
+            except ClusterError as error:
+                self._faults[site] = error.message
+                continue
             self.note(
                 site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()]
             )

@@ -30,11 +30,16 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec imp
 
 display = Display()
 
+_WAY_OUT = (
+    "rotate_certs.yml waits for it",
+    "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
+)
 PODS = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
 _FILES = {
     "trust": "--root-certificates",
     "key": "--auth-supernode-private-key",
     "superexec": "--superexec-auth-secret-file",
+    "loopback": "--root-certificates",
 }
 
 
@@ -50,6 +55,7 @@ class ActionModule(ClusterAction):
         "mark": {"type": "str", "default": ""},
         "spec": {"type": "dict", "default": {}},
         "force": {"type": "bool", "default": False},
+        "heal": {"type": "bool", "default": False},
         "wait": {"type": "int", "default": 3600},
         "wait_timeout": {"type": "int", "default": 300},
     }
@@ -158,6 +164,12 @@ class ActionModule(ClusterAction):
         if params["force"]:
             return
         ledger, cli = self._hub(hub, params)
+        if params["heal"]:
+            record = ledger.read_sites()[0].get(self.inventory_host, records.empty_record(self.inventory_host))
+            nodes = cli.nodes()
+            if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
+                conditions.wait_no_run(cli, params["wait"], display.display, _WAY_OUT)
+            return
         book, found = ledger.read_book(), ledger.read_records()
         away = conditions.offline(found, book, cli.nodes())
         # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.
@@ -171,7 +183,7 @@ class ActionModule(ClusterAction):
 
     def _await_online(self, hub: Cluster, params: dict[str, Any], pool: str) -> None:
         ledger, cli = self._hub(hub, params)
-        found = ledger.read_records()
+        found = ledger.read_sites()[0]
         if conditions.excuse(self.inventory_host, ledger.read_book(), found):
             return  # it is denied: nobody waits for it
         record = found[self.inventory_host]
@@ -213,12 +225,13 @@ def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, t
         "trust": (("ConfigMap", TRUST), "ca.crt"),
         "key": (("Secret", keys_secret(pool)), name),
         "superexec": (("Secret", keys.SUPEREXEC), "secret"),
+        "loopback": (("Secret", keys.LOCAL_TLS), "ca.crt"),
     }
     found = {}
     for kind, option in _FILES.items():
         path = proof.argument(pod, option, _container(pod))
         if _container(pod) != proof.CONTAINER and kind != "superexec":
             continue  # what a ClientApp trusts is no trust of the hub's
-        if path and not (kind == "trust" and proof.has_sidecar(pod)):
+        if path and not (kind in ("trust", "loopback") and (kind == "trust") == proof.has_sidecar(pod)):
             found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
     return found

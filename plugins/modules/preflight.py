@@ -20,6 +20,11 @@ description:
     Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
     missing right.
   - >-
+    Refuses what belongs to someone else: a namespace that the role creates and that this collection did not create;
+    objects of others under names that the deployment uses; a namespace that contains another federation or a site of
+    another hub; a namespace of CA keys that another hub uses; and two inventory hosts that are the same namespace of
+    the same cluster.
+  - >-
     Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of
     a namespace that does not exist yet are tried in C(default), and only errors of the objects themselves count.
   - Warns if a pool requests a GPU that no node has.
@@ -51,6 +56,11 @@ options:
       - For O(part=supernode), the result of this module for the hub. Empty if the hub was not checked.
     type: dict
     default: {}
+  claim:
+    description:
+      - Whether a site is taken over that holds the SuperNodes of another hub or of another host of the inventory.
+    type: bool
+    default: false
   ocm:
     description:
       - >-
@@ -106,6 +116,10 @@ skew:
   description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
+identity:
+  description: For the hub, the identity that its ledger holds; V(new) where there is no ledger yet.
+  returned: success, when a cluster was asked itself
+  type: str
 rehearsed:
   description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
   returned: success, when a cluster was asked itself

@@ -39,6 +39,11 @@ options:
     type: list
     elements: str
     default: []
+  fault:
+    description:
+      - Why the hub refused this site's keys, from M(federated.flower.supernode_register). The task fails with it.
+    type: str
+    default: ""
   extra:
     description:
       - Names of keys to delete, by pool, from M(federated.flower.supernode_keys).

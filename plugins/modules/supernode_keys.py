@@ -44,6 +44,11 @@ options:
     type: list
     elements: str
     default: []
+  fault:
+    description:
+      - Why the hub cannot serve this site, from M(federated.flower.supernode_allocate). The task fails with it.
+    type: str
+    default: ""
   wait_timeout:
     description:
       - Seconds to wait for a Job at the site.
@@ -92,6 +97,11 @@ keys:
   returned: success
   type: list
   elements: dict
+renewed:
+  description: Secrets that all pods of the site share and that were lost, so that its pods have to be restarted.
+  returned: success
+  type: list
+  elements: str
 client_request:
   description: >-
     Signing request for the site's client certificate, PEM. It is public. Empty if the site's sidecars need none. Its

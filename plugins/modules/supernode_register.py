@@ -71,7 +71,9 @@ issued:
   returned: success
   type: dict
 sites:
-  description: For each site C(nodes) (keys in use), C(leaving), C(dead) and C(client_certificate) (PEM).
+  description: >-
+    For each site C(nodes) (keys in use), C(leaving), C(dead), C(client_certificate) (PEM), C(restart) (whether its pods may run with
+    another key than the one that is registered) and C(fault) (why its keys are refused; other sites are registered nevertheless).
   returned: success
   type: dict
 """

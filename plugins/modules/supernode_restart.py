@@ -35,7 +35,7 @@ options:
       - Files to compare.
     type: list
     elements: str
-    choices: [trust, key, superexec]
+    choices: [trust, key, superexec, loopback]
     required: true
   spec:
     description:
@@ -52,6 +52,12 @@ options:
   force:
     description:
       - Restart them while runs are active and SuperNodes are offline.
+    type: bool
+    default: false
+  heal:
+    description:
+      - >-
+        Restart them whoever is offline, since something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
     type: bool
     default: false
   wait:
