@@ -7,18 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_allocate
-short_description: Give the sites of a play their partition numbers
+short_description: Assign partition numbers to the sites of a play
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reads from the hub what it publishes for sites, and from the ledger which site has which partitions. Gives new
-    or grown pools that use C({partition}) their range.
+    Reads from the hub the values that it publishes for sites, and from the ledger the partitions of each site.
+    Assigns a range to new and grown pools that use C({partition}).
   - >-
-    The ledger is written with optimistic locking, so two controllers at once never give two sites the same
-    number. Sites that have joined keep theirs.
-  - Asks for all sites at once; run it with C(run_once).
+    The ledger is written with optimistic locking, so two control nodes never assign the same number to two sites.
+    Existing sites keep their numbers.
+  - Works on all sites at once. Use it with C(run_once).
+  - This module is a step of the role C(federated.flower.supernode). Its options may change in any release.
 options:
   sites:
     description:
@@ -28,7 +29,7 @@ options:
     required: true
   default_pools:
     description:
-      - Pools of a site that has no such variable.
+      - Pools of a site that does not set this variable.
     type: list
     elements: dict
     required: true
@@ -38,13 +39,13 @@ options:
     type: int
   repartition:
     description:
-      - Whether sites that have joined take over a changed number of partitions. That restarts their pods.
+      - Whether existing sites adopt a changed number of partitions. This restarts their pods.
     type: bool
     default: false
   renew:
     description:
-      - Keys that the sites have to replace although they are good; they are told among C(dead). V(keys) are those of the
-        SuperNodes, unless some of them are being replaced already, V(client) that of the client certificate.
+      - Valid keys that the sites must replace. They are returned in C(dead). V(keys) are the keys of the
+        SuperNodes, unless some of them are being replaced already. V(client) is the key of the client certificate.
     type: list
     elements: str
     choices: [keys, client]
@@ -67,7 +68,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Give every site its partitions
+- name: Assign partitions to every site
   federated.flower.supernode_allocate:
     hub: hub
     sites: "{{ ansible_play_hosts }}"
@@ -78,18 +79,22 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 publication:
   description: >-
-    What the hub publishes: C(address), C(ca_bundle), C(server_name), C(version), C(federation), C(namespace).
+    Values that the hub publishes: C(address), C(ca_bundle), C(server_name), C(version), C(federation), C(namespace).
   returned: success
   type: dict
+identity:
+  description: Identity of the hub, which its ledger holds. A site's namespace notes whose it is by it.
+  returned: success
+  type: str
 sites:
   description: >-
-    For each site C(allocation) (pool to C(offset) and C(partitions)), C(dead) (fingerprints of keys that Flower takes no more) and
-    C(fault) (why this site cannot be served; others are served nevertheless).
+    For each site C(allocation) (pool to C(offset) and C(partitions)), C(dead) (fingerprints of keys that Flower no
+    longer accepts) and C(fault) (why this site cannot be served; other sites are served).
   returned: success
   type: dict
 """

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_online
-short_description: Wait until the SuperNodes of sites are online at the SuperLink
+short_description: Wait until the SuperNodes of sites are online
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Asks the SuperLink until all wanted SuperNodes are online or the time is over, then unregisters those that are
-    leaving. SuperNodes of denied sites (M(federated.flower.site_access)) are not waited for.
+    Polls the SuperLink until all wanted SuperNodes are online or the timeout has passed. Then unregisters the
+    SuperNodes that are no longer wanted. Does not wait for SuperNodes of denied sites
+    (M(federated.flower.site_access)).
+  - Revokes client certificates of keys that a site has replaced.
   - >-
-    Revokes client certificates of keys that a site has replaced.
-  - >-
-    SuperNodes that are not online do not fail this task; M(federated.flower.supernode_confirm) fails the site
-    that they belong to.
-  - Asks for all sites at once; run it with C(run_once).
+    SuperNodes that are not online do not fail this task. M(federated.flower.supernode_confirm) fails the site that
+    they belong to.
+  - Works on all sites at once. Use it with C(run_once).
+  - This module is a step of the role C(federated.flower.supernode). Its options may change in any release.
 options:
   sites:
     description:
@@ -57,11 +58,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 sites:
-  description: For each site C(expected), C(online), C(missing), C(denied) (C(since) and C(reason); empty if it is not) and C(fault).
+  description: For each site C(expected), C(online), C(missing), C(denied) (C(since) and C(reason); empty if it is not denied) and C(fault).
   returned: success
   type: dict
 """

@@ -22,11 +22,11 @@ OWN = "flower_own_variables"
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
-    "flower_audit_last", "flower_auth", "flower_ca_namespace", "flower_certificates_source", "flower_clientapp",
+    "flower_audit_last", "flower_auth", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
     "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
     "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_env",
-    "flower_federation", "flower_forget_cas", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
+    "flower_federation", "flower_forget_cas", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
     "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
     "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_log_level",
     "flower_max_fail_percentage", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
