@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible import constants
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import SITE
@@ -29,7 +30,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership import 
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import twins
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, devices, rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, singles

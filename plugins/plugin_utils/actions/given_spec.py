@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .cluster_action import ClusterAction
 from ..base.errors import ClusterError
 from ..manifests.supernode import NAME as SUPERNODE
-from ..spec.render import faults_of
 from ..preflight import inventory, variables
+from ..spec.render import faults_of
+from .cluster_action import ClusterAction
 
 variables.known()  # read once, in the parent of all forks
 
