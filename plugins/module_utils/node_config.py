@@ -4,7 +4,7 @@
 """The placeholders and types of a pool's node_config, once: for the module, the filter and the manifests.
 
 Nothing here is run by a shell. What differs from pod to pod is a variable from the downward API that the kubelet puts
-into the argument; everything else is written out, with ``$`` doubled so that the kubelet gives it back.
+into the argument; everything else is written out, with C($) doubled so that the kubelet gives it back.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _ARGUMENT_BYTES = 131071 - len("--node-config=")
 class Expansion:
     """What a node_config becomes.
 
-    argument: value of ``--node-config`` for the args of the pod template, None when there is nothing to pass. Pass
-      it as ``--node-config=<argument>``: a key may begin with a dash.
+    argument: value of C(--node-config) for the args of the pod template, None when there is nothing to pass. Pass
+      it as C(--node-config=<argument>): a key may begin with a dash.
     env: Kubernetes EnvVar objects that the container needs, only those the argument refers to.
     preview: one {"index" | "node", "argument", "config"} for each replica or node; "partition" too where the pool
       counts across the fleet.

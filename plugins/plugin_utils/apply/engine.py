@@ -61,7 +61,7 @@ class Result:
     def as_dict(self, *, applied: bool = False) -> dict[str, Any]:
         """For the result of an action plugin.
 
-        ``applied`` is left out unless asked for: a result passes through Ansible's only parent process, which takes
+        C(applied) is left out unless asked for: a result passes through Ansible's only parent process, which takes
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
@@ -74,7 +74,7 @@ class Result:
 
 
 class ApplyFailed(ClusterError):
-    """One or more objects failed. ``result`` tells what became of all of them."""
+    """One or more objects failed. C(result) tells what became of all of them."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -98,18 +98,18 @@ def apply_objects(
     own_only: bool = False,
     part: str | None = None,
 ) -> Result:
-    """Make ``objects`` so on ``cluster`` (``state="present"``), or make them not exist (``"absent"``).
+    """Make C(objects) so on C(cluster) (C(state="present")), or make them not exist (C("absent")).
 
-    ``applyset`` names the set that remembers what was made; ``applyset_namespace`` (default: the namespace of the first
-    namespaced object) holds its record. ``prune`` (default: with a set, yes) deletes members that are no longer listed.
-    ``check``: nothing is written. ``wait``: until all are ready, or gone, for up to ``wait_timeout`` seconds.
+    C(applyset) names the set that remembers what was made; C(applyset_namespace) (default: the namespace of the first
+    namespaced object) holds its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
+    C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds.
 
-    An object that is rendered as this collection's own is never made of one that somebody else made (``ownership.proof``): then
-    nothing at all is written. ``owner``: whose deployment the set is (``ownership.record``), noted on its record; a set with
-    another owner is refused unless ``claim`` is true. ``own_only``: with state absent, listed objects that this collection never
-    wrote to are refused. ``part``: of the set, only members of this part of the federation (``ownership.parts``) go.
+    An object that is rendered as this collection's own is never made of one that somebody else made (C(ownership.proof)): then
+    nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), noted on its record; a set with
+    another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
+    wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
 
-    Raises :class:`ApplyFailed` when objects failed, :class:`ClusterError` when the input is not usable.
+    Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout

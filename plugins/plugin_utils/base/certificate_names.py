@@ -51,8 +51,11 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
     Without C(certificate_internal_names) in the spec only those of C(certificate_names): what sites verify (hub/gateway_names.py)
     is put there before.
 
-    :arg addresses: more hosts or "host:port" under which sites reach the gateway.
-    :returns: C({"dns": [...], "ip": [...]}), each without doubles, in a stable order.
+    Args:
+        addresses: more hosts or "host:port" under which sites reach the gateway.
+
+    Returns:
+        C({"dns": [...], "ip": [...]}), each without doubles, in a stable order.
     """
     dns: list[str] = []
     ips: list[str] = []

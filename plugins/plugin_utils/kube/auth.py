@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the auth options of kubernetes.core to what one connection needs: address, headers, TLS context, proxy.
 
-The names, aliases and environment variables of the options are those of ``kubernetes.core`` (its tables are used, not
-copied). Kubeconfig contexts are resolved by the ``kubernetes`` package itself (``KubeConfigLoader``), so exec
+The names, aliases and environment variables of the options are those of C(kubernetes.core) (its tables are used, not
+copied). Kubeconfig contexts are resolved by the C(kubernetes) package itself (C(KubeConfigLoader)), so exec
 plugins, token files, auth providers, inline data and relative paths behave as they do everywhere else. Two things
 differ, on purpose:
 
 * Only the wanted context, its cluster and its user are parsed. A kubeconfig that holds a thousand clusters is several
   megabytes, and every host of a play reads it in a fork of its own.
-* No key stays on disk. ``KubeConfigLoader`` writes inline keys to temporary files and leaves them to ``atexit``, which
+* No key stays on disk. C(KubeConfigLoader) writes inline keys to temporary files and leaves them to C(atexit), which
   the forked workers of Ansible never run. Here they live in a directory of mode 0700, in memory where there is
-  /dev/shm, for as long as it takes to load them into an ``SSLContext``.
+  /dev/shm, for as long as it takes to load them into an C(SSLContext).
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 class Access:
     """What one connection needs.
 
-    ``server`` is a URL without trailing slash; ``headers`` are (name, value) pairs, a name may occur more than once;
-    ``renewable`` says that asking again may give a fresh token (exec plugin, token file, auth provider); ``proxy`` has no
-    credentials, ``proxy_credentials`` are its "user:password".
+    C(server) is a URL without trailing slash; C(headers) are (name, value) pairs, a name may occur more than once;
+    C(renewable) says that asking again may give a fresh token (exec plugin, token file, auth provider); C(proxy) has no
+    credentials, C(proxy_credentials) are its "user:password".
     """
 
     name: str
@@ -86,10 +86,10 @@ class Access:
 
 
 def options_of(auth: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill the gaps of ``auth`` from the environment, under the names and aliases of kubernetes.core.
+    """Fill the gaps of C(auth) from the environment, under the names and aliases of kubernetes.core.
 
     Returns only options that have a value. Booleans and lists from the environment are converted like
-    kubernetes.core does it (``0``/``false``/``no`` are false; lists are comma-separated).
+    kubernetes.core does it (C(0)/C(false)/C(no) are false; lists are comma-separated).
     """
     names = dict.fromkeys(AUTH_ARG_MAP.values()) | dict.fromkeys(AUTH_ARGS)
     found: dict[str, Any] = {}
@@ -127,11 +127,11 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def resolve(auth: Mapping[str, Any]) -> Access:
-    """Turn auth options into an :class:`Access`. Leaves no file behind, whatever happens.
+    """Turn auth options into an C(Access). Leaves no file behind, whatever happens.
 
-    Order: ``host`` with a token, a password or a client certificate stands alone; else a kubeconfig (given, from
-    ``K8S_AUTH_KUBECONFIG``, ``KUBECONFIG`` or ``~/.kube/config``), whose values single options override; else the
-    service account of the pod we run in. Raises :class:`AuthError`.
+    Order: C(host) with a token, a password or a client certificate stands alone; else a kubeconfig (given, from
+    C(K8S_AUTH_KUBECONFIG), C(KUBECONFIG) or C(~/.kube/config)), whose values single options override; else the
+    service account of the pod we run in. Raises C(AuthError).
     """
     if IMPORT_ERROR is not None:
         raise AuthError(
@@ -228,7 +228,7 @@ def _stands_alone(options: Mapping[str, Any]) -> bool:
 
 
 class _Settings:
-    """Receives what the loaders of the ``kubernetes`` package set on a ``Configuration``."""
+    """Receives what the loaders of the C(kubernetes) package set on a C(Configuration)."""
 
     def __init__(self) -> None:
         self.host: str | None = None
@@ -338,7 +338,7 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
 
 
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
-    """Does ``no_proxy`` (hosts, domains, addresses, CIDRs, ``*``; comma-separated) name this host?"""
+    """Does C(no_proxy) (hosts, domains, addresses, CIDRs, C(*); comma-separated) name this host?"""
     host = host.lower()
     try:
         address = ipaddress.ip_address(host)
@@ -365,7 +365,7 @@ def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
 
 
 def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str, Any]:
-    """Return (name of the context, loader). ``kubeconfig`` is a path, several paths, or the content as a dict."""
+    """Return (name of the context, loader). C(kubeconfig) is a path, several paths, or the content as a dict."""
     context = options.get("context")
     if not isinstance(kubeconfig, (str, Mapping)):
         raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")

@@ -28,7 +28,8 @@ def policy_faults(spec: Spec, faults: Faults) -> None:
 def peer_faults(variable: str, value: Any, faults: Faults, *, ports: bool = True) -> None:
     """Rules for a list of peers.
 
-    :arg ports: whether a peer may name ports.
+    Args:
+        ports: whether a peer may name ports.
     """
     if not faults.sequence(variable, value):
         return

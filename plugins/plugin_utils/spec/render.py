@@ -47,14 +47,22 @@ def _checked(faults: list[str]) -> None:
 
 
 def superlink_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of the hub. :raises SpecError: the spec has faults."""
+    """All objects of the hub.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(superlink_spec.spec_faults(spec))
     return superlink.objects(spec)
 
 
 def superlink_front_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """Namespace, Services, Ingress or Route of the hub. :raises SpecError: the spec has faults."""
+    """Namespace, Services, Ingress or Route of the hub.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(superlink_spec.spec_faults(spec))
     return superlink.front_objects(spec)
@@ -76,14 +84,22 @@ def superlink_certificate_names(spec: Mapping[str, Any], addresses: Iterable[str
 
 
 def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of a site. :raises SpecError: the spec has faults, or address, CA or allocation are not known."""
+    """All objects of a site.
+
+    Raises:
+        SpecError: the spec has faults, or address, CA or allocation are not known.
+    """
     spec = plain(spec)
     _checked(supernode_spec.spec_faults(spec) or supernode_spec.render_faults(spec))
     return supernode.objects(spec)
 
 
 def clientapp_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """A site's ClientApps, where they are a workload of their own; else none. :raises SpecError: the spec has faults."""
+    """A site's ClientApps, where they are a workload of their own; else none.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(supernode_spec.spec_faults(spec))
     return supernode.clientapps(spec)
@@ -97,7 +113,8 @@ def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
 def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
     """All objects of a role's spec without faults, with stand-ins for what is found later: address, CA, ledger.
 
-    :arg part: C(superlink) or C(supernode).
+    Args:
+        part: C(superlink) or C(supernode).
     """
     if part == supernode.NAME:
         return supernode.objects(supernode_spec.complete(plain(spec)))
@@ -107,13 +124,18 @@ def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
 def faults_of(part: str, spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with the spec of a role.
 
-    :arg part: C(superlink) or C(supernode).
+    Args:
+        part: C(superlink) or C(supernode).
     """
     return supernode_faults(spec) if part == supernode.NAME else superlink_faults(spec)
 
 
 def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of the add-on on a hub of Open Cluster Management. :raises SpecError: the spec has faults."""
+    """All objects of the add-on on a hub of Open Cluster Management.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(ocm_spec.addon_faults(spec))
     return addon_objects.addon_objects(spec)
@@ -125,7 +147,11 @@ def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:
 
 
 def ocm_policy_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """The security baseline as a policy of ACM, from an add-on's spec. :raises SpecError: the spec has faults."""
+    """The security baseline as a policy of ACM, from an add-on's spec.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(ocm_spec.policy_faults(spec))
     return acm.objects(spec)
