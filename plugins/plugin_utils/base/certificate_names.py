@@ -77,20 +77,6 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
     return {"dns": list(dict.fromkeys(dns)), "ip": list(dict.fromkeys(ips))}
 
 
-def internal_certificate_names() -> dict[str, list[str]]:
-    """Names in SuperLink's own certificate (Secret C(superlink-internal)).
-
-    The gateway and the command line dial localhost; the SuperExec that SuperLink starts itself with subprocess
-    isolation dials 127.0.0.1.
-    """
-    return {"dns": ["localhost"], "ip": ["127.0.0.1"]}
-
-
-def runtime_certificate_names(spec: Spec) -> dict[str, list[str]]:
-    """Names in the certificate of the gateway's door for the ServerApp (Secret C(superlink-runtime-tls))."""
-    return {"dns": ["superlink-runtime", f"superlink-runtime.{spec['namespace']}.svc"], "ip": []}
-
-
 def local_certificate_names(namespace: str) -> list[str]:
     """Names in the certificate of a sidecar's own doors (Secret C(supernode-local-tls)): loopback, and Services of the site."""
     return ["localhost", "127.0.0.1", door_certificate_name(namespace)]

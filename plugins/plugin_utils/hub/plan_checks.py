@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from ..pki import chain
 from ..pki.chain import ChainError
-from .sources.source import Plan
+from .sources.interface import Plan
 
 
 def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime]) -> list[str]:

@@ -37,7 +37,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
     AUTH_PROXY_HEADERS_SPEC,
 )
 
-from . import credentials, exec_plugin
+from . import access_fields, exec_plugin
 from .api_errors import AuthError
 from .explain import one_line
 from .kubeconfig import pick_context
@@ -198,7 +198,7 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
     settings.override(options)
     if not settings.host:
         raise AuthError(f"{source} names no server.")
-    server = credentials.server_url(
+    server = access_fields.server_url(
         settings.host, "the option host" if "host" in options else f"the server in {source}"
     )
     access = Access(
@@ -276,16 +276,16 @@ def _headers(settings: _Settings, options: Mapping[str, Any]) -> list[tuple[str,
     for value in settings.api_key.values():
         if value:
             _scheme, _space, token = value.partition(" ")  # "Bearer", or "bearer" in a pod
-            headers.append(("Authorization", f"Bearer {credentials.token(token, settings.token_source)}"))
+            headers.append(("Authorization", f"Bearer {access_fields.token(token, settings.token_source)}"))
             break
     if settings.basic:
-        pair = credentials.header(settings.basic, "username or password")
+        pair = access_fields.header(settings.basic, "username or password")
         headers.append(("Authorization", urllib3.util.make_headers(basic_auth=pair)["authorization"]))
     if "impersonate_user" in options:
-        user = credentials.header(options["impersonate_user"], "the option impersonate_user")
+        user = access_fields.header(options["impersonate_user"], "the option impersonate_user")
         headers.append(("Impersonate-User", user))
     for group in options.get("impersonate_groups", []):
-        headers.append(("Impersonate-Group", credentials.header(group, "the option impersonate_groups")))
+        headers.append(("Impersonate-Group", access_fields.header(group, "the option impersonate_groups")))
     return headers
 
 
@@ -325,15 +325,15 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
     if not proxy or (no_proxy and bypasses_proxy(target.hostname or "", target.port, no_proxy)):
         return
     what = "the proxy (option proxy, proxy-url of the kubeconfig, or HTTPS_PROXY)"
-    access.proxy, access.proxy_credentials = credentials.proxy_url(proxy, what)
+    access.proxy, access.proxy_credentials = access_fields.proxy_url(proxy, what)
     given = options.get("proxy_headers", {})
     for name, value in given.items():
         if isinstance(value, str):
-            credentials.header(value, f"proxy_headers.{name}")
+            access_fields.header(value, f"proxy_headers.{name}")
     access.proxy_headers = urllib3.util.make_headers(**given)
     if access.proxy_credentials and "proxy-authorization" not in access.proxy_headers:
         user, _colon, password = access.proxy_credentials.partition(":")
-        pair = credentials.header(unquote(f"{user}:{password}"), what)
+        pair = access_fields.header(unquote(f"{user}:{password}"), what)
         access.proxy_headers.update(urllib3.util.make_headers(proxy_basic_auth=pair))
 
 
@@ -372,7 +372,7 @@ def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) 
     if isinstance(kubeconfig, Mapping):
         for section in ("context", "cluster", "user"):
             for entry in kubeconfig.get(f"{section}s") or []:
-                credentials.check_entry(section, entry.get("name"), entry)
+                access_fields.check_entry(section, entry.get("name"), entry)
         name = context or kubeconfig.get("current-context") or ""
         return name, _loader()(dict(kubeconfig), active_context=context, config_base_path=None, temp_file_path=key_dir)
     if options.get("persist_config"):

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from .access_fields import check_entry
 from .api_errors import AuthError
-from .credentials import check_entry
 
 with contextlib.suppress(ImportError):  # resolve() tells the user
     from kubernetes.config import kube_config

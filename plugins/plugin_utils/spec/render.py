@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ..base.certificate_names import certificate_names
 from ..base.values import Object
-from ..manifests import exposure, superlink, supernode
+from ..manifests import superlink, supernode
 from ..ocm import acm, addon_objects
 from . import ocm_spec, superlink_spec, supernode_spec
 
@@ -71,16 +70,6 @@ def superlink_front_objects(spec: Mapping[str, Any]) -> list[Object]:
 def superlink_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a superlink spec."""
     return superlink_spec.spec_faults(plain(spec))
-
-
-def superlink_address(spec: Mapping[str, Any], live: Iterable[Mapping[str, Any]] = ()) -> str:
-    """Address for sites, from the spec and live objects; "" if it can't be known."""
-    return exposure.address(plain(spec), plain(list(live)))
-
-
-def superlink_certificate_names(spec: Mapping[str, Any], addresses: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Names that the gateway's certificate must carry."""
-    return certificate_names(plain(spec), plain(list(addresses)))
 
 
 def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:

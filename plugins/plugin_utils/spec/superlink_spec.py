@@ -11,7 +11,7 @@ from typing import Any
 from ..base.addresses import is_ip
 from ..base.times import duration
 from ..base.values import boolean, integer, text
-from ..hub.sources.source import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
+from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
 from .policies_spec import peer_faults, policy_faults

@@ -14,7 +14,7 @@ from ...pki import certificates, chain
 from ..authority import Authority, trust_bundle
 from ..made import Made
 from ..wanted import Ref, Seen, Wanted, secret_ref
-from .source import BUILTIN, Plan
+from .interface import BUILTIN, Plan
 
 CA = "flower-ca"
 SUBJECT = "superlink"
