@@ -20,6 +20,7 @@ export ANSIBLE_COLLECTIONS_PATH := $(STAGE)
 export PYTHONPATH := $(STAGE)
 export ANSIBLE_CONFIG := $(CURDIR)/tools/ansible.cfg
 export FLOWER_STAGE := $(STAGE)
+export MYPY_CACHE_DIR := $(STAGE)/.mypy_cache
 export FLOWER_BUILD := $(BUILD)
 export FLOWER_CHECKOUT := $(CURDIR)
 unexport MAKEFLAGS
@@ -62,7 +63,7 @@ demo-skupper: stage ## the same where sites join through Skupper, which a stand-
 demo-skupper-down: stage ## remove the federation and the fleet
 	@bash tools/demo.sh down skupper
 
-lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, changelog and documentation lint
+lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh
 
 sanity: stage ## ansible-test sanity, nothing ignored

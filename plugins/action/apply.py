@@ -32,7 +32,7 @@ def _is_changed_file(entry: dict[str, str]) -> bool:
 
 
 class ActionModule(ClusterAction):
-    """The action plugin ``federated.flower.apply``."""
+    """The action plugin C(federated.flower.apply)."""
 
     ARGS = {
         "objects": {"type": "list", "elements": "dict", "required": True},

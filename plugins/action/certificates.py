@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import PODS, ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import Plan, Source
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan, Source
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster

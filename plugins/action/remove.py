@@ -136,7 +136,7 @@ class ActionModule(ClusterAction):
         namespace, federation = params["namespace"], params["federation"]
         live = cluster.get("v1", "Namespace", namespace)
         why = ""
-        if proof.is_managed(live) and not proof.belongs(live, federation):
+        if live is not None and proof.is_managed(live) and not proof.belongs(live, federation):
             why = f"namespace {namespace} {proof.holder(live)}, not to {federation}: correct flower_federation or flower_namespace."
         elif live is not None:
             parent = cluster.get("v1", "ConfigMap", applyset.parent_name(params["applyset"]), namespace)

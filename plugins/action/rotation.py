@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import BUILTIN, SOURCES
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN, SOURCES
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
@@ -25,7 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, proof, roster
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, roster, site_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import IDLE, State
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
@@ -126,7 +126,7 @@ class ActionModule(ClusterAction):
             "phase": state.phase if state else IDLE,
             "bundle": state.bundle if state else facts.published,
             "server_name": self.hub.publication()["data"]["server_name"],
-            "wanted": proof.wanted(state, facts) if state else {proof.NOW: facts.leaf.serial},
+            "wanted": site_proof.wanted(state, facts) if state else {site_proof.NOW: facts.leaf.serial},
         }
 
     # ---- look --------------------------------------------------------------------------------------------------------

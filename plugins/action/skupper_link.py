@@ -81,13 +81,18 @@ class ActionModule(SkupperAction):
 
     def _ready(self, join: Join, seen: links.Hub) -> links.Hub:
         """The hub, when others can link to it: before that a token would be lost, and a Link would lead nowhere."""
-        name = seen.site["metadata"]["name"]
-        if not state.has_link_access(seen.site):
+        site = seen.site
+        if site is None:
             raise ClusterError(
-                f"{state.named(seen.site)} on {join.hub.name} lets no site link to it. Set skupper_site_link_access for the hub (default, "
+                f"there is no Site of Skupper on {join.hub.name}: run federated.flower.site for it first."
+            )
+        name = site["metadata"]["name"]
+        if not state.has_link_access(site):
+            raise ClusterError(
+                f"{state.named(site)} on {join.hub.name} lets no site link to it. Set skupper_site_link_access for the hub (default, "
                 "route, loadbalancer, ...) and run federated.flower.site for it."
             )
-        if seen.ca and seen.server and state.site(seen.site).ready:
+        if seen.ca and seen.server and state.site(site).ready:
             return seen
         join.action.wait_site(join.hub, join.at_hub, name, join.seconds)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from typing import Any
 
 from ansible.errors import AnsibleError
@@ -72,7 +73,7 @@ class ActionModule(ClusterAction):
             for site in set(pools) & set(outcome.book.get("denied", {})):
                 denial = outcome.book["denied"][site]
                 try:
-                    differs = ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial))
+                    differs = ledger.change_record(site, partial(access.returning, denial=denial))
                 except ClusterError as error:
                     faults[site] = error.message
                     continue
@@ -125,7 +126,7 @@ class ActionModule(ClusterAction):
                     default = self._default(params["default_pools"])
                 chosen = own or default or []
                 wanted[site] = {
-                    pool["name"]: supernode.pool_replicas(pool) for pool in chosen if _counts_across_fleet(pool)
+                    pool["name"]: supernode.pool_replicas(pool) or 0 for pool in chosen if _counts_across_fleet(pool)
                 }
                 pools[site] = chosen
             except (AnsibleError, ClusterError, AttributeError, KeyError, TypeError, ValueError) as error:

@@ -161,7 +161,7 @@ class ActionModule(ClusterAction):
                 ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
             else:
                 offset = int(allocation.get(name, {}).get("offset", 0))
-                names = [str(offset + number) for number in range(supernode.pool_replicas(pool))]
+                names = [str(offset + number) for number in range(supernode.pool_replicas(pool) or 0)]
                 pools.append(keys.Pool(name, names, offset))
                 ready[name] = set(names)
         return pools, ready

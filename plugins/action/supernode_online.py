@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
@@ -101,7 +102,7 @@ class ActionModule(ClusterAction):
             if site in refused:
                 continue
             try:
-                ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone, now))
+                ledger.change_record(site, partial(records.retire, fingerprints=list(keys), now=now))
             except ClusterError as error:
                 self._faults[site] = error.message
                 continue

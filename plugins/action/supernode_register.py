@@ -173,7 +173,9 @@ class ActionModule(ClusterAction):
     ) -> tuple[int, dict[str, dict[str, Any]]]:
         """Register what is new; returns how many keys that were, and what Flower says of the nodes that there were before."""
         if self.check:
-            pretended = {key["node_id"]: {} for record in merged.values() for key in record["keys"].values()}
+            pretended: dict[str, dict[str, Any]] = {
+                key["node_id"]: {} for record in merged.values() for key in record["keys"].values()
+            }
             return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(hub, params["hub_namespace"])
         cli.wait_for_superlink(params["wait_timeout"])

@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.supernode import TRUST
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import restarting
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, internal, proof, restart
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, internal, restart, site_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
 
@@ -139,7 +139,7 @@ class ActionModule(ClusterAction):
         found: dict[str, list[dict[str, Any]]] = {}
         held: dict[tuple[str, str], Mapping[str, str]] = {}
         for pod in site.list("v1", "Pod", params["namespace"], labels=PODS):
-            pool, name = proof.place(pod)
+            pool, name = site_proof.place(pod)
             wanted = {}
             for kind, (path, place, entry) in _places(pod, pool, name).items():
                 if kind not in params["files"]:
@@ -211,12 +211,12 @@ def _digests(site: Cluster, params: dict[str, Any], kind: str, name: str) -> Map
         return job.read(site, params["namespace"]).digests.get(name, {})
     live = site.get("v1", kind, name, params["namespace"])
     found = entries(live) if kind == "Secret" else (live or {}).get("data") or {}
-    return {entry: proof.digest(value) for entry, value in found.items()}
+    return {entry: site_proof.digest(value) for entry, value in found.items()}
 
 
 def _container(pod: Mapping[str, Any]) -> str:
     """The container that reads the files: the SuperNode, or the SuperExec of a ClientApp in a pod of its own."""
-    return "superexec" if pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP else proof.CONTAINER
+    return "superexec" if pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP else site_proof.CONTAINER
 
 
 def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, tuple[str, str], str]]:
@@ -229,9 +229,9 @@ def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, t
     }
     found = {}
     for kind, option in _FILES.items():
-        path = proof.argument(pod, option, _container(pod))
-        if _container(pod) != proof.CONTAINER and kind != "superexec":
+        path = site_proof.argument(pod, option, _container(pod))
+        if _container(pod) != site_proof.CONTAINER and kind != "superexec":
             continue  # what a ClientApp trusts is no trust of the hub's
-        if path and not (kind in ("trust", "loopback") and (kind == "trust") == proof.has_sidecar(pod)):
+        if path and not (kind in ("trust", "loopback") and (kind == "trust") == site_proof.has_sidecar(pod)):
             found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
     return found

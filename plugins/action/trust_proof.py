@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names im
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof, restart
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import restart, site_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import apply_trust
 
 PODS = "app.kubernetes.io/name=supernode"
@@ -115,25 +115,25 @@ class ActionModule(ClusterAction):
         """Ask every running SuperNode."""
         deadline = time.monotonic() + (0 if self.check else params["wait_timeout"])
         for pod in site.list("v1", "Pod", params["namespace"], labels=PODS):
-            if proof.is_running(pod):
+            if site_proof.is_running(pod):
                 result["pods"].append(self._ask_pod(site, pod, params, deadline, result["trust"]))
-        accepts, trouble = proof.judge(params["site"].get("expected", []), result["pods"], params["wanted"])
+        accepts, trouble = site_proof.judge(params["site"].get("expected", []), result["pods"], params["wanted"])
         result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
 
     @staticmethod
     def _ask_pod(
         site: Cluster, pod: dict[str, Any], params: dict[str, Any], deadline: float, trust: str
     ) -> dict[str, Any]:
-        pool, name = proof.place(pod)
+        pool, name = site_proof.place(pod)
         said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
         while True:
             seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
-            asked = proof.request(pod, params["server_name"], params["wanted"], seconds)
+            asked = site_proof.request(pod, params["server_name"], params["wanted"], seconds)
             try:
-                answer = restart.held(site, pod, proof.CONTAINER, asked, seconds + 60)
+                answer = restart.held(site, pod, site_proof.CONTAINER, asked, seconds + 60)
             except ClusterError as error:
                 return said | {"error": error.message}
-            stale = proof.is_stale(answer, trust)
+            stale = site_proof.is_stale(answer, trust)
             seen = answer["seen"]
             wrong = [
                 label for label, serial in params["wanted"].items() if serial and seen[label].get("serial") != serial

@@ -8,25 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ansible.errors import AnsibleFilterError
-
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
-
-
-def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function as a filter: what is wrong with a spec becomes the text of the filter's error."""
-
-    def call(spec: Any) -> Any:
-        try:
-            return function(spec)
-        except (AttributeError, KeyError, TypeError, ValueError) as exc:
-            reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
-            raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
-
-    return call
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
@@ -59,9 +45,9 @@ class FilterModule:
         """Names and functions."""
         return {
             "clientapp_sites": clientapp_sites,
-            "ocm_addon_faults": _filter(render.ocm_addon_faults),
-            "ocm_addon_objects": _filter(render.ocm_addon_objects),
+            "ocm_addon_faults": spec_filter(render.ocm_addon_faults),
+            "ocm_addon_objects": spec_filter(render.ocm_addon_objects),
             "ocm_clusters": ocm_clusters,
-            "ocm_policy_objects": _filter(render.ocm_policy_objects),
+            "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         }

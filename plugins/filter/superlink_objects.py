@@ -7,22 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible.errors import AnsibleFilterError
-
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-
-
-def _filter(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as a filter: what is wrong with a spec becomes the text of the filter's error."""
-
-    def call(spec: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(spec, *args, **kwargs)
-        except (AttributeError, KeyError, TypeError, ValueError) as exc:
-            reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
-            raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
-
-    return call
 
 
 class FilterModule:
@@ -31,9 +17,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
-            "superlink_address": _filter(render.superlink_address),
-            "superlink_certificate_names": _filter(render.superlink_certificate_names),
-            "superlink_faults": _filter(render.superlink_faults),
-            "superlink_front_objects": _filter(render.superlink_front_objects),
-            "superlink_objects": _filter(render.superlink_objects),
+            "superlink_faults": spec_filter(render.superlink_faults),
+            "superlink_front_objects": spec_filter(render.superlink_front_objects),
+            "superlink_objects": spec_filter(render.superlink_objects),
         }

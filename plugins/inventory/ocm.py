@@ -185,7 +185,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import host_names
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import inventory as hub
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import managed_clusters as hub
 
 _SUFFIXES = (".ocm.yml", ".ocm.yaml")
 _ACCESS = {"flower_auth", "flower_kubeconfig", "flower_context"}

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The text of ``flower-supernode --node-config``: how to write a value, and how Flower reads the whole.
+"""The text of C(flower-supernode --node-config): how to write a value, and how Flower reads the whole.
 
 Flower (flwr.common.config.parse_config_args, the same from 1.23 to 1.42) cuts the text with one regular expression
 and reads the pieces as the lines of a TOML document. Two things follow: the expression knows no backslash, so an
-inner ``"`` must be written ``\\u0022``, and text it does not match is dropped without a word.
+inner C(") must be written C(\\u0022), and text it does not match is dropped without a word.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ESCAPED = re.compile(
 def string_content(text: str) -> str:
     """Return text as it stands between the quotes of a TOML basic string, for Flower's reader.
 
-    The text must not hold lone surrogates: TOML cannot write them (see ``find_surrogate``).
+    The text must not hold lone surrogates: TOML cannot write them (see C(find_surrogate)).
     """
     return _ESCAPED.sub(lambda found: r"\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}", text)
 
@@ -62,7 +62,7 @@ def read(text: str | None) -> dict[str, bool | int | float | str]:
     """Return the node config that Flower makes of an argument, nested tables flattened with dots.
 
     Raises ValueError where flower-supernode would exit with "invalid format", RuntimeError before Python 3.11.
-    The reading of a file (an argument that ends in ``.toml``) is left out: a written config never ends so.
+    The reading of a file (an argument that ends in C(.toml)) is left out: a written config never ends so.
     """
     if tomllib is None:
         raise RuntimeError("reading a node config needs Python 3.11 or newer (tomllib)")

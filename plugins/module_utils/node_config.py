@@ -4,7 +4,7 @@
 """The placeholders and types of a pool's node_config, once: for the module, the filter and the manifests.
 
 Nothing here is run by a shell. What differs from pod to pod is a variable from the downward API that the kubelet puts
-into the argument; everything else is written out, with ``$`` doubled so that the kubelet gives it back.
+into the argument; everything else is written out, with C($) doubled so that the kubelet gives it back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "partitions": {"type": "int"},
 }
 
-# See MAX_SUPERNODES in plugin_utils/spec/supernode.py.
+# See MAX_SUPERNODES in plugin_utils/spec/supernode_spec.py.
 MAX_REPLICAS = 1000
 # Numbers of pods and partitions are int32 in Kubernetes (StatefulSetOrdinals.start).
 _MAX_NUMBER = 2**31 - 1
@@ -54,8 +54,8 @@ _ARGUMENT_BYTES = 131071 - len("--node-config=")
 class Expansion:
     """What a node_config becomes.
 
-    argument: value of ``--node-config`` for the args of the pod template, None when there is nothing to pass. Pass
-      it as ``--node-config=<argument>``: a key may begin with a dash.
+    argument: value of C(--node-config) for the args of the pod template, None when there is nothing to pass. Pass
+      it as C(--node-config=<argument>): a key may begin with a dash.
     env: Kubernetes EnvVar objects that the container needs, only those the argument refers to.
     preview: one {"index" | "node", "argument", "config"} for each replica or node; "partition" too where the pool
       counts across the fleet.
@@ -72,7 +72,7 @@ class Expansion:
 
 
 def expand(
-    node_config: Mapping[str, Any] | None,
+    node_config: Any,
     *,
     mode: str,
     pool: str,

@@ -80,7 +80,7 @@ def _split(text: str) -> tuple[str | None, str]:
 
 
 def _parts(text: str) -> Parts:
-    """"Kind name" -> lines of the object, in order."""
+    """ "Kind name" -> lines of the object, in order."""
     found: Parts = {}
     for part in re.split(r"^---\n", text, flags=re.M)[1:]:
         kind, name = (re.search(rule, part, re.M) for rule in (r"^kind: (.+)", r"^  name: (.+)"))
@@ -98,7 +98,9 @@ def _differences(base: Parts, parts: Parts) -> Iterator[str]:
             yield f"# = {key}\n"
             continue
         alike = [key] if key in base else list(known)
-        hunks = min(((list(_hunks(known[one], lines)), one) for one in alike), key=lambda two: len(two[0]), default=None)
+        hunks = min(
+            ((list(_hunks(known[one], lines)), one) for one in alike), key=lambda two: len(two[0]), default=None
+        )
         if hunks and len(hunks[0]) < len(lines):
             yield f"# ~ {key}{'' if hunks[1] == key else ' < ' + hunks[1]}\n"
             yield from hunks[0]

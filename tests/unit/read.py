@@ -49,7 +49,9 @@ def differences(old: Any, new: Any) -> Any:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
     gone = dict.fromkeys(sorted(old.keys() - new.keys()))
-    return gone | {key: differences(old.get(key), new[key]) for key in sorted(new) if key not in old or old[key] != new[key]}
+    return gone | {
+        key: differences(old.get(key), new[key]) for key in sorted(new) if key not in old or old[key] != new[key]
+    }
 
 
 @cache

@@ -95,7 +95,9 @@ def spec_of(host: str, name: str) -> dict[str, Any]:
             **role(name, "vars/main.yml"),
             "inventory_hostname": host,
             "groups": groups,
-            "__superlink_preflight": {"skupper": False},  # what the check found; filters of collections are not loaded here
+            "__superlink_preflight": {
+                "skupper": False
+            },  # what the check found; filters of collections are not loaded here
         }
     )
     return Templar(loader=DataLoader(), variables=variables).template(variables[f"__{name}_spec"])

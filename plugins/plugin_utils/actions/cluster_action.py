@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Base of the action plugins that talk to a cluster. They always run on the controller.
 
-``strategy/linear`` loads the class of an action plugin in the parent process, so what is imported at the top of these
+C(strategy/linear) loads the class of an action plugin in the parent process, so what is imported at the top of these
 files is paid once and inherited by the fork of every host.
 """
 
@@ -44,11 +44,11 @@ def first_line(error: AnsibleError) -> str:
 class ClusterAction(ActionBase):
     """An action on one or more clusters.
 
-    Subclasses give ``ARGS`` (an argument spec without the auth options; ``SPEC`` for required_if and the like) and
-    ``execute``. An error that names a cluster becomes a failed result whose message begins with the inventory host.
+    Subclasses give C(ARGS) (an argument spec without the auth options; C(SPEC) for required_if and the like) and
+    C(execute). An error that names a cluster becomes a failed result whose message begins with the inventory host.
 
     The objects of a result or of a failed apply that changed are noted for the audit trail; what else a subclass changes, it
-    tells with ``note``. A change of which nothing was told is noted with the message of the result.
+    tells with C(note). A change of which nothing was told is noted with the message of the result.
     """
 
     ARGS: dict[str, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ class ClusterAction(ActionBase):
 
     @abstractmethod
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do the work; return the result. Raise :class:`ClusterError` for anything that people should read."""
+        """Do the work; return the result. Raise C(ClusterError) for anything that people should read."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Called by Ansible."""
@@ -92,8 +92,8 @@ class ClusterAction(ActionBase):
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Tell the audit trail what was changed, right after it was changed. Public facts only.
 
-        ``site``: inventory name; by default the host whose cluster was connected last. ``facts``: kind -> list, for example
-        ``keys=[{"change": "registered", "fingerprint": "SHA256:…"}]``; the guide on the audit trail names the kinds.
+        C(site): inventory name; by default the host whose cluster was connected last. C(facts): kind -> list, for example
+        C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds.
         """
         noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
         if noted:
@@ -126,7 +126,7 @@ class ClusterAction(ActionBase):
         return default if value is None else self._templated(name, value)
 
     def _templated(self, name: str, value: Any) -> Any:
-        """The value of a variable. Raises :class:`ClusterError`, naming it, when its template cannot be evaluated."""
+        """The value of a variable. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
         try:
             return plain(self._templar.template(value))
         except AnsibleError as error:
@@ -139,7 +139,7 @@ class ClusterAction(ActionBase):
 
     @property
     def show_diff(self) -> bool:
-        """Was ``--diff`` asked for?"""
+        """Was C(--diff) asked for?"""
         return bool(self._task.diff)
 
     def named(self, error: ClusterError) -> str:
@@ -156,13 +156,13 @@ class ClusterAction(ActionBase):
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """Auth options for the cluster of an inventory host (default: this one).
 
-        For this host the options of the task win over the variables ``flower_auth`` (a dict of the same options),
-        ``flower_kubeconfig`` and ``flower_context``; for another host only its variables count. What is still missing
+        For this host the options of the task win over the variables C(flower_auth) (a dict of the same options),
+        C(flower_kubeconfig) and C(flower_context); for another host only its variables count. What is still missing
         comes from K8S_AUTH_* in the environment (see C(kube/auth.py)). A task that names a kubeconfig or a host itself
         takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
 
         A host whose objects are delivered through Open Cluster Management's hub has no access of its own: what all hosts share,
-        or the environment has, leads to another cluster. Raises :class:`ClusterError` unless the host says more.
+        or the environment has, leads to another cluster. Raises C(ClusterError) unless the host says more.
         """
         other = host is not None and host != self.inventory_host
         given = {} if other else dict(self._auth_params)
@@ -177,7 +177,7 @@ class ClusterAction(ActionBase):
         return auth
 
     def variables_of(self, host: str | None) -> Mapping[str, Any]:
-        """Variables of an inventory host (default: this one). Raises :class:`ClusterError` when there is no such host."""
+        """Variables of an inventory host (default: this one). Raises C(ClusterError) when there is no such host."""
         if host is None or host == self.inventory_host:
             return self.task_vars
         try:

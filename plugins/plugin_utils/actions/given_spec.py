@@ -20,9 +20,12 @@ variables.known()  # read once, in the parent of all forks
 def given_spec(action: ClusterAction, part: str, spec: dict[str, Any] | None) -> dict[str, Any]:
     """The specification of a role, without faults.
 
-    :arg part: the role, C(superlink) or C(supernode).
-    :arg spec: the option of the task; None for what the role assembles from its variables.
-    :raises ClusterError: names every fault.
+    Args:
+        part: the role, C(superlink) or C(supernode).
+        spec: the option of the task; None for what the role assembles from its variables.
+
+    Raises:
+        ClusterError: names every fault.
     """
     host, hostvars = action.inventory_host, action.task_vars
     own = action.variable(variables.OWN, [])

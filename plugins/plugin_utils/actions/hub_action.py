@@ -17,7 +17,7 @@ from ..base.times import duration
 from ..base.values import boolean, integer
 from ..hub import gateway_names, plan_checks
 from ..hub.sources.choice import choose
-from ..hub.sources.source import Plan, Source
+from ..hub.sources.interface import Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper

@@ -124,7 +124,9 @@ class SkupperAction(ClusterAction):
             self.done["objects"] += result.objects
         return result
 
-    def remove(self, cluster: Cluster, objects: Sequence[Object], seconds: float, *, at_hub: bool = False) -> None:
+    def remove(
+        self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], seconds: float, *, at_hub: bool = False
+    ) -> None:
         """Delete objects and wait until they are gone."""
         if objects:
             self.apply(cluster, objects, state="absent", wait=True, wait_timeout=seconds, at_hub=at_hub)
@@ -172,7 +174,7 @@ class SkupperAction(ClusterAction):
                     raise lost
                 return found
 
-    def wait_gone(self, cluster: Cluster, objects: Sequence[Object], seconds: float) -> None:
+    def wait_gone(self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], seconds: float) -> None:
         """Wait until objects that are being deleted are gone."""
         if self.check or not objects:
             return

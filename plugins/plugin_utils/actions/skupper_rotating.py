@@ -22,7 +22,7 @@ from ..pki import certificates
 from ..skupper import link_credentials, rotation_plan, sites, state
 from ..skupper.ownership import is_ours
 from ..skupper.state import State
-from .skupper_action import Object, SkupperAction
+from .skupper_action import SkupperAction
 from .skupper_joining import Join
 
 _CUT = "0"  # prior revisions that stay valid
@@ -44,7 +44,7 @@ class HubRotation:
         self.namespace = namespace
         self.seconds = seconds
 
-    def site(self) -> Object:
+    def site(self) -> Mapping[str, Any]:
         """The hub's Site.
 
         Raises:

@@ -3,7 +3,7 @@
 """Names and records of an ApplySet: which objects were once made together, so that dropped ones are found again. Pure.
 
 Follows KEP-3659 (https://git.k8s.io/enhancements/keps/sig-cli/3659-kubectl-apply-prune). The parent is a ConfigMap
-``applyset-<name>``; members carry its id as a label. The parent notes the kinds and namespaces of its members, it is
+C(applyset-<name>); members carry its id as a label. The parent notes the kinds and namespaces of its members, it is
 widened before objects are made and narrowed after the others are gone, so a run that breaks off never loses one.
 """
 
@@ -38,12 +38,12 @@ GroupKind = tuple[str, str]
 
 
 def parent_name(name: str) -> str:
-    """The ConfigMap of the set ``name``."""
+    """The ConfigMap of the set C(name)."""
     return f"applyset-{name}"
 
 
 def set_id(name: str, namespace: str) -> str:
-    """``applyset-<base64(sha256(name.namespace.kind.group))>-v1`` of the parent, in URL-safe base64 without padding."""
+    """C(applyset-<base64(sha256(name.namespace.kind.group))>-v1) of the parent, in URL-safe base64 without padding."""
     text = f"{parent_name(name)}.{namespace}.ConfigMap."
     digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
     return f"applyset-{digest}-v1"
@@ -91,7 +91,7 @@ def parent_object(
     namespaces: Iterable[str],
     notes: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The parent as it should be. ``notes``: more annotations."""
+    """The parent as it should be. C(notes): more annotations."""
     annotations = {
         **(notes or {}),
         TOOLING: TOOL_VERSION,

@@ -61,7 +61,7 @@ class Result:
     def as_dict(self, *, applied: bool = False) -> dict[str, Any]:
         """For the result of an action plugin.
 
-        ``applied`` is left out unless asked for: a result passes through Ansible's only parent process, which takes
+        C(applied) is left out unless asked for: a result passes through Ansible's only parent process, which takes
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
@@ -74,7 +74,7 @@ class Result:
 
 
 class ApplyFailed(ClusterError):
-    """One or more objects failed. ``result`` tells what became of all of them."""
+    """One or more objects failed. C(result) tells what became of all of them."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -98,18 +98,18 @@ def apply_objects(
     own_only: bool = False,
     part: str | None = None,
 ) -> Result:
-    """Make ``objects`` so on ``cluster`` (``state="present"``), or make them not exist (``"absent"``).
+    """Make C(objects) so on C(cluster) (C(state="present")), or make them not exist (C("absent")).
 
-    ``applyset`` names the set that remembers what was made; ``applyset_namespace`` (default: the namespace of the first
-    namespaced object) holds its record. ``prune`` (default: with a set, yes) deletes members that are no longer listed.
-    ``check``: nothing is written. ``wait``: until all are ready, or gone, for up to ``wait_timeout`` seconds.
+    C(applyset) names the set that remembers what was made; C(applyset_namespace) (default: the namespace of the first
+    namespaced object) holds its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
+    C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds.
 
-    An object that is rendered as this collection's own is never made of one that somebody else made (``ownership.proof``): then
-    nothing at all is written. ``owner``: whose deployment the set is (``ownership.record``), noted on its record; a set with
-    another owner is refused unless ``claim`` is true. ``own_only``: with state absent, listed objects that this collection never
-    wrote to are refused. ``part``: of the set, only members of this part of the federation (``ownership.parts``) go.
+    An object that is rendered as this collection's own is never made of one that somebody else made (C(ownership.proof)): then
+    nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), noted on its record; a set with
+    another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
+    wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
 
-    Raises :class:`ApplyFailed` when objects failed, :class:`ClusterError` when the input is not usable.
+    Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
@@ -365,14 +365,14 @@ class _Apply:
         rest = [item for item in self._open_items() if not order.is_namespace(item.desired)]
         for item in first:
             self._apply(item)
-        if self.set and not self._widen_set():
+        if self.set and not self._widen_set(self.set):
             return
         for item in rest:
             self._apply(item)
         if self.result.errors:
             return
         if self.set and self.set.prune:
-            self._prune()
+            self._prune(self.set)
         if self.wait and not self.check and not self.result.errors:
             self._wait_ready()
 
@@ -494,39 +494,39 @@ class _Apply:
 
     # ---- the set -----------------------------------------------------------------------------------------------------
 
-    def _wanted_set(self) -> tuple[set[sets.GroupKind], set[str]]:
-        return sets.kinds_and_namespaces((item.which for item in self.items), self.set.namespace)
+    def _wanted_set(self, own: _Set) -> tuple[set[sets.GroupKind], set[str]]:
+        return sets.kinds_and_namespaces((item.which for item in self.items), own.namespace)
 
-    def _widen_set(self) -> bool:
-        home = self.namespaces.get(self.set.namespace)
+    def _widen_set(self, own: _Set) -> bool:
+        home = self.namespaces.get(own.namespace)
         if home is not None and home.which in self._failed:
             self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which holds the set, failed")
             return False
-        old_kinds, old_namespaces = sets.noted(self.set.parent)
-        new_kinds, new_namespaces = self._wanted_set()
-        return self._write_parent(old_kinds | new_kinds, old_namespaces | new_namespaces)
+        old_kinds, old_namespaces = sets.noted(own.parent)
+        new_kinds, new_namespaces = self._wanted_set(own)
+        return self._write_parent(own, old_kinds | new_kinds, old_namespaces | new_namespaces)
 
-    def _write_parent(self, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
+    def _write_parent(self, own: _Set, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
         """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
-        wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces, self.set.notes())
-        if self.check or (self.set.parent is not None and not difference(wanted, self.set.parent, FIELD_MANAGER)):
+        wanted = sets.parent_object(own.name, own.namespace, group_kinds, namespaces, own.notes())
+        if self.check or (own.parent is not None and not difference(wanted, own.parent, FIELD_MANAGER)):
             return True
         try:
-            self.set.parent = self.cluster.apply(wanted)
+            own.parent = self.cluster.apply(wanted)
         except ApiError as error:
             category, text = messages.describe(error)
-            self._note_error(None, category, f"{self.set.which} (the record of the applyset): {text}")
+            self._note_error(None, category, f"{own.which} (the record of the applyset): {text}")
             return False
         return True
 
     def _is_of_another_part(self, obj: Object) -> bool:
         return bool(self.part) and parts.part_of(obj) not in ("", self.part)
 
-    def _unlisted(self, listed: set[Id]) -> list[Object]:
+    def _unlisted(self, own: _Set, listed: set[Id]) -> list[Object]:
         """Members of the set that are not listed and that this field manager made. Never anything else."""
-        if self.set.parent is None:
+        if own.parent is None:
             return []
-        group_kinds, namespaces = sets.noted(self.set.parent)
+        group_kinds, namespaces = sets.noted(own.parent)
         versions = {
             (kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items
         }
@@ -541,7 +541,7 @@ class _Apply:
                 namespaced = self.cluster.resource(api_version, kind).namespaced
             except NotServed:
                 continue
-            for namespace in sorted({self.set.namespace, *namespaces}) if namespaced else [""]:
+            for namespace in sorted({own.namespace, *namespaces}) if namespaced else [""]:
                 members = self.live.members(api_version, kind, namespace)
                 if members is None:
                     self._warn(f"Not pruned: listing {kind} in {namespace or 'the cluster'} is forbidden.")
@@ -568,16 +568,16 @@ class _Apply:
             return version["groupVersion"]
         return None
 
-    def _prune(self) -> None:
-        unlisted = self._unlisted({item.which for item in self.items})
+    def _prune(self, own: _Set) -> None:
+        unlisted = self._unlisted(own, {item.which for item in self.items})
         staying = [obj for obj in unlisted if self._is_of_another_part(obj)]
         gone = [obj for obj in unlisted if not self._is_of_another_part(obj) and self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)
         if not self.result.errors:
-            their_kinds, their_namespaces = sets.kinds_and_namespaces(map(id_of, staying), self.set.namespace)
-            our_kinds, our_namespaces = self._wanted_set()
-            self._write_parent(our_kinds | their_kinds, our_namespaces | their_namespaces)
+            their_kinds, their_namespaces = sets.kinds_and_namespaces(map(id_of, staying), own.namespace)
+            our_kinds, our_namespaces = self._wanted_set(own)
+            self._write_parent(own, our_kinds | their_kinds, our_namespaces | their_namespaces)
 
     def _delete(self, obj: Object, item: _Item | None = None) -> bool:
         """Delete this very object. True if it is going."""
@@ -621,7 +621,7 @@ class _Apply:
         doomed: list[tuple[Object, _Item | None]] = []
         unlisted: list[Object] = []
         if self.set:
-            unlisted = self._unlisted({item.which for item in self.items})
+            unlisted = self._unlisted(self.set, {item.which for item in self.items})
             doomed += [(obj, None) for obj in unlisted if not self._is_of_another_part(obj)]
         for item in reversed(self._open_items()):
             if item.live is None:

@@ -33,7 +33,7 @@ class Live:
         self._members: dict[tuple[str, str, str], list[Object] | None] = {}
 
     def read(self, objects: Sequence[Object], *, by_set: bool) -> dict[Id, Object | None]:
-        """The live counterparts of desired objects. ``by_set``: the set exists, so its label leads to its members."""
+        """The live counterparts of desired objects. C(by_set): the set exists, so its label leads to its members."""
         groups: dict[tuple[str, str, str], list[Object]] = {}
         for obj in objects:
             key = (obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace") or "")

@@ -25,7 +25,7 @@ _SERVER_OWNED = (
 
 
 class Id(NamedTuple):
-    """Which object. ``namespace`` is empty for objects of the whole cluster."""
+    """Which object. C(namespace) is empty for objects of the whole cluster."""
 
     group: str
     kind: str
@@ -37,7 +37,7 @@ class Id(NamedTuple):
 
 
 def id_of(obj: Mapping[str, Any]) -> Id:
-    """The :class:`Id` of an object."""
+    """The C(Id) of an object."""
     meta = obj["metadata"]
     return Id(group_of(obj["apiVersion"]), obj["kind"], meta.get("namespace") or "", meta["name"])
 
@@ -55,8 +55,8 @@ def is_namespace(obj: Mapping[str, Any]) -> bool:
 def prepare(objects: Sequence[Any]) -> list[dict[str, Any]]:
     """Desired objects in the order in which they are applied: Namespaces, then CRDs, then the rest as given.
 
-    ``kind: List`` is unfolded, ``stringData`` becomes ``data``, null values, status and server-owned metadata go.
-    Raises :class:`ClusterError` that names every entry that is not an object, or is given twice.
+    C(kind: List) is unfolded, C(stringData) becomes C(data), null values, status and server-owned metadata go.
+    Raises C(ClusterError) that names every entry that is not an object, or is given twice.
     """
     faults: list[str] = []
     ready: list[dict[str, Any]] = []

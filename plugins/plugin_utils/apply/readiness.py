@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is an object ready? One pure function per kind; the rules are those of ``kubectl rollout status`` and of kstatus.
+"""Is an object ready? One pure function per kind; the rules are those of C(kubectl rollout status) and of kstatus.
 
 ====================== ===============================================================================================
 kind                   ready when
@@ -10,12 +10,12 @@ StatefulSet            as above; with a partition, the replicas from it on are u
 DaemonSet              as above, on every node it wants; OnDelete: available
 Pod                    condition Ready, or it has succeeded
 Job                    condition Complete (a suspended one counts as ready; Failed is an error at once)
-PersistentVolumeClaim  Bound; or Pending for want of a first consumer (see :func:`claim`)
+PersistentVolumeClaim  Bound; or Pending for want of a first consumer (see C(claim))
 Service                type LoadBalancer: it has an address; other types at once
 CustomResource-        Established
 Definition
 Namespace              Active
-APIService and custom  ``observedGeneration`` is current, if there is one, and the condition Ready (else Available) is
+APIService and custom  C(observedGeneration) is current, if there is one, and the condition Ready (else Available) is
 resources              True, if there is one; an object without such a condition counts as ready, as in kstatus
 everything else        at once (an Ingress too: many controllers never give it an address)
 ====================== ===============================================================================================
@@ -32,7 +32,7 @@ Object = Mapping[str, Any]
 
 
 class State(NamedTuple):
-    """``ready``, or why not; ``failed`` says that waiting cannot help."""
+    """C(ready), or why not; C(failed) says that waiting cannot help."""
 
     ready: bool
     why: str = ""
@@ -43,7 +43,7 @@ READY = State(True)
 
 
 def state(obj: Object, *, first_consumer: bool = False) -> State:
-    """The state of ``obj`` as it is live. ``first_consumer``: its storage class binds when a pod comes."""
+    """The state of C(obj) as it is live. C(first_consumer): its storage class binds when a pod comes."""
     group, kind = group_of(obj["apiVersion"]), obj["kind"]
     if obj["metadata"].get("deletionTimestamp"):
         return State(False, "it is being deleted")
@@ -132,7 +132,7 @@ def deployment(obj: Object) -> State:
 
 
 def stateful_set(obj: Object) -> State:
-    """kubectl: StatefulSetStatusViewer; with ``ordinals.start`` the partition counts from there."""
+    """kubectl: StatefulSetStatusViewer; with C(ordinals.start) the partition counts from there."""
     unseen = _unseen(obj)
     if unseen:
         return unseen

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..kube.api_errors import ApiError, NotServed, Unreachable
@@ -22,6 +22,7 @@ _MESSAGE = 600  # characters of what a container said last
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
+_Going = Sequence[Mapping[str, Any]]
 
 
 class Clock:
@@ -91,7 +92,7 @@ class Waiter:
             raise lost
         return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}
 
-    def until_gone(self, objects: Objects) -> dict[Id, str]:
+    def until_gone(self, objects: _Going) -> dict[Id, str]:
         """Wait for deleted objects to be gone. Returns those that are not, with what holds them."""
         left = {id_of(obj): obj for obj in objects}
         while True:
@@ -116,7 +117,7 @@ class Waiter:
                 return False
         return True
 
-    def _read(self, obj: dict[str, Any]) -> dict[str, Any] | None:
+    def _read(self, obj: Mapping[str, Any]) -> dict[str, Any] | None:
         meta = obj["metadata"]
         try:
             return self.cluster.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
@@ -165,7 +166,7 @@ class Waiter:
             return []
         return [pod for pod in pods if not state(pod).ready]
 
-    def events(self, objects: Objects) -> list[str]:
+    def events(self, objects: _Going) -> list[str]:
         """The last events of some live objects, a sentence each; none of earlier objects of the same name."""
         events: list[dict[str, Any]] = []
         for obj in objects:
@@ -185,7 +186,7 @@ class Waiter:
         return lines
 
     @staticmethod
-    def _holds(obj: dict[str, Any]) -> str:
+    def _holds(obj: Mapping[str, Any]) -> str:
         meta = obj["metadata"]
         told = "not gone yet"
         if meta.get("finalizers"):

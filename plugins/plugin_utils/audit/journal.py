@@ -17,7 +17,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..base.errors import ClusterError
 from .notes import Note
@@ -64,7 +64,7 @@ class Journal:
             file.truncate(0)  # not unlinked: a fork that waits for the lock would write into a file without a name
 
     @contextlib.contextmanager
-    def _locked(self, mode: str) -> Iterator:
+    def _locked(self, mode: str) -> Iterator[IO[bytes]]:
         descriptor = os.open(
             self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600
         )

@@ -24,7 +24,7 @@ def table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[str]:
         entries: proven entries.
         broken: entries behind a break of the chain; a question mark stands behind their number.
     """
-    rows = [_COLUMNS]
+    rows: list[tuple[str, ...]] = [_COLUMNS]
     for mark, found in (("", entries), ("?", broken)):
         for entry in found:
             rows += _rows(entry, mark)

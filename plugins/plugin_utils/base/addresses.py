@@ -14,7 +14,8 @@ _ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):
 def split_address(address: str) -> tuple[str, int]:
     """Host and port of "host:port" or "[ipv6]:port".
 
-    :raises ValueError: the text is no such address.
+    Raises:
+        ValueError: the text is no such address.
     """
     match = _ADDRESS.match(address)
     if not match or not 1 <= int(match["port"]) <= 65535:

@@ -51,8 +51,11 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
     Without C(certificate_internal_names) in the spec only those of C(certificate_names): what sites verify (hub/gateway_names.py)
     is put there before.
 
-    :arg addresses: more hosts or "host:port" under which sites reach the gateway.
-    :returns: C({"dns": [...], "ip": [...]}), each without doubles, in a stable order.
+    Args:
+        addresses: more hosts or "host:port" under which sites reach the gateway.
+
+    Returns:
+        C({"dns": [...], "ip": [...]}), each without doubles, in a stable order.
     """
     dns: list[str] = []
     ips: list[str] = []
@@ -72,20 +75,6 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
         else:
             dns.append(host)
     return {"dns": list(dict.fromkeys(dns)), "ip": list(dict.fromkeys(ips))}
-
-
-def internal_certificate_names() -> dict[str, list[str]]:
-    """Names in SuperLink's own certificate (Secret C(superlink-internal)).
-
-    The gateway and the command line dial localhost; the SuperExec that SuperLink starts itself with subprocess
-    isolation dials 127.0.0.1.
-    """
-    return {"dns": ["localhost"], "ip": ["127.0.0.1"]}
-
-
-def runtime_certificate_names(spec: Spec) -> dict[str, list[str]]:
-    """Names in the certificate of the gateway's door for the ServerApp (Secret C(superlink-runtime-tls))."""
-    return {"dns": ["superlink-runtime", f"superlink-runtime.{spec['namespace']}.svc"], "ip": []}
 
 
 def local_certificate_names(namespace: str) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class ClusterError(Exception):
-    """Something between us and a cluster went wrong. ``message`` is a sentence for people, with the way out."""
+    """Something between us and a cluster went wrong. C(message) is a sentence for people, with the way out."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -61,7 +61,7 @@ def builtin(api_version: str, kind: str) -> tuple[str, bool] | None:
 
 
 def group_of(api_version: str) -> str:
-    """The API group: ``apps`` for ``apps/v1``, the empty string for ``v1``."""
+    """The API group: C(apps) for C(apps/v1), the empty string for C(v1)."""
     return api_version.rpartition("/")[0]
 
 

@@ -15,9 +15,10 @@ POOL_LABEL = "federated.flower/pool"
 def labels(spec: Spec, name: str, component: str | None = None, *, pool: str | None = None) -> dict[str, str]:
     """Labels of an object or pod template. The collection's own labels win over the user's.
 
-    :arg name: application ("superlink", "serverapp", "supernode").
-    :arg component: its part; the application's name if not given.
-    :arg pool: name of the pool.
+    Args:
+        name: application ("superlink", "serverapp", "supernode").
+        component: its part; the application's name if not given.
+        pool: name of the pool.
     """
     merged = {k: text(v) for k, v in (spec.get("labels") or {}).items()}
     merged.update(selector(spec, name, component, pool=pool))

@@ -25,8 +25,9 @@ def integer(value: Any) -> int | None:
 
     Ansible releases before 2.19 hand templated numbers over as text and a templated null as an empty string.
 
-    :raises ValueError: text of anything but an optional sign and ASCII digits, which are what YAML and Kubernetes read as
-        an integer; Python itself takes "1_0" and the digits of other scripts.
+    Raises:
+        ValueError: text of anything but an optional sign and ASCII digits, which are what YAML and Kubernetes read as
+            an integer; Python itself takes "1_0" and the digits of other scripts.
     """
     if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null")):
         return None

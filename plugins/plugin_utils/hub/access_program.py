@@ -15,7 +15,7 @@ import socket
 import sys
 
 
-def command(path, text):
+def command(path: str, text: str) -> str:
     """Give a command to HAProxy's runtime API; return what it says."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(5)
@@ -29,7 +29,7 @@ def command(path, text):
             said += part
 
 
-def entries(path, name):
+def entries(path: str, name: str) -> list[str]:
     """Names in a list, each as often as it is there. Raises ValueError with HAProxy's words where there is no such list."""
     said = command(path, "show acl " + name)
     lines = [line.split(" ", 1) for line in said.splitlines()]
@@ -38,7 +38,7 @@ def entries(path, name):
     return [line[1] for line in lines]
 
 
-def bring(path, name, wanted):
+def bring(path: str, name: str, wanted: list[str]) -> dict[str, list[str]]:
     """Bring a list to the wanted names; return what was added and what was removed."""
     there = entries(path, name)
     added = sorted(set(wanted) - set(there))
@@ -53,9 +53,10 @@ def bring(path, name, wanted):
     return {"added": added, "removed": removed}
 
 
-def main():
+def main() -> None:
     """Serve one request, print its answer."""
     request = json.loads(sys.stdin.readline())
+    answer: object
     try:
         answer = bring(request["socket"], request["list"], request["wanted"])
     except (OSError, ValueError) as error:

@@ -121,15 +121,16 @@ class ClientStore:
         admitted: str,
     ) -> bool:
         live = self.read()
-        if live is None and settings is None:
-            return False
-        told = settings or self.settings(live)
+        if settings is None:
+            if live is None:
+                return False
+            settings = self.settings(live)
         known = clients.Known(*foreseen) if foreseen else self._known(live, admitted)
         signer = ca
         if signer is None and clients.needs_ca(live, known):
-            signer = self.authority(told)
+            signer = self.authority(settings)
         try:
-            wanted = clients.config(told, known, live, signer)
+            wanted = clients.config(settings, known, live, signer)
         except ValueError as error:
             raise ClusterError(f"{what}: {error}.") from error
         differs = live is None or not _same(live, wanted)

@@ -151,9 +151,11 @@ def _names(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def needs_ca(live: Mapping[str, Any], known: Known) -> bool:
+def needs_ca(live: Mapping[str, Any] | None, known: Known) -> bool:
     """Whether the list of revoked certificates has to be signed anew, which takes the CA's key."""
-    data = live.get("data") or {}
+    data = (live or {}).get("data") or {}
+    if "ca.crt" not in data:
+        return True
     listed = pki.crl_entries(data.get("crl.pem", ""), data["ca.crt"])
     return listed is None or set(listed) != set(_revoked(data, known, data["ca.crt"]))
 
@@ -277,7 +279,8 @@ def certify(
         ValueError: the request is of no use.
     """
     client = record.get("client")
-    reason, new_key = "there was none", False
+    reason: str | None = "there was none"
+    new_key = False
     if client:
         reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)
         if reason is None and client["serial"] in {entry["serial"] for entry in record.get("revoked", [])}:

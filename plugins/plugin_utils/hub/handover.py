@@ -16,7 +16,7 @@ from typing import Any
 
 from ..pki import certificates, chain
 from .authority import trust_bundle
-from .sources.source import Plan
+from .sources.interface import Plan
 
 
 @dataclass

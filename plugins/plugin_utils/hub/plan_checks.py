@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..pki import chain
 from ..pki.chain import ChainError
-from .sources.source import Plan
+from .sources.interface import Plan
 
 
 def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime]) -> list[str]:
@@ -56,7 +56,8 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
             f"missing intermediates behind the certificate, and its root into {plan.trust_where}"
         )
         way = served[:1]
-    for check in (lambda: chain.check_use(way), lambda: chain.check_times(way, clocks)):
+    checks: tuple[Callable[[], None], ...] = (lambda: chain.check_use(way), lambda: chain.check_times(way, clocks))
+    for check in checks:
         try:
             check()
         except ChainError as error:

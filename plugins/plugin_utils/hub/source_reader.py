@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ..base.secret_data import CREDENTIALS
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
-from .sources.source import Source
+from .sources.interface import Source
 from .wanted import Ref, Seen, Wanted, secret_ref
 
 

@@ -28,7 +28,7 @@ class Unauthorized(ClusterError):
 class ApiError(ClusterError):
     """The API server refused a request.
 
-    ``status`` is the HTTP code, ``reason`` and ``details`` are those of the ``Status`` object, ``text`` its message.
+    C(status) is the HTTP code, C(reason) and C(details) are those of the C(Status) object, C(text) its message.
     """
 
     def __init__(self, cluster: str, action: str, status: int, body: Mapping[str, Any]) -> None:
@@ -56,7 +56,7 @@ class Invalid(ApiError):
 
 
 class Forbidden(ApiError):
-    """403. ``verb``, ``resource``, ``namespace`` name the missing right, if it is one (not a quota or a webhook)."""
+    """403. C(verb), C(resource), C(namespace) name the missing right, if it is one (not a quota or a webhook)."""
 
     _RIGHT = re.compile(
         r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]*)" in API group "(?P<group>[^"]*)"'

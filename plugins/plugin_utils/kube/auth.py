@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the auth options of kubernetes.core to what one connection needs: address, headers, TLS context, proxy.
 
-The names, aliases and environment variables of the options are those of ``kubernetes.core`` (its tables are used, not
-copied). Kubeconfig contexts are resolved by the ``kubernetes`` package itself (``KubeConfigLoader``), so exec
+The names, aliases and environment variables of the options are those of C(kubernetes.core) (its tables are used, not
+copied). Kubeconfig contexts are resolved by the C(kubernetes) package itself (C(KubeConfigLoader)), so exec
 plugins, token files, auth providers, inline data and relative paths behave as they do everywhere else. Two things
 differ, on purpose:
 
 * Only the wanted context, its cluster and its user are parsed. A kubeconfig that holds a thousand clusters is several
   megabytes, and every host of a play reads it in a fork of its own.
-* No key stays on disk. ``KubeConfigLoader`` writes inline keys to temporary files and leaves them to ``atexit``, which
+* No key stays on disk. C(KubeConfigLoader) writes inline keys to temporary files and leaves them to C(atexit), which
   the forked workers of Ansible never run. Here they live in a directory of mode 0700, in memory where there is
-  /dev/shm, for as long as it takes to load them into an ``SSLContext``.
+  /dev/shm, for as long as it takes to load them into an C(SSLContext).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
@@ -37,7 +37,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
     AUTH_PROXY_HEADERS_SPEC,
 )
 
-from . import credentials, exec_plugin
+from . import access_fields, exec_plugin
 from .api_errors import AuthError
 from .explain import one_line
 from .kubeconfig import pick_context
@@ -66,9 +66,9 @@ ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 class Access:
     """What one connection needs.
 
-    ``server`` is a URL without trailing slash; ``headers`` are (name, value) pairs, a name may occur more than once;
-    ``renewable`` says that asking again may give a fresh token (exec plugin, token file, auth provider); ``proxy`` has no
-    credentials, ``proxy_credentials`` are its "user:password".
+    C(server) is a URL without trailing slash; C(headers) are (name, value) pairs, a name may occur more than once;
+    C(renewable) says that asking again may give a fresh token (exec plugin, token file, auth provider); C(proxy) has no
+    credentials, C(proxy_credentials) are its "user:password".
     """
 
     name: str
@@ -86,10 +86,10 @@ class Access:
 
 
 def options_of(auth: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill the gaps of ``auth`` from the environment, under the names and aliases of kubernetes.core.
+    """Fill the gaps of C(auth) from the environment, under the names and aliases of kubernetes.core.
 
     Returns only options that have a value. Booleans and lists from the environment are converted like
-    kubernetes.core does it (``0``/``false``/``no`` are false; lists are comma-separated).
+    kubernetes.core does it (C(0)/C(false)/C(no) are false; lists are comma-separated).
     """
     names = dict.fromkeys(AUTH_ARG_MAP.values()) | dict.fromkeys(AUTH_ARGS)
     found: dict[str, Any] = {}
@@ -127,11 +127,11 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def resolve(auth: Mapping[str, Any]) -> Access:
-    """Turn auth options into an :class:`Access`. Leaves no file behind, whatever happens.
+    """Turn auth options into an C(Access). Leaves no file behind, whatever happens.
 
-    Order: ``host`` with a token, a password or a client certificate stands alone; else a kubeconfig (given, from
-    ``K8S_AUTH_KUBECONFIG``, ``KUBECONFIG`` or ``~/.kube/config``), whose values single options override; else the
-    service account of the pod we run in. Raises :class:`AuthError`.
+    Order: C(host) with a token, a password or a client certificate stands alone; else a kubeconfig (given, from
+    C(K8S_AUTH_KUBECONFIG), C(KUBECONFIG) or C(~/.kube/config)), whose values single options override; else the
+    service account of the pod we run in. Raises C(AuthError).
     """
     if IMPORT_ERROR is not None:
         raise AuthError(
@@ -198,7 +198,7 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
     settings.override(options)
     if not settings.host:
         raise AuthError(f"{source} names no server.")
-    server = credentials.server_url(
+    server = access_fields.server_url(
         settings.host, "the option host" if "host" in options else f"the server in {source}"
     )
     access = Access(
@@ -228,7 +228,7 @@ def _stands_alone(options: Mapping[str, Any]) -> bool:
 
 
 class _Settings:
-    """Receives what the loaders of the ``kubernetes`` package set on a ``Configuration``."""
+    """Receives what the loaders of the C(kubernetes) package set on a C(Configuration)."""
 
     def __init__(self) -> None:
         self.host: str | None = None
@@ -276,16 +276,16 @@ def _headers(settings: _Settings, options: Mapping[str, Any]) -> list[tuple[str,
     for value in settings.api_key.values():
         if value:
             _scheme, _space, token = value.partition(" ")  # "Bearer", or "bearer" in a pod
-            headers.append(("Authorization", f"Bearer {credentials.token(token, settings.token_source)}"))
+            headers.append(("Authorization", f"Bearer {access_fields.token(token, settings.token_source)}"))
             break
     if settings.basic:
-        pair = credentials.header(settings.basic, "username or password")
+        pair = access_fields.header(settings.basic, "username or password")
         headers.append(("Authorization", urllib3.util.make_headers(basic_auth=pair)["authorization"]))
     if "impersonate_user" in options:
-        user = credentials.header(options["impersonate_user"], "the option impersonate_user")
+        user = access_fields.header(options["impersonate_user"], "the option impersonate_user")
         headers.append(("Impersonate-User", user))
     for group in options.get("impersonate_groups", []):
-        headers.append(("Impersonate-Group", credentials.header(group, "the option impersonate_groups")))
+        headers.append(("Impersonate-Group", access_fields.header(group, "the option impersonate_groups")))
     return headers
 
 
@@ -325,20 +325,20 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
     if not proxy or (no_proxy and bypasses_proxy(target.hostname or "", target.port, no_proxy)):
         return
     what = "the proxy (option proxy, proxy-url of the kubeconfig, or HTTPS_PROXY)"
-    access.proxy, access.proxy_credentials = credentials.proxy_url(proxy, what)
+    access.proxy, access.proxy_credentials = access_fields.proxy_url(proxy, what)
     given = options.get("proxy_headers", {})
     for name, value in given.items():
         if isinstance(value, str):
-            credentials.header(value, f"proxy_headers.{name}")
+            access_fields.header(value, f"proxy_headers.{name}")
     access.proxy_headers = urllib3.util.make_headers(**given)
     if access.proxy_credentials and "proxy-authorization" not in access.proxy_headers:
         user, _colon, password = access.proxy_credentials.partition(":")
-        pair = credentials.header(urllib.request.unquote(f"{user}:{password}"), what)
+        pair = access_fields.header(unquote(f"{user}:{password}"), what)
         access.proxy_headers.update(urllib3.util.make_headers(proxy_basic_auth=pair))
 
 
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
-    """Does ``no_proxy`` (hosts, domains, addresses, CIDRs, ``*``; comma-separated) name this host?"""
+    """Does C(no_proxy) (hosts, domains, addresses, CIDRs, C(*); comma-separated) name this host?"""
     host = host.lower()
     try:
         address = ipaddress.ip_address(host)
@@ -365,14 +365,14 @@ def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
 
 
 def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str, Any]:
-    """Return (name of the context, loader). ``kubeconfig`` is a path, several paths, or the content as a dict."""
+    """Return (name of the context, loader). C(kubeconfig) is a path, several paths, or the content as a dict."""
     context = options.get("context")
     if not isinstance(kubeconfig, (str, Mapping)):
         raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
     if isinstance(kubeconfig, Mapping):
         for section in ("context", "cluster", "user"):
             for entry in kubeconfig.get(f"{section}s") or []:
-                credentials.check_entry(section, entry.get("name"), entry)
+                access_fields.check_entry(section, entry.get("name"), entry)
         name = context or kubeconfig.get("current-context") or ""
         return name, _loader()(dict(kubeconfig), active_context=context, config_base_path=None, temp_file_path=key_dir)
     if options.get("persist_config"):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one door to an API server: one connection, kept alive, with errors that people can act on.
 
-``connect(auth)`` takes the auth options of kubernetes.core and gives a :class:`Cluster`. Nothing in it knows of
+C(connect(auth)) takes the auth options of kubernetes.core and gives a C(Cluster). Nothing in it knows of
 Ansible. What it returns is plain JSON data.
 """
 
@@ -20,19 +20,20 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from ..base import kinds
+from .access_fields import with_credentials
 from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unreachable, status_of
 from .auth import Access, resolve
-from .credentials import with_credentials
 from .exec import PROTOCOLS, Exec, ExecResult
 from .explain import explain, nothing_sent, one_line, worth_repeating
 
 try:
     import urllib3
     import websocket
+    from urllib3._collections import HTTPHeaderDict  # its place in urllib3 1 and 2
+    from urllib3._version import __version__ as _version
     from urllib3.exceptions import HTTPError
-    from urllib3.response import HTTPHeaderDict  # its place in urllib3 1 and 2
 
-    _URLLIB3_1 = urllib3.__version__.startswith("1.")
+    _URLLIB3_1 = _version.startswith("1.")
 except ImportError:  # resolve() tells the user
     pass
 
@@ -67,7 +68,7 @@ class Resource:
     verbs: tuple[str, ...] = ()
 
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
-        """URL path of the collection, or of one object. Without ``namespace``: the collection over all namespaces."""
+        """URL path of the collection, or of one object. Without C(namespace): the collection over all namespaces."""
         parts = [f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"]
         if self.namespaced and namespace:
             parts.append(f"namespaces/{quote(namespace, safe='')}")
@@ -88,10 +89,10 @@ def encoded(body: Any) -> bytes:
 
 
 def connect(auth: Mapping[str, Any], *, timeout: float = 30) -> Cluster:
-    """Resolve ``auth`` (option names of kubernetes.core) and return a :class:`Cluster`.
+    """Resolve C(auth) (option names of kubernetes.core) and return a C(Cluster).
 
-    No request is sent yet. ``timeout``: seconds for one request, and for all its retries together.
-    Raises :class:`AuthError` when the options lead nowhere.
+    No request is sent yet. C(timeout): seconds for one request, and for all its retries together.
+    Raises C(AuthError) when the options lead nowhere.
     """
     return Cluster(resolve(auth), auth, timeout=timeout)
 
@@ -167,7 +168,7 @@ class Cluster:
         harm. Any method is retried while nothing has been sent (the connection could not be made). A 401 renews the
         credentials once if they come from an exec plugin, a token file or an auth provider.
 
-        Raises :class:`Unreachable`, :class:`Unauthorized` or an :class:`ApiError`.
+        Raises C(Unreachable), C(Unauthorized) or an C(ApiError).
         """
         url = self.server + path
         if query:
@@ -316,7 +317,7 @@ class Cluster:
     def resource(self, api_version: str, kind: str) -> Resource:
         """How objects of this kind are addressed. Kinds of Kubernetes itself cost no request, others one per group.
 
-        Raises :class:`NotServed` when the API server has no such kind.
+        Raises C(NotServed) when the API server has no such kind.
         """
         known = kinds.builtin(api_version, kind)
         if known is not None:
@@ -358,7 +359,7 @@ class Cluster:
     # ---- objects -----------------------------------------------------------------------------------------------------
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
-        """The object, or None if there is none (:class:`NotServed` if the kind itself is unknown)."""
+        """The object, or None if there is none (C(NotServed) if the kind itself is unknown)."""
         resource = self.resource(api_version, kind)
         try:
             return self.request("GET", resource.path(namespace, name))
@@ -376,7 +377,7 @@ class Cluster:
         labels: str | None = None,
         fields: str | None = None,
     ) -> Objects:
-        """Objects by label and field selector. ``apiVersion`` and ``kind`` are filled in: lists leave them out.
+        """Objects by label and field selector. C(apiVersion) and C(kind) are filled in: lists leave them out.
 
         A list comes in pages. When the server has forgotten the first one's state before the last is read (410, "Resource
         Expired" in the API conventions), the list begins again.
@@ -408,17 +409,17 @@ class Cluster:
             query["continue"] = token
 
     def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
-        """POST. Raises :class:`Conflict` (reason ``AlreadyExists``) if the name is taken."""
+        """POST. Raises C(Conflict) (reason C(AlreadyExists)) if the name is taken."""
         resource, namespace, _name = self._address(obj)
         return self.request("POST", resource.path(namespace), query=_write_query(dry_run), body=obj)
 
     def replace(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """PUT. With ``metadata.resourceVersion`` it raises :class:`Conflict` if somebody was faster."""
+        """PUT. With C(metadata.resourceVersion) it raises C(Conflict) if somebody was faster."""
         resource, namespace, name = self._address(obj)
         return self.request("PUT", resource.path(namespace, name), query=_write_query(False), body=obj)
 
     def apply(self, obj: Mapping[str, Any], *, dry_run: bool = False, force: bool = True) -> dict[str, Any]:
-        """Server-side apply as :data:`FIELD_MANAGER`; returns the object as the API server has it now."""
+        """Server-side apply as C(FIELD_MANAGER); returns the object as the API server has it now."""
         resource, namespace, name = self._address(obj)
         query = _write_query(dry_run) | {"force": "true" if force else "false"}
         return self.request("PATCH", resource.path(namespace, name), query=query, body=obj, content_type=APPLY_PATCH)
@@ -449,7 +450,7 @@ class Cluster:
         propagation: str = "Foreground",
         uid: str | None = None,
     ) -> dict[str, Any] | None:
-        """DELETE; None if there was no such object. ``uid``: only that very object (else :class:`Conflict`)."""
+        """DELETE; None if there was no such object. C(uid): only that very object (else C(Conflict))."""
         resource = self.resource(api_version, kind)
         body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if uid:
@@ -493,14 +494,14 @@ class Cluster:
         timeout: float = 60,
         on_stdout: Callable[[bytes], None] | None = None,
     ) -> ExecResult:
-        """Run ``command`` (no shell) in a container; return its output and exit code.
+        """Run C(command) (no shell) in a container; return its output and exit code.
 
-        ``stdin`` is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
-        know by itself when its input ends. ``timeout``: seconds for the whole command. ``on_stdout`` gets the output
-        piece by piece as it comes. Needs the right to ``get`` and ``create`` ``pods/exec``.
+        C(stdin) is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
+        know by itself when its input ends. C(timeout): seconds for the whole command. C(on_stdout) gets the output
+        piece by piece as it comes. Needs the right to C(get) and C(create) C(pods/exec).
 
-        Raises :class:`NotFound` (no such pod or container), :class:`Forbidden`, :class:`ApiError` (the command could
-        not be started) and :class:`Unreachable` (connection lost, or time is up; the command may go on running).
+        Raises C(NotFound) (no such pod or container), C(Forbidden), C(ApiError) (the command could
+        not be started) and C(Unreachable) (connection lost, or time is up; the command may go on running).
         """
         query = [("command", word) for word in command]
         query += [("stdout", "true"), ("stderr", "true")]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the credential plugin of a kubeconfig, with a time limit.
 
-The ``kubernetes`` package reads the entry; its own runner waits for ever, so that one plugin that asks for a password or
+The C(kubernetes) package reads the entry; its own runner waits for ever, so that one plugin that asks for a password or
 waits for a browser would stop a whole play.
 """
 
@@ -23,10 +23,13 @@ _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 def run(provider: Any) -> dict[str, Any]:
     """The C(status) of the ExecCredential that a plugin prints.
 
-    :arg provider: the package's C(ExecProvider).
-    :raises AuthError: it does not end within C(LIMIT) and is killed with all processes of its group, fails, or prints something else.
-        What it printed is not shown.
-    :raises OSError: it cannot be started.
+    Args:
+        provider: the package's C(ExecProvider).
+
+    Raises:
+        AuthError: it does not end within C(LIMIT) and is killed with all processes of its group, fails, or prints
+            something else. What it printed is not shown.
+        OSError: it cannot be started.
     """
     with subprocess.Popen(
         provider.args,

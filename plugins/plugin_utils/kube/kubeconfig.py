@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from .access_fields import check_entry
 from .api_errors import AuthError
-from .credentials import check_entry
 
 with contextlib.suppress(ImportError):  # resolve() tells the user
     from kubernetes.config import kube_config
@@ -25,7 +25,7 @@ _SCAN_FROM = 16 * 1024
 
 
 def pick_context(paths: str, context: str | None) -> dict[str, Any]:
-    """A kubeconfig with the one wanted context, put together from the files in ``paths``.
+    """A kubeconfig with the one wanted context, put together from the files in C(paths).
 
     The first file that has an entry wins, as in kubectl.
     """
@@ -102,11 +102,11 @@ class KubeconfigFile:
         return self._parsed
 
     def names(self, section: str) -> list[Any]:
-        """Names of all entries of ``section`` (contexts, clusters, users); parses the file."""
+        """Names of all entries of C(section) (contexts, clusters, users); parses the file."""
         return [item.get("name") for item in self._parse().get(section) or [] if isinstance(item, dict)]
 
     def current_context(self) -> str | None:
-        """The file's ``current-context``."""
+        """The file's C(current-context)."""
         if self._parsed is None:
             line = self._line(b"current-context:")
             if line is not None:
@@ -116,7 +116,7 @@ class KubeconfigFile:
         return self._parse().get("current-context") or None
 
     def entry(self, section: str, name: Any) -> dict[str, Any] | None:
-        """The entry ``name`` of ``section``, or None."""
+        """The entry C(name) of C(section), or None."""
         if self._parsed is None and isinstance(name, str):
             found = self._scan(section.encode(), name)
             if found is not None:
@@ -129,7 +129,7 @@ class KubeconfigFile:
         return matches[0] if matches else None
 
     def _line(self, key: bytes) -> bytes | None:
-        """The only line that starts with ``key`` in the first column, or None."""
+        """The only line that starts with C(key) in the first column, or None."""
         data = self._data
         start = 0 if data.startswith(key) else data.find(b"\n" + key) + 1
         if start == 0 and not data.startswith(key):
@@ -165,7 +165,7 @@ class KubeconfigFile:
                 chunk = _until_top_level(data[start:end])
                 if start + len(chunk) > at:
                     entry = self._only_item(chunk, name)
-                    # an entry of ``contexts`` has the key ``context``, and so on: none is taken for another's
+                    # an entry of C(contexts) has the key C(context), and so on: none is taken for another's
                     if entry is not None and section.decode()[:-1] in entry:
                         return entry
                 at = data.find(needle, at + 1)

@@ -135,8 +135,8 @@ class Ledger:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)
 
     def _parse(self, item: Mapping[str, Any] | None, default: Any) -> Any:
-        text = (item or {}).get("data", {}).get("ledger.json")
-        if text is None:
+        text = None if item is None else item.get("data", {}).get("ledger.json")
+        if item is None or text is None:
             return default
         try:
             return json.loads(text)
@@ -147,7 +147,7 @@ class Ledger:
     def _parse_record(self, item: Mapping[str, Any] | None, site: str) -> Record:
         record = self._parse(item, empty_record(site))
         wrong = fault(record, site)
-        if wrong:
+        if item is not None and wrong:
             raise LedgerError(f"{self._place(item)}, the record of {site}, cannot be used: {wrong}; {_RECORD_REMEDY}")
         return record
 

@@ -42,8 +42,9 @@ def is_one(item: Mapping[str, Any]) -> bool:
 def workload(spec: Spec, pool: Mapping[str, Any], replicas: int) -> Object:
     """The StatefulSet of a pool.
 
-    :arg pool: with the site's settings filled in.
-    :arg replicas: as many as the pool has SuperNodes.
+    Args:
+        pool: with the site's settings filled in.
+        replicas: as many as the pool has SuperNodes.
     """
     name = f"{CLIENTAPP}-{pool['name']}"
     notes = dict(pool.get("pod_annotations") or {})

@@ -150,7 +150,8 @@ def address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
     address its load balancer got, the Route with its host, Nodes for a node port (external addresses are preferred,
     then internal ones; the first Node by name).
 
-    :arg live: objects as the API server returns them, in any order; kinds that say nothing are passed over.
+    Args:
+        live: objects as the API server returns them, in any order; kinds that say nothing are passed over.
     """
     if spec.get("superlink_address"):
         return text(spec["superlink_address"])

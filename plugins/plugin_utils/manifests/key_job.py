@@ -60,10 +60,11 @@ def own_name(suffix: str) -> str:
 def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], seconds: int) -> Object:
     """The job, suspended: what it needs refers to it, so it has to exist first.
 
-    :arg account: name of its service account.
-    :arg suffix: tells this job's objects from those of another one.
-    :arg program: files of the program, path -> text (only the paths matter here).
-    :arg seconds: for the whole job.
+    Args:
+        account: name of its service account.
+        suffix: tells this job's objects from those of another one.
+        program: files of the program, path -> text (only the paths matter here).
+        seconds: for the whole job.
     """
     own = own_name(suffix)
     pod = pod_spec(
@@ -144,9 +145,10 @@ def belongings(
 ) -> list[Object]:
     """What goes with the job.
 
-    :arg owner: the job as the API server has it; None where something else takes all of it away.
-    :arg request: see site_keys/maker.py.
-    :arg given: whether the site's administrators made the service account and its rights.
+    Args:
+        owner: the job as the API server has it; None where something else takes all of it away.
+        request: see site_keys/maker.py.
+        given: whether the site's administrators made the service account and its rights.
     """
     own = own_name(suffix)
     texts = {_entry(path): text for path, text in program.items()}

@@ -51,8 +51,11 @@ def apply(
 ) -> list[Object]:
     """The objects with the patches applied, in the patches' order.
 
-    :arg partial: the objects are a part of the whole, so a patch without a target is passed over.
-    :raises PatchError: no object has the target's kind and name, or the patch does not fit it.
+    Args:
+        partial: the objects are a part of the whole, so a patch without a target is passed over.
+
+    Raises:
+        PatchError: no object has the target's kind and name, or the patch does not fit it.
     """
     patched = [copy.deepcopy(obj) for obj in objects]
     for number, patch in enumerate(patches or []):

@@ -27,7 +27,8 @@ GRACE_SECONDS = 15
 def image(spec: Spec, kind: str, override: Any = None) -> str:
     """Reference of an image: the user's, else the upstream one taken from the registry or mirror of the spec.
 
-    :arg kind: key of C(UPSTREAM_IMAGES).
+    Args:
+        kind: key of C(UPSTREAM_IMAGES).
     """
     if override:
         return text(override)
@@ -88,7 +89,8 @@ def flower_env(spec: Spec, home: str) -> list[Object]:
 
     Telemetry and the update check are off. HOME is set because a random user id has no entry in /etc/passwd.
 
-    :arg home: the container's writable directory.
+    Args:
+        home: the container's writable directory.
     """
     env = [
         {"name": "FLWR_TELEMETRY_ENABLED", "value": "0"},
@@ -108,7 +110,8 @@ def grpc_probes(port: int, *, failures: int) -> Object:
     Never C(httpGet /health) for a SuperNode: that answers 200 after the connection was given up for good, and only the
     gRPC check notices (it times out).
 
-    :arg failures: failed liveness checks, ten seconds apart, before the container is restarted.
+    Args:
+        failures: failed liveness checks, ten seconds apart, before the container is restarted.
     """
     return {
         # Python imports for several seconds on a busy node: the start-up probe waits two minutes and asks every second.
@@ -174,9 +177,10 @@ def pod_spec(
 ) -> Object:
     """The PodSpec around a list of containers.
 
-    :arg placement: mapping with C(node_selector), C(tolerations), C(affinity), C(topology_spread_constraints) and
-        C(priority_class), each may be missing.
-    :arg grace: seconds between SIGTERM and SIGKILL.
+    Args:
+        placement: mapping with C(node_selector), C(tolerations), C(affinity), C(topology_spread_constraints) and
+            C(priority_class), each may be missing.
+        grace: seconds between SIGTERM and SIGKILL.
     """
     return compact(
         {

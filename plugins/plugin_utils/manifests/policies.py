@@ -110,7 +110,8 @@ def closes_namespace(spec: Spec) -> bool:
 def default_deny(spec: Spec, name: str) -> list[Object]:
     """The policy that closes all pods of the spec's namespace; none where the namespace is somebody else's.
 
-    :arg name: whose policy it is (hub and site may share a namespace): the first part of its name.
+    Args:
+        name: whose policy it is (hub and site may share a namespace): the first part of its name.
     """
     if not closes_namespace(spec):
         return []
@@ -201,7 +202,8 @@ def skupper_connector_objects(spec: Spec) -> list[Object]:
 def parse_port(value: Any) -> Object:
     """The NetworkPolicyPort of "PORT[-END][/PROTOCOL]".
 
-    :raises ValueError: the text is nothing of that kind.
+    Raises:
+        ValueError: the text is nothing of that kind.
     """
     match = _PORT.fullmatch(text(value))
     if not match:

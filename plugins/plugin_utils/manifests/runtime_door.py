@@ -38,9 +38,10 @@ RUNTIME_CALLS = (
 def frontend(port: int, certificate: str, backend: str) -> list[str]:
     """The lines of haproxy.cfg.
 
-    :arg port: on all addresses of the pod.
-    :arg certificate: file with certificate and key.
-    :arg backend: where calls go that are let through.
+    Args:
+        port: on all addresses of the pod.
+        certificate: file with certificate and key.
+        backend: where calls go that are let through.
     """
     return [
         "frontend runtime",

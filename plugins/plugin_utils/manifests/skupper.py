@@ -126,8 +126,9 @@ def grant_name(site: str) -> str:
 def certificate(spec: Spec, ca: str) -> Object:
     """The hub's Certificate from which Skupper makes the client certificate of this site's link.
 
-    :arg spec: the link spec; the Certificate lies in C(hub_namespace).
-    :arg ca: name of the Secret with the CA of the hub's Site.
+    Args:
+        spec: the link spec; the Certificate lies in C(hub_namespace).
+        ca: name of the Secret with the CA of the hub's Site.
     """
     body = {"ca": ca, "client": True, "subject": text(spec["cluster"])}
     at_hub = {**spec, "namespace": spec["hub_namespace"]}
@@ -144,8 +145,10 @@ def certificate(spec: Spec, ca: str) -> Object:
 def access_grant(spec: Spec) -> Object:
     """The hub's AccessGrant: one redemption, for a short time."""
     # In seconds: the text is a duration of Go, which knows no days.
-    window = f"{int(duration(spec['window']).total_seconds())}s"
-    body = {"redemptionsAllowed": 1, "expirationWindow": window}
+    window = duration(spec["window"])
+    if window is None:
+        raise ValueError("window is empty")
+    body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(window.total_seconds())}s"}
     at_hub = {**spec, "namespace": spec["hub_namespace"]}
     return _object(
         at_hub, "AccessGrant", grant_name(spec["cluster"]), LINK, body, labels={SITE_LABEL: text(spec["cluster"])}
@@ -155,7 +158,8 @@ def access_grant(spec: Spec) -> Object:
 def access_token(spec: Spec, grant: Mapping[str, str]) -> Object:
     """The site's AccessToken, with which its controller asks the hub for Secret and Links of the token's name.
 
-    :arg grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
+    Args:
+        grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
     """
     cost = integer(spec.get("cost"))
     body = compact({"url": grant["url"], "code": grant["code"], "ca": grant["ca"], "linkCost": cost or None})
@@ -165,8 +169,9 @@ def access_token(spec: Spec, grant: Mapping[str, str]) -> Object:
 def link_secret(spec: Spec, data: Mapping[str, str], kind: str = TLS_SECRET) -> Object:
     """The site's Secret with the client certificate of its link.
 
-    :arg data: C(tls.crt), C(tls.key), C(ca.crt) in plain text.
-    :arg kind: type of the Secret: Skupper 2.2 passes over others than C(kubernetes.io/tls).
+    Args:
+        data: C(tls.crt), C(tls.key), C(ca.crt) in plain text.
+        kind: type of the Secret: Skupper 2.2 passes over others than C(kubernetes.io/tls).
     """
     return {
         "apiVersion": "v1",
@@ -198,8 +203,9 @@ def link_name(base: str, group: str) -> str:
 def links(spec: Spec, endpoints: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[Object]:
     """The site's Links to the hub, one for each group of its endpoints.
 
-    :arg endpoints: C(status.endpoints) of the hub's Site.
-    :arg names: group -> name of a Link that is there already, and is kept.
+    Args:
+        endpoints: C(status.endpoints) of the hub's Site.
+        names: group -> name of a Link that is there already, and is kept.
     """
     settings = compact({"proxy-configuration": text(spec.get("proxy_secret"))})
     return [

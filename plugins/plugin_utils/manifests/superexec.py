@@ -39,9 +39,10 @@ def container(
 ) -> Object:
     """The container.
 
-    :arg runtime: arguments that say where the SuperNode's Runtime API is, and how it is trusted.
-    :arg env: variables that these arguments refer to.
-    :arg mounts: what they need besides.
+    Args:
+        runtime: arguments that say where the SuperNode's Runtime API is, and how it is trusted.
+        env: variables that these arguments refer to.
+        mounts: what they need besides.
     """
     args = [
         *runtime,

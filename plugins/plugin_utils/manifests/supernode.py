@@ -138,8 +138,11 @@ def first_ordinal(spec: Spec, pool: Mapping[str, Any]) -> int:
 def expansion(spec: Spec, pool: Mapping[str, Any], *, preview: bool = False) -> Any:
     """The pool's node config as C(node_config.expand) gives it.
 
-    :arg preview: whether to say what each replica gets.
-    :raises node_config.NodeConfigError: the node config is wrong; C(faults) says how.
+    Args:
+        preview: whether to say what each replica gets.
+
+    Raises:
+        node_config.NodeConfigError: the node config is wrong; C(faults) says how.
     """
     config = pool.get("node_config") or {}
     known: dict[str, Any] = {

@@ -86,7 +86,8 @@ DEFAULTS = f"""\
 def global_section(max_connections: int, *, threads: int | None = None) -> str:
     """The C(global) section.
 
-    :arg max_connections: connections HAProxy accepts over all doors.
+    Args:
+        max_connections: connections HAProxy accepts over all doors.
     """
     lines = [
         "global",
@@ -121,9 +122,10 @@ def container(
 ) -> Object:
     """A container that runs C(SCRIPT).
 
-    :arg watched: directories whose changes cause a reload, besides the configuration's own.
-    :arg arguments: more arguments for HAProxy.
-    :arg ready: whether the container has a readiness probe (C(/ready)).
+    Args:
+        watched: directories whose changes cause a reload, besides the configuration's own.
+        arguments: more arguments for HAProxy.
+        ready: whether the container has a readiness probe (C(/ready)).
     """
     probes: Object = {
         "startupProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 1, "failureThreshold": 60},

@@ -100,8 +100,9 @@ def template(addon: str, instance: Any, manifests: Iterable[Object]) -> Object:
 def deployment_config(addon: str, instance: Any, where: str, target: str) -> Object:
     """The AddOnDeploymentConfig, complete: the namespace on the managed cluster, and no variables.
 
-    :arg where: its own namespace on the hub.
-    :arg target: the namespace on the managed cluster.
+    Args:
+        where: its own namespace on the hub.
+        target: the namespace on the managed cluster.
     """
     return _versioned("AddOnDeploymentConfig", addon, instance, {"agentInstallNamespace": target}, where)
 
@@ -135,8 +136,11 @@ def addon_objects(spec: Spec) -> list[Object]:
 
 def _placeholder(spec: Spec) -> Object:
     """Where somebody else makes the namespace, a template still needs a manifest."""
-    meta = {"name": f"{spec['name']}-addon", "namespace": text(spec["namespace"])}
-    meta["labels"] = addon_labels(spec["federation"])
+    meta = {
+        "name": f"{spec['name']}-addon",
+        "namespace": text(spec["namespace"]),
+        "labels": addon_labels(spec["federation"]),
+    }
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
 
 
@@ -210,7 +214,8 @@ def placement(spec: Spec) -> Object:
 def configs(spec: Spec, common: Sequence[Object]) -> list[Object]:
     """Template and config for a site.
 
-    :arg common: the manifests that it shares with others, see C(ocm/template.py).
+    Args:
+        common: the manifests that it shares with others, see C(ocm/template.py).
     """
     addon, instance = text(spec["ocm_addon"]), spec["federation"]
     return [
@@ -224,7 +229,8 @@ def managed_addon(spec: Spec, references: Iterable[Object], *, apps: bool = Fals
 
     With the strategy Placements the object itself is made by OCM; here only its configs are set.
 
-    :arg apps: whether the site has ClientApps beside its SuperNodes, or had them and they are yet to be taken away.
+    Args:
+        apps: whether the site has ClientApps beside its SuperNodes, or had them and they are yet to be taken away.
     """
     notes = {SITE_NOTE: text(spec["cluster"]), **({APPS_NOTE: WORKLOAD} if apps else {})}
     return {
@@ -259,11 +265,14 @@ def manifest_work(
     It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back. A Namespace
     among the manifests stays when it goes.
 
-    :arg part: what its name ends with.
-    :arg owner: the live ManagedClusterAddOn, with which it goes.
-    :arg read_only: objects that somebody else makes and that are only looked at.
-    :arg feedback: (kind, name) -> name of a value -> JSONPath of it.
-    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    Args:
+        part: what its name ends with.
+        owner: the live ManagedClusterAddOn, with which it goes.
+        read_only: objects that somebody else makes and that are only looked at.
+        feedback: (kind, name) -> name of a value -> JSONPath of it.
+
+    Raises:
+        ValueError: a Secret is among the manifests. The hub would hold it in plain text.
     """
     meta: Object = {
         "name": work_name(spec, part),
@@ -286,10 +295,13 @@ def work_spec(
 ) -> Object:
     """The specification of a ManifestWork.
 
-    :arg read_only: see C(manifest_work).
-    :arg feedback: see C(manifest_work).
-    :arg conditions: (kind, name) -> conditionRules, for a hub that knows them.
-    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    Args:
+        read_only: see C(manifest_work).
+        feedback: see C(manifest_work).
+        conditions: (kind, name) -> conditionRules, for a hub that knows them.
+
+    Raises:
+        ValueError: a Secret is among the manifests. The hub would hold it in plain text.
     """
     listed, looked_at = list(manifests), list(read_only)
     for item in listed:

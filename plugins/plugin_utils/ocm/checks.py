@@ -57,9 +57,11 @@ def missing_kinds(missing: Sequence[tuple[str, str]]) -> list[str]:
 
 def gates(manager: Mapping[str, Any] | None) -> list[str]:
     """Faults of feature gates. A hub without a ClusterManager, or one that may not be read, tells none."""
-    found = []
+    found: list[str] = []
+    if manager is None:
+        return found
     for part, feature in _GATES:
-        listed = (((manager or {}).get("spec") or {}).get(part) or {}).get("featureGates") or []
+        listed = ((manager.get("spec") or {}).get(part) or {}).get("featureGates") or []
         for one in listed:
             if one.get("feature") == feature and one.get("mode") == "Disable":
                 found.append(

@@ -41,7 +41,8 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
     wanted = checks.KINDS + (checks.PLACEMENT_KINDS if chosen else ()) + checks.replica_set_kind(spec)
     missing = [one for one in wanted if not _serves(hub, *one)]
     manager = _manager(hub)
-    faults, warnings = checks.missing_kinds(missing) + checks.gates(manager), []
+    warnings: list[str] = []
+    faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
         ask.require(hub, grants.ocm_rights(spec["namespace"], spec))
         faults += checks.foreign(spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec["name"]))

@@ -108,8 +108,11 @@ def _work(
         _PUBLIC: {"public": f".data.{public.ENTRY.replace('.', chr(92) + '.')}", **stands},
     }
     asked |= {("Job", item["metadata"]["name"]): _JOB for item in brought if item["kind"] == "Job"}
-    looked_at = {"apiVersion": "v1", "kind": "ConfigMap"}
-    looked_at["metadata"] = {"name": PUBLIC_KEYS, "namespace": spec["namespace"]}
+    looked_at = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": PUBLIC_KEYS, "namespace": spec["namespace"]},
+    }
     # The agent reads them in this order: what is told of the job is never newer than what the job told.
     listed = [*first, key_job.owner(spec), *brought]
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)

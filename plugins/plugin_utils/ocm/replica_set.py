@@ -62,7 +62,8 @@ def version_of(name: str) -> str:
 def version(spec: Spec, workloads: Sequence[Object]) -> str:
     """What tells these ClientApps from others.
 
-    :arg workloads: all of the site's, see clientapp.py.
+    Args:
+        workloads: all of the site's, see clientapp.py.
     """
     listed: Sequence[Any] = workloads
     if spec.get("clientapp_pace") == OCM:
@@ -83,7 +84,8 @@ def without_images(item: Object) -> Object:
 def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Object]:
     """Placement and ManifestWorkReplicaSet of a site's version, in the order in which they can be applied.
 
-    :arg rules: whether the hub knows conditionRules.
+    Args:
+        rules: whether the hub knows conditionRules.
     """
     own = version(spec, workloads)
     return [placement(spec, own), replica_set(spec, own, workloads, rules=rules)]

@@ -49,11 +49,6 @@ def can_look(document: Mapping[str, Any]) -> bool:
     return kind is not None and "ReadOnly" in (kind.get("enum") or [])
 
 
-def knows_condition_rules(document: Mapping[str, Any]) -> bool:
-    """Whether a ManifestWork can say by rules what is progressing and what is degraded."""
-    return field(document, "ManifestWork", (*_OPTION, "conditionRules")) is not None
-
-
 def _knows_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
     found = field(document, kind, (*option, "feedbackScrapeType"))
     return found is not None and "Watch" in (found.get("enum") or [])
@@ -73,11 +68,6 @@ def knows_replica_set_rules(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet, whose rollouts wait for what these rules say."""
     path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
     return field(document, "ManifestWorkReplicaSet", path) is not None
-
-
-def knows_cel(document: Mapping[str, Any]) -> bool:
-    """Whether a Placement can choose clusters by expressions."""
-    return field(document, "Placement", (*_SELECTOR, "celSelector")) is not None
 
 
 def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str, Any]]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..apply import applyset
 from ..audit import trail as audit
+from ..base.labels import MANAGER
 from ..base.names import PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
 from ..marks import parts, proof
@@ -111,7 +112,7 @@ def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection
 
 def _labels(kind: str, federation: str) -> str:
     # A StatefulSet makes its claims with the labels by which it finds its pods, and no others.
-    manager = "" if kind == _CLAIM else f"{proof.MANAGED_BY}={proof.MANAGER},"
+    manager = "" if kind == _CLAIM else f"{proof.MANAGED_BY}={MANAGER},"
     return f"{manager}{proof.INSTANCE}={federation}"
 
 

@@ -65,7 +65,7 @@ def _cert_pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def _signing(pem: str) -> tuple[Any, hashes.HashAlgorithm | None]:
+def _signing(pem: str) -> tuple[Any, hashes.SHA256 | None]:
     """A CA's private key, and the hash to sign with; a CA that somebody brings along may have any kind of key."""
     key = serialization.load_pem_private_key(pem.encode("ascii"), password=None)
     return key, None if isinstance(key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey)) else hashes.SHA256()
@@ -446,7 +446,8 @@ def crl_entries(crl_pem: str, ca_pem: str) -> dict[str, str] | None:
         crl = x509.load_pem_x509_crl(crl_pem.encode("ascii"))
     except ValueError:
         return None
-    if crl.issuer != issuer.subject or not crl.is_signature_valid(issuer.public_key()):
+    signer: Any = issuer.public_key()  # of a kind that can sign, since it is a CA's
+    if crl.issuer != issuer.subject or not crl.is_signature_valid(signer):
         return None
     return {format(entry.serial_number, "x"): entry.revocation_date_utc.isoformat() for entry in crl}
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 try:
     from cryptography import x509
@@ -88,8 +89,8 @@ def check_key(leaf: x509.Certificate, key: str) -> None:
         raise ChainError(f"belongs to another certificate than {subject(leaf)}")
 
 
-def _spki(key: object) -> bytes:
-    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined]
+def _spki(key: Any) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def names(leaf: x509.Certificate) -> tuple[list[str], list[str]]:

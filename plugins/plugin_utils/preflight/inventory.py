@@ -17,7 +17,8 @@ def group_faults(
 ) -> list[str]:
     """Sentences on groups that are no fleet: there is one hub, and at least one site.
 
-    :arg groups: name -> hosts, as Ansible's C(groups).
+    Args:
+        groups: name -> hosts, as Ansible's C(groups).
     """
     hubs, sites = list(groups.get(hub_group) or []), list(groups.get(sites_group) or [])
     found = []
@@ -43,8 +44,9 @@ def group_faults(
 def agreement_faults(spec: Mapping[str, Any], fleet: Mapping[str, Any]) -> list[str]:
     """A role's variable that differs from the fleet's: plays are chosen by the fleet's, so half of them would be left out.
 
-    :arg spec: the supernode spec.
-    :arg fleet: C(delivery) and C(connectivity) as C(flower_delivery) and C(flower_connectivity) have them.
+    Args:
+        spec: the supernode spec.
+        fleet: C(delivery) and C(connectivity) as C(flower_delivery) and C(flower_connectivity) have them.
     """
     return [
         f"{spec['cluster']}: supernode_{key}: {spec.get(key)!r} differs from flower_{key}: {value!r}, by which playbooks choose what "

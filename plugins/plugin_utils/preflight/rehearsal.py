@@ -49,10 +49,13 @@ _VARIABLES = {
 def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str], role: str) -> bool:
     """Have the API server try objects, unless nothing differs; returns whether it was asked.
 
-    :arg objects: rendered with stand-ins.
-    :arg absent: namespaces that are to be made.
-    :arg role: role whose variables the objects come from, for the messages.
-    :raises ClusterError: the cluster cannot be reached, or refuses objects; each has a sentence.
+    Args:
+        objects: rendered with stand-ins.
+        absent: namespaces that are to be made.
+        role: role whose variables the objects come from, for the messages.
+
+    Raises:
+        ClusterError: the cluster cannot be reached, or refuses objects; each has a sentence.
     """
     found = too_large(objects, role)
     if not found and is_as_live(cluster, objects, absent):

@@ -57,8 +57,9 @@ def known() -> frozenset[str]:
 def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[str]:
     """A sentence for each variable of a host that has one of the prefixes and is not known.
 
-    :arg names: names of the host's variables.
-    :arg own: those that the user declared with C(flower_own_variables).
+    Args:
+        names: names of the host's variables.
+        own: those that the user declared with C(flower_own_variables).
     """
     there = known()
     strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own)

@@ -42,10 +42,10 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
     Raises:
         SpecError: the specification or the variables have faults.
     """
-    spec, settings = plain(spec), plain(settings)
+    settings = plain(settings)
     # The hub's own variables do not say how sites are reached.
-    for way in ("skupper", "ocm", "clientapps", "enable_gates"):
-        spec[way] = part == SUPERLINK and boolean(settings.get(way))
+    ways = ("skupper", "ocm", "clientapps", "enable_gates")
+    spec = {**plain(spec), **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
     found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
     if found:
         raise SpecError(found)

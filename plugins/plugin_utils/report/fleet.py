@@ -157,7 +157,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     """The report as lines of text."""
     hub = report["hub"]
     ends = hub["certificate"].get("not_after", "")[:10]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             hub["cluster"],
             "",

@@ -106,6 +106,8 @@ def switch(state: State, now: datetime.datetime) -> State:
     """Adding -> switched: the next CA signs from now on. The key of the old one is kept no longer."""
     _require(state, ADDING)
     authority = state.authority
+    if authority.next is None:
+        raise ValueError("there is no CA to switch to")
     return replace(state, authority=Authority(authority.next, None, authority.current.certificate), switched=now)
 
 

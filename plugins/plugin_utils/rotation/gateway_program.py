@@ -15,9 +15,10 @@ import socket
 import ssl
 import sys
 import time
+from typing import Any
 
 
-def served(port, name):
+def served(port: int, name: str) -> dict[str, str]:
     """Serial of the certificate that the gateway shows for a name, as C(SERIAL) hex digits, or the reason why not.
 
     Nothing is verified: what is there is to be seen, good or not. With TLS 1.3 the certificate has come before the gateway
@@ -32,13 +33,13 @@ def served(port, name):
     try:
         raw = socket.create_connection(("127.0.0.1", port), 5)
         with raw, context.wrap_socket(raw, server_hostname=name) as channel:
-            shown = channel.getpeercert(True)
+            shown = channel.getpeercert(True) or b""
     except OSError as error:  # also what TLS complains of
         return {"error": str(error) or type(error).__name__}
     return {"serial": format(x509.load_der_x509_certificate(shown).serial_number, "x")}
 
 
-def wait_served(port, name, serial, seconds):
+def wait_served(port: int, name: str, serial: str, seconds: float) -> dict[str, str]:
     """Look until the gateway shows the certificate with this serial or time is over; return the last look."""
     deadline = time.monotonic() + seconds
     while True:
@@ -48,7 +49,7 @@ def wait_served(port, name, serial, seconds):
         time.sleep(0.2)
 
 
-def command(path, text):
+def command(path: str, text: str) -> str:
     """Give a command to HAProxy's runtime API; return what it says."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(5)
@@ -62,7 +63,7 @@ def command(path, text):
             said += part
 
 
-def push(path, name, pem):
+def push(path: str, name: str, pem: str) -> dict[str, str]:
     """Have HAProxy serve another certificate at once. The key is part of C(pem), so no answer repeats it."""
     payload = "\n".join(line for line in pem.splitlines() if line.strip())
     begun = command(path, "set ssl cert " + name + " <<\n" + payload + "\n\n")
@@ -73,9 +74,10 @@ def push(path, name, pem):
     return {} if "Success!" in ended else {"error": ended}
 
 
-def main():
+def main() -> None:
     """Serve one request: do its steps in order, print an answer for each."""
-    for step in json.loads(sys.stdin.readline())["steps"]:
+    steps: list[dict[str, Any]] = json.loads(sys.stdin.readline())["steps"]
+    for step in steps:
         if "push" in step:
             try:
                 answer = push(step["socket"], step["push"], step["pem"])

@@ -21,7 +21,7 @@ from ..hub import credentials
 from ..kube.client import Cluster
 from ..pki import certificates as pki
 from ..site_keys.keys import MARK
-from . import proof, restart
+from . import restart, site_proof
 from .hub_steps import Hub, RotationError, changed, public
 
 BEGUN = "federated.flower/secrets-begun"
@@ -141,7 +141,7 @@ def old_pods(cluster: Cluster, namespace: str, *, younger: bool = False) -> list
                     secrets[name] = cluster.get("v1", "Secret", name, namespace)
             if younger and not any(is_younger(secrets[name], pod) for name, _entry in present.values()):
                 continue
-            wanted = {path: proof.digest(entries(secrets[name])[entry]) for path, (name, entry) in present.items()}
+            wanted = {path: site_proof.digest(entries(secrets[name])[entry]) for path, (name, entry) in present.items()}
             if restart.is_old(cluster, pod, container, wanted):
                 found.append(pod)
     return found

@@ -225,7 +225,7 @@ def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) 
         facts: what else is known.
         new: stands for the CA that would be made; any will do, nothing of it is shown.
     """
-    steps = []
+    steps: list[Step] = []
     while True:
         step = next_step(state, facts)
         if step.name == DONE:

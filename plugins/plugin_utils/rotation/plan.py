@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..hub.handover import trusted
-from ..hub.sources.source import BUILTIN
+from ..hub.sources.interface import BUILTIN
 from ..manifests.gateway import SECRET
 from ..pki import certificates
 from . import gateway_certificates, machine, source

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import proof
+from . import site_proof
 
 _HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
 _DIGITS = 12  # of a serial: enough to tell two apart
@@ -48,8 +48,8 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
 def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:
     shown = [entry["seen"] for report in said for entry in report["pods"] if entry["pod"] == pod]
     first = [entry["seen"] for report in before for entry in report["pods"] if entry["pod"] == pod]
-    old = first[-1].get(proof.NOW, {}).get("serial", "") if first else ""
-    new = shown[-1].get(proof.NOW, {}).get("serial", "") if shown else ""
+    old = first[-1].get(site_proof.NOW, {}).get("serial", "") if first else ""
+    new = shown[-1].get(site_proof.NOW, {}).get("serial", "") if shown else ""
     taken = {look.get("serial") for seen in shown for look in seen.values()} - {None}
     return old[:_DIGITS] or "-", new[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
 

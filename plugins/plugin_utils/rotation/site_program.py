@@ -21,11 +21,12 @@ import socket
 import ssl
 import sys
 import time
+from typing import Any
 
 _SERIAL = re.compile(r"\bserial=([0-9A-Fa-f]+)\b")
 
 
-def by_sidecar(port, path):
+def by_sidecar(port: int, path: str) -> dict[str, str]:
     """Ask the sidecar to show itself at the hub's door; return the serial that it was shown, or why not."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
@@ -42,27 +43,28 @@ def by_sidecar(port, path):
     return {"error": f"the sidecar got no answer from the hub ({response.status})"}
 
 
-def by_handshake(host, port, name, trust):
+def by_handshake(host: str, port: int, name: str, trust: str) -> dict[str, str]:
     """Make the handshake that a SuperNode without a sidecar makes; return the serial that was shown, or why not."""
     try:
         context = ssl.create_default_context(cafile=trust)
         raw = socket.create_connection((host, port), 10)
         with raw, context.wrap_socket(raw, server_hostname=name) as channel:
-            return {"serial": format(int(channel.getpeercert()["serialNumber"], 16), "x")}
+            shown: Any = channel.getpeercert()
+            return {"serial": format(int(shown["serialNumber"], 16), "x")}
     except ssl.SSLCertVerificationError as error:
         return {"error": "it does not accept the certificate: " + error.verify_message}
     except OSError as error:
         return {"error": str(error) or type(error).__name__}
 
 
-def look(probe):
+def look(probe: dict[str, Any]) -> dict[str, str]:
     """Make one probe."""
     if "path" in probe:
         return by_sidecar(probe["port"], probe["path"])
     return by_handshake(probe["host"], probe["port"], probe["name"], probe["trust"])
 
 
-def started():
+def started() -> float:
     """When process 1 of this container began, by the node's clock."""
     with open("/proc/1/stat", encoding="ascii", errors="replace") as stream:
         ticks = int(stream.read().rpartition(")")[2].split()[19])
@@ -71,7 +73,7 @@ def started():
     return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def held(path):
+def held(path: str) -> dict[str, Any]:
     """A mounted file: the digest of its content, and whether process 1 began after it was put there.
 
     The kubelet changes all files of a Secret or ConfigMap at once, by making a new folder that C(..data) leads to.
@@ -86,7 +88,7 @@ def held(path):
     return {"sha256": digest, "loaded": started() > changed}
 
 
-def main():
+def main() -> None:
     """Serve one request: probe until every wanted serial was seen or time is over, then tell of files."""
     request = json.loads(sys.stdin.readline())
     deadline = time.monotonic() + request["seconds"]

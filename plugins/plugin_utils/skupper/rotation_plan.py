@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..pki import certificates, chain
+from ..pki import certificates
 from . import link_credentials, state
 
 SETTLED, BEGUN, OVERLAP, TRIMMED, NONE = "settled", "begun", "overlap", "trimmed", "none"
@@ -179,8 +179,3 @@ def strangers(site: Mapping[str, Any] | None, known: Iterable[str]) -> list[str]
         if one.get("id") not in (mine, *ours)
         and any(link.get("remoteSiteId") == mine and link.get("operational") for link in one.get("links") or [])
     )
-
-
-def issuer_of(pem: str) -> str:
-    """Who signed a certificate, for people."""
-    return chain.read(pem)[0].issuer.rfc4514_string()

@@ -41,7 +41,7 @@ def active(found: Iterable[Object]) -> Object | None:
     """The Site that Skupper serves; of several the one that is not refused as a second one."""
     candidates = [site for site in found if not site["metadata"].get("deletionTimestamp")]
     good = [site for site in candidates if state.SECOND_SITE not in state.said(site, "Configured")]
-    return (good or candidates or [None])[0]
+    return next(iter(good or candidates), None)
 
 
 def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:

@@ -60,7 +60,7 @@ def status(obj: Object | None) -> Mapping[str, Any]:
 def is_true(obj: Object, kind: str) -> bool:
     """Whether a condition is true, and of the present generation."""
     found = condition(obj, kind)
-    return bool(found) and found.get("status") == "True" and not _stale(obj, found)
+    return found is not None and found.get("status") == "True" and not _stale(obj, found)
 
 
 def _stale(obj: Object, found: Mapping[str, Any]) -> bool:

@@ -67,7 +67,8 @@ def shown(value: Any) -> str:
 class Faults:
     """Collects sentences.
 
-    :arg prefix: prefix of the role's variables, C(superlink_) or C(supernode_).
+    Args:
+        prefix: prefix of the role's variables, C(superlink_) or C(supernode_).
     """
 
     def __init__(self, spec: Spec, prefix: str) -> None:
@@ -78,7 +79,8 @@ class Faults:
     def add(self, variable: str, value: Any, reason: str) -> None:
         """One fault.
 
-        :arg variable: key of the spec, with a path behind it if need be (C(pools[0].name)).
+        Args:
+            variable: key of the spec, with a path behind it if need be (C(pools[0].name)).
         """
         where = f"{self.cluster}: " if self.cluster else ""
         # superlink_address is a variable of both roles, with this very name.
@@ -239,7 +241,8 @@ class Faults:
     def arguments(self, variable: str, value: Any, owned: Mapping[str, str]) -> None:
         """Extra arguments, none of them an option that the role sets itself.
 
-        :arg owned: option -> what to use instead.
+        Args:
+            owned: option -> what to use instead.
         """
         if not self.sequence(variable, value, hidden=True):
             return
@@ -411,7 +414,8 @@ def placement_faults(keys: Spec, faults: Faults, at: str = "") -> None:
 def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
     """Patches: their shape, and whether each fits an object that is rendered.
 
-    :arg render: function that renders a spec; only called when everything else is right.
+    Args:
+        render: function that renders a spec; only called when everything else is right.
     """
     if not faults.sequence("patches", spec.get("patches"), hidden=True):
         return

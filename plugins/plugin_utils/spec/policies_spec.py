@@ -28,7 +28,8 @@ def policy_faults(spec: Spec, faults: Faults) -> None:
 def peer_faults(variable: str, value: Any, faults: Faults, *, ports: bool = True) -> None:
     """Rules for a list of peers.
 
-    :arg ports: whether a peer may name ports.
+    Args:
+        ports: whether a peer may name ports.
     """
     if not faults.sequence(variable, value):
         return
@@ -76,7 +77,7 @@ def _network_faults(at: str, peer: Mapping[str, Any], given: set[str], faults: F
     if len(faults.found) > known:
         return
     for number, entry in enumerate(peer.get("except") or []):
-        part = ipaddress.ip_network(text(entry))
+        part: Any = ipaddress.ip_network(text(entry))
         # Kubernetes asks for a part that is smaller than the whole.
         if part.version != whole.version or part == whole or not part.subnet_of(whole):
             faults.add(f"{at}.except[{number}]", entry, f"is no part of {whole}")

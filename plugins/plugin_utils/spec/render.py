@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ..base.certificate_names import certificate_names
 from ..base.values import Object
-from ..manifests import exposure, superlink, supernode
+from ..manifests import superlink, supernode
 from ..ocm import acm, addon_objects
 from . import ocm_spec, superlink_spec, supernode_spec
 
@@ -47,14 +46,22 @@ def _checked(faults: list[str]) -> None:
 
 
 def superlink_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of the hub. :raises SpecError: the spec has faults."""
+    """All objects of the hub.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(superlink_spec.spec_faults(spec))
     return superlink.objects(spec)
 
 
 def superlink_front_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """Namespace, Services, Ingress or Route of the hub. :raises SpecError: the spec has faults."""
+    """Namespace, Services, Ingress or Route of the hub.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(superlink_spec.spec_faults(spec))
     return superlink.front_objects(spec)
@@ -65,25 +72,23 @@ def superlink_faults(spec: Mapping[str, Any]) -> list[str]:
     return superlink_spec.spec_faults(plain(spec))
 
 
-def superlink_address(spec: Mapping[str, Any], live: Iterable[Mapping[str, Any]] = ()) -> str:
-    """Address for sites, from the spec and live objects; "" if it can't be known."""
-    return exposure.address(plain(spec), plain(list(live)))
-
-
-def superlink_certificate_names(spec: Mapping[str, Any], addresses: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Names that the gateway's certificate must carry."""
-    return certificate_names(plain(spec), plain(list(addresses)))
-
-
 def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of a site. :raises SpecError: the spec has faults, or address, CA or allocation are not known."""
+    """All objects of a site.
+
+    Raises:
+        SpecError: the spec has faults, or address, CA or allocation are not known.
+    """
     spec = plain(spec)
     _checked(supernode_spec.spec_faults(spec) or supernode_spec.render_faults(spec))
     return supernode.objects(spec)
 
 
 def clientapp_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """A site's ClientApps, where they are a workload of their own; else none. :raises SpecError: the spec has faults."""
+    """A site's ClientApps, where they are a workload of their own; else none.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(supernode_spec.spec_faults(spec))
     return supernode.clientapps(spec)
@@ -97,7 +102,8 @@ def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
 def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
     """All objects of a role's spec without faults, with stand-ins for what is found later: address, CA, ledger.
 
-    :arg part: C(superlink) or C(supernode).
+    Args:
+        part: C(superlink) or C(supernode).
     """
     if part == supernode.NAME:
         return supernode.objects(supernode_spec.complete(plain(spec)))
@@ -107,13 +113,18 @@ def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
 def faults_of(part: str, spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with the spec of a role.
 
-    :arg part: C(superlink) or C(supernode).
+    Args:
+        part: C(superlink) or C(supernode).
     """
     return supernode_faults(spec) if part == supernode.NAME else superlink_faults(spec)
 
 
 def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of the add-on on a hub of Open Cluster Management. :raises SpecError: the spec has faults."""
+    """All objects of the add-on on a hub of Open Cluster Management.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(ocm_spec.addon_faults(spec))
     return addon_objects.addon_objects(spec)
@@ -125,7 +136,11 @@ def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:
 
 
 def ocm_policy_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """The security baseline as a policy of ACM, from an add-on's spec. :raises SpecError: the spec has faults."""
+    """The security baseline as a policy of ACM, from an add-on's spec.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
     spec = plain(spec)
     _checked(ocm_spec.policy_faults(spec))
     return acm.objects(spec)

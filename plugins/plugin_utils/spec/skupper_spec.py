@@ -192,12 +192,10 @@ def _install_faults(spec: Spec, faults: Faults) -> None:
 
 
 def _duration(faults: Faults, key: str, value: Any, low: int, high: int) -> None:
-    if value in (None, ""):
-        return
     try:
-        seconds = duration(value).total_seconds()
+        found = duration(value)
     except ValueError:
         faults.add(key, value, "is no time like 30d, 12h, 10m or 40s")
         return
-    if not low <= seconds <= high:
+    if found is not None and not low <= found.total_seconds() <= high:
         faults.add(key, value, f"is not between {low} and {high} seconds")

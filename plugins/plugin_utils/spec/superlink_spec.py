@@ -11,7 +11,7 @@ from typing import Any
 from ..base.addresses import is_ip
 from ..base.times import duration
 from ..base.values import boolean, integer, text
-from ..hub.sources.source import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
+from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
 from .policies_spec import peer_faults, policy_faults
@@ -144,16 +144,17 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
             )
     issuer = spec.get("issuer")
     if faults.mapping("issuer", issuer):
-        for key in issuer or {}:
+        given = issuer or {}
+        for key in given:
             if key not in ("name", "kind", "group"):
-                faults.add(f"issuer.{key}", issuer[key], "is none of name, kind, group")
-        if source == CERT_MANAGER and not (issuer or {}).get("name"):
+                faults.add(f"issuer.{key}", given[key], "is none of name, kind, group")
+        if source == CERT_MANAGER and not given.get("name"):
             faults.add("issuer", issuer, "has no name; cert-manager signs with an Issuer or ClusterIssuer")
         elif source != CERT_MANAGER and issuer:
             faults.add("issuer", issuer, f"has no effect with certificates_source {source}")
         for key in ("name", "group"):
-            if (issuer or {}).get(key):
-                faults.subdomain(f"issuer.{key}", issuer[key])
+            if given.get(key):
+                faults.subdomain(f"issuer.{key}", given[key])
     if not faults.number("certificate_days", spec.get("certificate_days"), 1, 36500):
         return
     try:

@@ -17,7 +17,7 @@ from ...manifests.certificate import API, GROUP, KIND, NAME, SECRET, issuer_ref
 from ...pki import certificates, chain
 from ..authority import trust_bundle
 from ..wanted import Ref, Seen, Wanted, secret_ref
-from .source import CERT_MANAGER, Plan
+from .interface import CERT_MANAGER, Plan
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"
 # Reasons of the condition Issuing after which cert-manager waits for an hour or longer before it tries again.

@@ -14,7 +14,7 @@ from ..wanted import Ref, Seen, Wanted
 from .builtin import Builtin, HandedIn
 from .cert_manager import CertManager
 from .existing import ExistingSecret, ExistingValues
-from .source import CERT_MANAGER, EXISTING, Plan, Source
+from .interface import CERT_MANAGER, EXISTING, Plan, Source
 
 
 def choose(spec: Mapping[str, Any], given: Mapping[str, str]) -> Source:

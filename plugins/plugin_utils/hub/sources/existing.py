@@ -13,7 +13,7 @@ from ...pki import certificates
 from ..authority import trust_bundle
 from ..made import Made
 from ..wanted import Ref, Seen, Wanted, secret_ref
-from .source import EXISTING, Plan
+from .interface import EXISTING, Plan
 
 
 class ExistingSecret:

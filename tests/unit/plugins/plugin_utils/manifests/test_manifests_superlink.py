@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import certificate_names
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
@@ -238,7 +239,7 @@ def test_address(changes, live, address, superlink_spec):
 
 def test_certificate_names(superlink_spec):
     spec = superlink_spec(host="hub.example.com", certificate_names=["192.0.2.1", "other.example.com"])
-    assert render.superlink_certificate_names(spec, ["[2001:db8::1]:9092", "third:443"]) == {
+    assert certificate_names(spec, ["[2001:db8::1]:9092", "third:443"]) == {
         "dns": [
             "superlink.flower.flower.internal",
             "superlink",

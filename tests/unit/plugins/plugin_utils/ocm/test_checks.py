@@ -40,8 +40,6 @@ def test_features_are_decided_from_the_schema():
     assert (
         schema.can_look(work_api()) and not schema.can_look(work_api(strategies=["Update"])) and not schema.can_look({})
     )
-    assert schema.knows_condition_rules(work_api("conditionRules")) and not schema.knows_condition_rules(work_api())
-    assert schema.knows_cel(NEW) and not schema.knows_cel(OLD)
 
 
 def test_a_selector_that_the_hub_would_drop_is_refused(ocm_addon_spec):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof, proof_table
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof_table, site_proof
 
 
 def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
@@ -24,8 +24,8 @@ def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
 
 def test_a_sidecar_is_asked(supernode_spec):
     found = pod(supernode_spec(client_certificate="-"))
-    asked = proof.request(found, "hub.example", {"now": "a1", "next": "b2"}, 30)
-    assert proof.has_sidecar(found)
+    asked = site_proof.request(found, "hub.example", {"now": "a1", "next": "b2"}, 30)
+    assert site_proof.has_sidecar(found)
     assert asked == {
         "probes": {
             "now": {"port": 8404, "path": "/probe/now", "serial": "a1"},
@@ -38,8 +38,8 @@ def test_a_sidecar_is_asked(supernode_spec):
 
 def test_without_a_sidecar_the_handshake_is_the_supernodes_own(supernode_spec):
     found = pod(supernode_spec(sidecar=False, mtls=False, superlink_address="203.0.113.5:9092"))
-    asked = proof.request(found, "superlink.demo.flower.internal", {"now": "", "next": "b2"}, 30)
-    assert not proof.has_sidecar(found)
+    asked = site_proof.request(found, "superlink.demo.flower.internal", {"now": "", "next": "b2"}, 30)
+    assert not site_proof.has_sidecar(found)
     assert asked["files"] == {"trust": "/trust/ca.crt"}
     assert asked["probes"]["now"] == {
         "host": "203.0.113.5", "port": 9092, "name": "203.0.113.5", "trust": "/trust/ca.crt", "serial": "",
@@ -49,23 +49,23 @@ def test_without_a_sidecar_the_handshake_is_the_supernodes_own(supernode_spec):
 
 def test_places_of_pods(supernode_spec):
     spec = supernode_spec(client_certificate="-")
-    assert proof.place(pod(spec)) == ("default", "3")
-    assert proof.place(pod(spec, name="supernode-cpu-x7", owner="DaemonSet")) == ("default", "node-1")
-    assert proof.is_running(pod(spec)) and not proof.is_running(pod(spec, state="waiting"))
+    assert site_proof.place(pod(spec)) == ("default", "3")
+    assert site_proof.place(pod(spec, name="supernode-cpu-x7", owner="DaemonSet")) == ("default", "node-1")
+    assert site_proof.is_running(pod(spec)) and not site_proof.is_running(pod(spec, state="waiting"))
 
 
 @pytest.mark.parametrize(
     ("held", "stale"),
     [
         ({}, False),
-        ({"trust": {"sha256": proof.digest("CA"), "loaded": True}}, False),
-        ({"trust": {"sha256": proof.digest("CA"), "loaded": False}}, True),
-        ({"trust": {"sha256": proof.digest("older"), "loaded": True}}, True),
+        ({"trust": {"sha256": site_proof.digest("CA"), "loaded": True}}, False),
+        ({"trust": {"sha256": site_proof.digest("CA"), "loaded": False}}, True),
+        ({"trust": {"sha256": site_proof.digest("older"), "loaded": True}}, True),
         ({"trust": {"error": "no such file"}}, True),
     ],
 )
 def test_a_process_that_is_older_than_its_trust(held, stale):
-    assert proof.is_stale({"held": held}, "CA") is stale
+    assert site_proof.is_stale({"held": held}, "CA") is stale
 
 
 KEYS = [{"pool": "cpu", "name": "0"}, {"pool": "cpu", "name": "1"}]
@@ -78,9 +78,9 @@ def said(name, stale=False, error="", **seen):
 def test_only_what_all_accept_is_accepted():
     wanted = {"now": "a1", "next": "b2"}
     both = {"now": {"serial": "a1"}, "next": {"serial": "b2"}}
-    assert proof.judge(KEYS, [said("0", **both), said("1", **both)], wanted) == (["a1", "b2"], "")
+    assert site_proof.judge(KEYS, [said("0", **both), said("1", **both)], wanted) == (["a1", "b2"], "")
     one = {"now": {"serial": "a1"}, "next": {"error": "the sidecar got no answer from the hub (503)"}}
-    accepts, trouble = proof.judge(KEYS, [said("0", **both), said("1", **one)], wanted)
+    accepts, trouble = site_proof.judge(KEYS, [said("0", **both), said("1", **one)], wanted)
     assert accepts == ["a1"]
     assert trouble == "supernode-cpu-1, certificate b2 (next): the sidecar got no answer from the hub (503)"
 
@@ -98,12 +98,15 @@ def test_only_what_all_accept_is_accepted():
     ],
 )
 def test_one_that_is_missing_spoils_it_for_all(pods, words):
-    accepts, trouble = proof.judge(KEYS, pods, {"now": "a1"})
+    accepts, trouble = site_proof.judge(KEYS, pods, {"now": "a1"})
     assert accepts == [] and words in trouble
 
 
 def test_without_a_demand_nothing_is_wrong():
-    assert proof.judge(KEYS, [said("0", now={"serial": "1"}), said("1", now={"serial": "2"})], {"now": ""}) == ([], "")
+    assert site_proof.judge(KEYS, [said("0", now={"serial": "1"}), said("1", now={"serial": "2"})], {"now": ""}) == (
+        [],
+        "",
+    )
 
 
 def report(site, trouble="", *pods):

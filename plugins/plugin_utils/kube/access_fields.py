@@ -49,8 +49,11 @@ _EXEC = {"command": _TEXT, "apiVersion": _TEXT, "args": _LIST, "env": _LIST}
 def token(value: str, what: str) -> str:
     """A bearer token without the white space around it, which files and command output end in.
 
-    :arg what: where it comes from, for the message.
-    :raises AuthError: it is empty, or holds what no token can hold (RFC 6750, section 2.1: visible ASCII characters).
+    Args:
+        what: where it comes from, for the message.
+
+    Raises:
+        AuthError: it is empty, or holds what no token can hold (RFC 6750, section 2.1: visible ASCII characters).
     """
     stripped = value.strip()
     if not stripped:
@@ -66,7 +69,8 @@ def token(value: str, what: str) -> str:
 def header(value: str, what: str) -> str:
     """Text for a header or the user and password of one.
 
-    :raises AuthError: it holds a control character or one beyond Latin-1, which HTTP headers cannot carry.
+    Raises:
+        AuthError: it holds a control character or one beyond Latin-1, which HTTP headers cannot carry.
     """
     if any(character < " " or "\x7f" <= character <= "\x9f" or character > "\xff" for character in value):
         raise AuthError(
@@ -78,7 +82,8 @@ def header(value: str, what: str) -> str:
 def server_url(value: Any, what: str) -> str:
     """The address of an API server, without white space around it and slashes behind it.
 
-    :raises AuthError: it is no http or https URL, or holds a user name or password, which belong into options of their own.
+    Raises:
+        AuthError: it is no http or https URL, or holds a user name or password, which belong into options of their own.
     """
     return urlunsplit(_url(value, what, ("http", "https"), "https://host:port")).rstrip("/")
 
@@ -86,7 +91,8 @@ def server_url(value: Any, what: str) -> str:
 def proxy_url(value: Any, what: str) -> tuple[str, str]:
     """A proxy's URL without credentials, and its "user:password" as it is written there, "" if there is none.
 
-    :raises AuthError: it is no URL of a proxy.
+    Raises:
+        AuthError: it is no URL of a proxy.
     """
     given = value if not isinstance(value, str) or "://" in value else f"http://{value.strip()}"
     parts = _url(given, what, PROXY_SCHEMES, "http://[user:password@]host:port", credentials=True)
@@ -131,8 +137,11 @@ def _url(value: Any, what: str, schemes: tuple[str, ...], form: str, *, credenti
 def check_entry(section: str, name: Any, entry: Any) -> None:
     """Refuse an entry of a kubeconfig whose fields are of the wrong type.
 
-    :arg section: C(context), C(cluster) or C(user).
-    :raises AuthError: names the entry and the field, not the value.
+    Args:
+        section: C(context), C(cluster) or C(user).
+
+    Raises:
+        AuthError: names the entry and the field, not the value.
     """
     body = entry.get(section) if isinstance(entry, Mapping) else None
     if body is None and section == "user":
