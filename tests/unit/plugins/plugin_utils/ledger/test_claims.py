@@ -50,6 +50,7 @@ def test_keys_on_the_curves_of_openssh_are_taken(curve):
         "",
         "ecdsa-sha2-nistp384 ü",
     ],
+    ids=["short", "cut", "off-the-curve", "ed25519", "wrong-curve", "type-alone", "empty", "not-ascii"],
 )
 def test_a_malformed_key_is_refused_for_its_site_alone(line):
     bad = {"pool": "cpu", "name": "1", "public_key": line, "fingerprint": "SHA256:x"}
