@@ -127,7 +127,8 @@ class ActionModule(SkupperAction):
             *policies.skupper_link_objects(spec, endpoints),
         ]
         self.remove(join.site, links.outlived(spec, own), join.seconds)
-        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"])
+        proven = links.redeemed_uids(spec, own)
+        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"], proven=proven)
         if not self.check and (plan.do == links.TOKEN or own.token is not None):
             join.forget_grant()
         ours = [item for item in wanted if item["kind"] == "Link"]

@@ -9,7 +9,7 @@ The parts are in rooms of their own: order (input), live (reading), compare (wou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +97,7 @@ def apply_objects(
     claim: bool = False,
     own_only: bool = False,
     part: str | None = None,
+    proven: Collection[str] = (),
 ) -> Result:
     """Make C(objects) so on C(cluster) (C(state="present")), or make them not exist (C("absent")).
 
@@ -108,13 +109,14 @@ def apply_objects(
     nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), noted on its record; a set with
     another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
     wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
+    C(proven): uids of live objects that the caller knows to come from this collection, although another controller made them.
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
     )
-    work.own_only, work.part = own_only, part
+    work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
     elif prune:
@@ -176,6 +178,7 @@ class _Apply:
         }
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
         self.own_only = False
+        self.proven: frozenset[str] = frozenset()
         self.part: str | None = None
         self._failed: set[Id] = set()
         self._learnt = False
@@ -379,6 +382,8 @@ class _Apply:
     def _refuse_foreign(self) -> bool:
         """Refuse what somebody else made, before anything is written; else say what is to be applied exactly."""
         for item in self._open_items():
+            if item.live is not None and item.live["metadata"].get("uid") in self.proven:
+                continue
             home = self.namespaces.get(item.which.namespace)
             why = "" if home is not None and home.which in self._failed else proof.fault(item.desired, item.live)
             if why:

@@ -206,6 +206,12 @@ def leftovers(spec: Mapping[str, Any], site: Site) -> list[Object]:
     return [obj for obj in going if obj is not None]
 
 
+def redeemed_uids(spec: Mapping[str, Any], site: Site) -> list[str]:
+    """Uids of the Secret and the Links that Skupper made of this collection's token."""
+    secrets = [site.secret] if site.secret is not None and is_redeemed(site.secret) else []
+    return [uid for obj in [*secrets, *own_links(spec, site)] if (uid := text(obj["metadata"].get("uid")))]
+
+
 def outlived(spec: Mapping[str, Any], site: Site) -> list[Object]:
     """Links of ours that are older than their Site, which its router never gets: they have to be made anew."""
     return [link for link in own_links(spec, site) if state.outlived(link, site.site)]

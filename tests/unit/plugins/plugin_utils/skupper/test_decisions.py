@@ -127,6 +127,12 @@ def test_a_link_that_came_of_a_token_is_ours_before_it_has_our_label(link_spec, 
     redeemed = {"secret": given.secret("flower-hub", entries, ours=False, owners=["Site"]), "entries": entries}
     assert decided(link_spec(mode="token"), hub, found, **redeemed).do == links.KEEP
     assert decided(link_spec(), hub, found, **redeemed).names == {"skupper-router": "flower-hub"}
+    # The apply engine refuses what another controller made, unless it is told that these are ours.
+    theirs = given.link("other", ours=False, credentials="other")
+    own = links.Site(given.site(), [found, theirs], redeemed["secret"], entries, None)
+    assert links.redeemed_uids(link_spec(), own) == ["uid-of-flower-hub", "uid-of-flower-hub"]
+    foreign = links.Site(given.site(), [found, theirs], given.secret("flower-hub", entries, ours=False), entries, None)
+    assert links.redeemed_uids(link_spec(), foreign) == []
 
 
 def test_a_certificate_of_a_former_ca_is_replaced_without_a_token(link_spec, hub, entries):
