@@ -81,11 +81,6 @@ nodes:
   type: list
   elements: str
 sites:
-  description: The sites that the ledger does not know any more.
-  returned: success
-  type: list
-  elements: str
-sites:
   description: Names of the sites that were forgotten.
   returned: success
   type: list

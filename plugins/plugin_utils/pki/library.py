@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import importlib
+
+from ..base.errors import ClusterError
+
 try:
-    import cryptography  # noqa: F401
+    importlib.import_module("cryptography")
 except ImportError as error:  # told when it is needed: listing and documenting the plugins must work without
     MISSING: ImportError | None = error
 else:
     MISSING = None
-
-from ..base.errors import ClusterError
 
 
 def require() -> None:
