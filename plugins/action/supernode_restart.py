@@ -146,12 +146,15 @@ class ActionModule(ClusterAction):
                     continue
                 if place not in held:
                     held[place] = _digests(site, params, *place)
+                if entry not in held[place] and self.check:
+                    found.setdefault(pool, []).append(pod)  # what it will read is not made yet
+                    break
                 if entry not in held[place]:
                     raise ClusterError(
                         f"{place[0]} {params['namespace']}/{place[1]} on {site.name} has no entry {entry}"
                     )
                 wanted[path] = held[place][entry]
-            if restart.is_old(site, pod, _container(pod), wanted):
+            if pod not in found.get(pool, []) and restart.is_old(site, pod, _container(pod), wanted):
                 found.setdefault(pool, []).append(pod)
         return dict(sorted(found.items()))
 

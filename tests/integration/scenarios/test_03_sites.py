@@ -71,7 +71,7 @@ def test_site_joins_and_leaves(fed, others):
     for hosts, names, words in (
         (None, "true", "takes the names of sites"),
         (None, "site-a", "site-a is in the inventory"),
-        (empty, "site-a,site-b,site-d", "the inventory has no sites at all"),
+        (empty, "site-a,site-b,site-d", "the inventory group flower_sites has no host"),
         ({"site-a": fed.base()["site-a"], **empty}, "site-b,site-d", "flower_forget_max=2"),
     ):
         refused = fed.play("site", "-e", f"flower_forget_sites={names}", hosts=hosts, rc=2)
