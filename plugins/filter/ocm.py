@@ -12,8 +12,9 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm import OCM
 
 
 def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -30,16 +31,8 @@ def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of some hosts that say C(flower_delivery: ocm).
-
-    Where playbooks are only listed or checked for their syntax there are no variables of hosts.
-    """
-    found = []
-    for host in hosts:
-        variables = hostvars.get(host, {})
-        if "flower_delivery" in variables and str(variables["flower_delivery"]) == OCM:
-            found.append(str(host))
-    return found
+    """Those of some hosts that are reached through Open Cluster Management."""
+    return delivered_by(OCM, hostvars, hosts)
 
 
 def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:

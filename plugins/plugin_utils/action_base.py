@@ -18,6 +18,7 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
@@ -25,11 +26,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal imp
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.run import now, run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS, Cluster, ClusterError, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import Way, way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.role_variables import Defaults, HostVariables
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
 gc.freeze()
 
+display = Display()
+
+_NO_DEFAULTS = Defaults({})
 #: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
 _IDENTITY = ("kubeconfig", "host")
 
@@ -93,8 +100,12 @@ class ClusterAction(ActionBase):
             self._noted = True
             self._write_note(site or self._site, facts=noted)
 
-    def _write_note(self, site: str, **words: Any) -> None:
+    def begin_notes(self) -> None:
+        """Find out what all notes say of this run."""
         self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
+
+    def _write_note(self, site: str, **words: Any) -> None:
+        self.begin_notes()
         note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
         Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
 
@@ -130,9 +141,11 @@ class ClusterAction(ActionBase):
 
     def named(self, error: ClusterError) -> str:
         """The error's message, beginning with the inventory host."""
-        if error.message.startswith(f"{self.inventory_host}: "):
-            return error.message
-        return f"{self.inventory_host}: {error.message}"
+        return named(self.inventory_host, error.message)
+
+    def say(self, text: str) -> None:
+        """Show people what is waited for."""
+        display.display(text)
 
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
         """The cluster of this inventory host, or of another one."""
@@ -155,35 +168,39 @@ class ClusterAction(ActionBase):
         if any(given.get(name) for name in _IDENTITY):
             return given
         auth = self._auth_of_variables(self.variables_of(host)) | given
-        if self.is_behind(host) and not any(auth.get(name) for name in ("context", "host")):
+        way = self.way_of(host)
+        if not way.entry.own_access and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
-                f"{host or self.inventory_host}: its objects are delivered through the hub of Open Cluster Management (flower_delivery: ocm), "
+                f"{host or self.inventory_host}: its objects are delivered through {way.entry.why} (flower_delivery: {way.delivery}), "
                 "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
             )
         return auth
 
     def variables_of(self, host: str | None) -> Mapping[str, Any]:
-        """Variables of an inventory host (default: this one). Raises :class:`ClusterError` when there is no such host."""
+        """Variables of an inventory host (default: this one), templated when they are read.
+
+        Raises :class:`ClusterError` when there is no such host.
+        """
         if host is None or host == self.inventory_host:
-            return self.task_vars
+            return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS)
         try:
             return self.task_vars["hostvars"][host]
         except KeyError:
             raise ClusterError(f"the inventory has no host '{host}'.") from None
 
-    def is_behind(self, host: str | None = None) -> bool:
-        """Whether a host's objects are delivered through a hub of Open Cluster Management."""
-        return plain(self._templar.template(self.variables_of(host).get("flower_delivery"))) == "ocm"
+    def way_of(self, host: str | None = None) -> Way:
+        """How a host is reached as a site."""
+        return way_of(self.variables_of(host))
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
-        if variables.get("flower_auth") is not None:
-            auth = self._checked(
-                AUTH_ARGS, {}, plain(self._templar.template(variables["flower_auth"])), "flower_auth: "
-            )
+        given = variables.get("flower_auth")
+        if given is not None:
+            auth = self._checked(AUTH_ARGS, {}, plain(given), "flower_auth: ")
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
-            if variables.get(variable) is not None:
-                auth[option] = plain(self._templar.template(variables[variable]))
+            value = variables.get(variable)
+            if value is not None:
+                auth[option] = plain(value)
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
     def _validated(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ..action_base import ClusterAction, plain
 from ..cluster import Cluster, ClusterError
 from ..manifests import exposure, skupper
 from ..manifests.common import FLEET_PORT, boolean, integer
+from ..reach.way import SKUPPER, connected_by
 from ..times import duration
 from . import checks, names
 from .sources.base import Plan, Source
@@ -74,8 +75,7 @@ class CertificateAction(ClusterAction):
 
     def is_in_network(self, site: str) -> bool:
         """Whether a site reaches the hub through Skupper."""
-        given = self._variables(site).get("flower_connectivity")
-        return given is not None and plain(self._templar.template(given)) == "skupper"
+        return bool(connected_by(SKUPPER, {site: self._variables(site)}, [site]))
 
     def _variables(self, site: str) -> Mapping[str, Any]:
         try:

@@ -11,12 +11,11 @@ from typing import Any
 from ...module_utils import node_config
 from ..manifests import clientapp, sidecar
 from ..manifests import supernode as manifests
-from ..manifests.common import KEY_SOURCES, boolean, text
+from ..manifests.common import boolean, text
 from .clientapp import clientapp_faults
 from .common import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
 from .ocm import delivery_faults
 from .policies import peer_faults, policy_faults
-from .skupper import connectivity_fault
 
 MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 
@@ -65,7 +64,6 @@ def spec_faults(spec: Spec) -> list[str]:
     faults = Faults(spec, "supernode_")
     common_faults(spec, faults)
     policy_faults(spec, faults)
-    connectivity_fault(faults, spec.get("connectivity"))
     if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
         faults.add(
             "superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router"
@@ -74,7 +72,6 @@ def spec_faults(spec: Spec) -> list[str]:
         faults.subdomain("cluster_domain", spec["cluster_domain"])
     faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
     peer_faults("egress", spec.get("egress"), faults)
-    faults.choice("key_source", spec.get("key_source"), KEY_SOURCES)
     peer_faults("api_server", spec.get("api_server"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)

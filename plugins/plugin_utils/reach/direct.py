@@ -1,0 +1,194 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A site whose own API server is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .. import refresh, removal
+from ..apply.engine import ApplyFailed, Result, apply_objects
+from ..cluster import Cluster
+from ..errors import ClusterError
+from ..manifests import clientapp
+from ..manifests.common import SITE, Object
+from ..preflight import at_site
+from ..report import site as site_report
+from ..rotation import site_restart, site_trust
+from ..site import pods
+from .key_sources import SOURCES, made
+from .pools import wanted
+from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named
+
+APPLYSET = "supernode"
+_PODS = "app.kubernetes.io/name=supernode"
+
+
+def _is_changed_file(entry: Mapping[str, str]) -> bool:
+    return entry["kind"] in ("ConfigMap", "Secret") and entry["change"] == "changed"
+
+
+def done(result: Result, *, failed: str = "") -> Done:
+    """What became of a list of objects, as the outcome of a step."""
+    return Done(
+        changed=result.changed,
+        objects=list(result.objects),
+        diff=list(result.diff),
+        warnings=list(result.warnings),
+        requests=result.requests,
+        msg=failed or result.msg,
+        failed=bool(failed),
+    )
+
+
+class Way:
+    """See C(site.Reach).
+
+    Args:
+        run: the run.
+        site: the site.
+    """
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self.run, self.site = run, site
+        self._cluster: Cluster | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The connection, which is made when it is needed first."""
+        if self._cluster is None:
+            self._cluster = self.run.connect(self.site.name)
+            self._cluster.name = self.site.name
+        return self._cluster
+
+    def rest(self) -> None:
+        """See C(site.Reach)."""
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def preflight(self, hub: Facts) -> Looked:
+        """See C(site.Reach)."""
+        return Looked(**at_site.look(self.cluster, self.site.spec, hub))
+
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
+        """See C(site.Reach)."""
+        needed, ready = wanted(
+            self.site.name, self.site.spec, allocation, dead, lambda: self.cluster.list("v1", "Node")
+        )
+        return made(*self._source.make(needed), ready)
+
+    @property
+    def _source(self) -> Any:
+        return SOURCES[self.site.way.key_source](self.run, self.site, self.cluster)
+
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
+        """See C(site.Reach)."""
+        return self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
+        """See C(site.Reach)."""
+        return self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
+
+    def _apply(
+        self,
+        objects: Sequence[Object],
+        gate: Callable[[], None],
+        seconds: int,
+        *,
+        refresh_pods: bool = False,
+        prune: bool | None = None,
+    ) -> Done:
+        if not self.run.check and self._replaces_apps(objects):
+            gate()
+        try:
+            result = apply_objects(
+                self.cluster,
+                objects,
+                applyset=APPLYSET,
+                applyset_namespace=self.site.namespace,
+                prune=prune,
+                check=self.run.check,
+                show_diff=self.run.show_diff,
+                wait=True,  # a pod that is about to be replaced still counts as online at the hub
+                wait_timeout=seconds,
+            )
+        except ApplyFailed as error:
+            return done(error.result, failed=error.message)
+        if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
+            refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
+        return done(result)
+
+    def _replaces_apps(self, objects: Sequence[Object]) -> bool:
+        """Whether ClientApps that run in pods of their own are about to be replaced."""
+        apps = [item for item in objects if clientapp.is_one(item)]
+        return bool(apps) and any(
+            one["change"] == "changed" for one in apply_objects(self.cluster, apps, check=True).objects
+        )
+
+    def restart(self, wanted: Restart, result: Facts) -> None:
+        """See C(site.Reach)."""
+        if wanted.mark and not self.run.check:
+            result["changed"] |= self._source.renew(wanted.mark)
+        old = site_restart.old(self.cluster, self.site.namespace, wanted.files, self._source.digests)
+        for pool, found in old.items():
+            result["changed"] = True
+            if self.run.check:
+                result["restarted"] += [pod["metadata"]["name"] for pod in found]
+                continue
+            wanted.gate()
+            result["restarted"] += site_restart.replace(
+                self.cluster,
+                self.site.namespace,
+                found,
+                self.site.seconds,
+                lambda **facts: self.run.note(self.site.name, **facts),
+            )
+            wanted.online(pool)
+        result["renewed"] = bool(wanted.mark)
+
+    def trust(self, wanted: Proof, result: Facts) -> None:
+        """See C(site.Reach)."""
+        site_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
+
+    def offline(self) -> str:
+        """See C(site.Reach)."""
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        return f"Pods on {self.site.name}: {pods.summary(found)}."
+
+    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(site.Reach)."""
+        self._source.drop(extra)
+
+    def remove(self, *, volumes: bool) -> Done:
+        """See C(site.Reach)."""
+        wanted = removal.Wanted(
+            self.site.namespace,
+            APPLYSET,
+            credentials=True,
+            volumes=volumes,
+            skupper=self.site.way.connectivity == "skupper",
+            made_at_site=self.site.way.key_source == SITE,
+            seconds=self.site.seconds,
+        )
+        return removal.remove(self.cluster, wanted, check=self.run.check)
+
+
+def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
+    """See C(site.Statuses). Several clusters are asked at the same time."""
+
+    def one(site: Site) -> Facts:
+        found = site_report.unknown(skupper=site.way.connectivity == "skupper")
+        try:
+            with run.connect(site.name, timeout=seconds) as cluster:
+                cluster.name = site.name
+                site_report.read(cluster, site.namespace, found)
+        except ClusterError as error:
+            found.update(reachable=False, error=named(site.name, error.message))
+        return found
+
+    with ThreadPoolExecutor(max(1, min(workers, len(sites)))) as pool:
+        return dict(zip([site.name for site in sites], pool.map(one, sites)))
