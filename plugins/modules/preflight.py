@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Look at a cluster before anything is changed
+short_description: Check the hub before anything is changed
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -15,39 +15,18 @@ description:
   - >-
     Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
     resource and namespace that is missing.
-  - Warns when a pool asks for a GPU that no node has.
   - >-
-    For the hub, checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
+    Checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
     verify, chain, validity; and that cert-manager and the issuer are there, where they are to sign.
   - >-
-    Compares the clocks of control node, hub and site by the C(Date) of their API servers' answers. A site whose clock
-    would have its SuperNodes or the gateway's certificate refused is an error.
+    Compares the clocks of control node and hub by the C(Date) of its API server's answers. M(federated.flower.supernode_preflight) does
+    all this for sites.
 options:
-  part:
-    description:
-      - What is going to be deployed.
-    type: str
-    choices:
-      - superlink
-      - supernode
-    required: true
   spec:
     description:
-      - The specification, as the role of that name assembles it.
+      - The specification, as the role C(federated.flower.superlink) assembles it.
     type: dict
     required: true
-  hub:
-    description:
-      - For O(part=supernode), what this module returned for the hub; empty if it was not looked at.
-    type: dict
-    default: {}
-  ocm:
-    description:
-      - >-
-        For O(part=supernode) of a site that is reached through Open Cluster Management, C(hub), the inventory name of its hub, and
-        C(addon), what M(federated.flower.ocm_preflight) returned. The site's own API server is not asked then; what keeps objects
-        from it is named, and how it is mended.
-    type: dict
   works:
     description:
       - What the identity is going to do. Rights that only other works need are not asked for.
@@ -77,9 +56,8 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Look at a site
+- name: Check the hub
   federated.flower.preflight:
-    part: supernode
     spec: "{{ spec }}"
 """
 
@@ -90,7 +68,7 @@ msg:
   type: str
 version:
   description: Version of the API server.
-  returned: success, when a cluster was asked itself
+  returned: success
   type: str
 skew:
   description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
@@ -98,7 +76,7 @@ skew:
   type: float
 certificate:
   description: >-
-    For the hub, facts of the certificate that its gateway is going to serve, as M(federated.flower.certificates) returns
+    Facts of the certificate that the gateway is going to serve, as M(federated.flower.certificates) returns
     them; empty while it is not there.
   returned: success
   type: dict

@@ -52,12 +52,6 @@ options:
       - Whether the cluster is part of a Skupper network. A namespace with objects of Skupper that somebody else made stays.
     type: bool
     default: false
-  key_source:
-    description:
-      - Who made the keys that are in the namespace, as given to the role.
-    type: str
-    choices: [controller, site]
-    default: controller
   wait_timeout:
     description:
       - Seconds to wait until the objects are gone.

@@ -210,6 +210,11 @@ finished:
   description: With O(step=ca), whether no change of the CA is open.
   returned: success
   type: bool
+excused:
+  description: With O(step=secrets), sites that need not get new secrets.
+  returned: success
+  type: list
+  elements: str
 mark:
   description: With O(step=secrets), what marks the new secrets.
   returned: success

@@ -13,21 +13,14 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A SuperNode reads its trust, its key and its shared secret once. Replaces the pods that began before the present
-    files were there, pool by pool; before each pool every SuperNode of all other sites has to be online and no run may
-    be active.
+    A SuperNode reads its trust, its key and its shared secret once. Replaces the pods that began before the present files were there, site
+    by site and pool by pool; before each pool every SuperNode of all other sites has to be online and no run may be active.
   - >-
-    At a site that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the
-    other, when a key or shared secret is another one than at their last restart.
+    At a site that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the other,
+    when a key or shared secret is another one than at their last restart.
   - >-
-    What keeps it from going on does not fail this task; RV(trouble) says so.
-  - Let one site do this at a time, with C(throttle=1).
+    What keeps a site from going on does not fail it; C(trouble) says so.
 options:
-  namespace:
-    description:
-      - Namespace of the site's SuperNodes.
-    type: str
-    default: flower
   files:
     description:
       - Which files count.
@@ -35,16 +28,9 @@ options:
     elements: str
     choices: [trust, key, superexec]
     required: true
-  spec:
-    description:
-      - >-
-        The site's specification; needed where the site makes its keys itself (C(supernode_key_source)), or is reached through Open
-        Cluster Management (C(supernode_delivery)).
-    type: dict
-    default: {}
   mark:
     description:
-      - RV(federated.flower.rotation#module:mark). The site's shared secret is made anew first, unless it carries it.
+      - RV(federated.flower.rotation#module:mark). The site's shared secret is replaced first, unless it carries it.
     type: str
     default: ""
   force:
@@ -58,13 +44,9 @@ options:
     type: int
     default: 3600
 extends_documentation_fragment:
-  - kubernetes.core.k8s_auth_options
-  - federated.flower.cluster
-  - federated.flower.hub
-  - federated.flower.hub.wait
+  - federated.flower.fleet
   - federated.flower.attributes
   - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
     support: full
@@ -78,32 +60,21 @@ EXAMPLES = r"""
 ---
 - name: Restart SuperNodes whose trust has changed
   federated.flower.supernode_restart:
-    hub: hub
     files: [trust]
-  throttle: 1
+  run_once: true
   register: restarted
 """
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: How many sites there were, and which of them failed.
   returned: always
   type: str
-site:
-  description: Inventory name of the site.
+sites:
+  description: >-
+    For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and
+    C(requests); C(site), C(restarted) (names of the pods that
+    were replaced), C(renewed) (whether the shared secret carries the mark and all SuperNodes run with it) and C(trouble).
   returned: success
-  type: str
-restarted:
-  description: Names of the pods that were replaced.
-  returned: success
-  type: list
-  elements: str
-renewed:
-  description: Whether the site's shared secret carries the mark and all SuperNodes run with it.
-  returned: success
-  type: bool
-trouble:
-  description: What keeps it from going on; empty when all is well.
-  returned: success
-  type: str
+  type: dict
 """

@@ -51,6 +51,8 @@ class ClusterAction(ActionBase):
     tells with ``note``. A change of which nothing was told is noted with the message of the result.
     """
 
+    #: Options that say how the cluster of the host is reached.
+    AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
     ARGS: dict[str, dict[str, Any]] = {}
     SPEC: dict[str, Any] = {}
     _requires_connection = False
@@ -204,8 +206,8 @@ class ClusterAction(ActionBase):
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
     def _validated(self) -> dict[str, Any]:
-        validated = self._checked(AUTH_ARGS | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
-        self._auth_params = {name: validated[name] for name in AUTH_ARGS if validated.get(name) is not None}
+        validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
+        self._auth_params = {name: validated[name] for name in self.AUTH if validated.get(name) is not None}
         return {name: value for name, value in validated.items() if name in self.ARGS}
 
     @staticmethod

@@ -79,6 +79,8 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
 class FleetAction(ClusterAction):
     """An action on all sites of a batch; C(OPTIONS) belong to its C(ARGS)."""
 
+    #: Each site, and the hub, has its own access, which its variables say.
+    AUTH = {}
     #: Sites of which something was noted for the audit trail.
     _told: set[str]
     _variables: dict[str, HostVariables]
