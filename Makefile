@@ -18,6 +18,7 @@ export PYTHONPATH := $(STAGE)
 export ANSIBLE_CONFIG := $(CURDIR)/tools/ansible.cfg
 export FLOWER_STAGE := $(STAGE)
 export FLOWER_BUILD := $(BUILD)
+export FLOWER_CHECKOUT := $(CURDIR)
 unexport MAKEFLAGS
 
 .NOTPARALLEL:

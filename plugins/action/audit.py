@@ -13,12 +13,12 @@ from typing import Any
 
 from ansible import constants
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import kubernetes_user, now
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as told
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal, abandoned
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.run import kubernetes_user, now
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import NAME, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
 class ActionModule(ClusterAction):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import export
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import Head, Line, verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import NAME, Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.table import table
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Head, Line, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail_table import table
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
 class ActionModule(ClusterAction):

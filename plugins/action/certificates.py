@@ -10,20 +10,28 @@ import datetime
 import time
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki, refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients, credentials, live, settings
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.addresses import split_address
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
+    clients,
+    credentials,
+    live_certificates,
+    settings,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import PODS, ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look, read
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import Plan, Source
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import Plan, Source
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import MANAGER, split_address
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 
 APPLYSET = "superlink"
 
@@ -43,7 +51,7 @@ class ActionModule(CertificateAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Find the address, make what is missing, wait for what others make, say what there is."""
         spec = params["spec"]
-        pki.require()
+        library.require()
         with self.connect() as hub:
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
@@ -62,9 +70,9 @@ class ActionModule(CertificateAction):
                 seen, plan = self._wait(hub, source, wanted, plan, params["wait_timeout"])
                 self.refuse_faults(hub, plan, wanted)
             now = datetime.datetime.now(datetime.timezone.utc)
-            mounted = live.mounted_secret(seen[live.stateful_set_ref(wanted)])
+            mounted = live_certificates.mounted_secret(seen[live_certificates.stateful_set_ref(wanted)])
             served = seen.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
-            published = live.published_bundle(seen[live.publication_ref(wanted)])
+            published = live_certificates.published_bundle(seen[live_certificates.publication_ref(wanted)])
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             secrets = [*made.secrets, *shown.secrets, *own.secrets]
             around = self._ca_namespace(hub, wanted, spec)
@@ -77,11 +85,11 @@ class ActionModule(CertificateAction):
                 store.hand_out()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
-                marks = {live.NOTE: pki.describe(shown.certificate)["fingerprint"]}
+                marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
-            certificate.update(pki.describe(shown.certificate))
+            certificate.update(certificates.describe(shown.certificate))
         reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff),
@@ -93,7 +101,7 @@ class ActionModule(CertificateAction):
             "ca_bundle": shown.trust,
             "secret": shown.secret,
             "certificate": certificate,
-            "trust": [pki.describe(part) for part in pki.split(shown.trust)],
+            "trust": [certificates.describe(part) for part in certificates.split(shown.trust)],
             "certificates": [*made.certificates, *own.certificates],
             "objects": [item for outcome in outcomes for item in outcome.objects] + store.objects,
             "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
@@ -109,9 +117,14 @@ class ActionModule(CertificateAction):
 
     @staticmethod
     def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Seen:
-        more = [*others, *credentials.reads(wanted), live.publication_ref(wanted), live.stateful_set_ref(wanted)]
+        more = [
+            *others,
+            *credentials.reads(wanted),
+            live_certificates.publication_ref(wanted),
+            live_certificates.stateful_set_ref(wanted),
+        ]
         seen = look(hub, source, wanted, more)
-        mounted = live.mounted_secret(seen[live.stateful_set_ref(wanted)])
+        mounted = live_certificates.mounted_secret(seen[live_certificates.stateful_set_ref(wanted)])
         if mounted:
             read(hub, seen, secret_ref(wanted.namespace, mounted))
         return seen
@@ -159,6 +172,6 @@ def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
     pem = entries(secret).get("tls.crt")
     if not pem:
         return []
-    facts = pki.describe(pem)
+    facts = certificates.describe(pem)
     told = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
     return [{"change": "issued", "name": secret["metadata"]["name"], **told}]

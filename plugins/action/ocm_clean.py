@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, Forbidden, NotServed
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.ocm import PLACEMENTS, addon_labels
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, versions
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import PLACEMENTS, addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
 
 

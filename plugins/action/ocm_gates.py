@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Clock
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, Conflict, NotServed
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, gates
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, feature_gates
 
 # Somebody else who writes the same list is the operator or a person: look again, but not for ever.
 _ATTEMPTS = 5
@@ -21,7 +23,7 @@ class ActionModule(ClusterAction):
     """See the module's documentation."""
 
     ARGS = {
-        "features": {"type": "list", "elements": "str", "choices": sorted(gates.PARTS), "required": True},
+        "features": {"type": "list", "elements": "str", "choices": sorted(feature_gates.PARTS), "required": True},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
@@ -34,7 +36,7 @@ class ActionModule(ClusterAction):
                     "changed": False,
                     "msg": f"{hub.name} shows no ClusterManager: whoever installed the hub enables features",
                 }
-            missing = gates.missing(manager, params["features"])
+            missing = feature_gates.missing(manager, params["features"])
             done = ", ".join(missing)
             if missing and not self.check:
                 generation = self._enable(hub, params["features"])
@@ -57,8 +59,8 @@ class ActionModule(ClusterAction):
         for attempt in range(1, _ATTEMPTS + 1):
             manager = self._manager(hub) or {}
             wanted: dict[str, Any] = {}
-            for feature in gates.missing(manager, features):
-                part = gates.PARTS[feature]
+            for feature in feature_gates.missing(manager, features):
+                part = feature_gates.PARTS[feature]
                 wanted[part] = {
                     "featureGates": checks.with_gate({"spec": {**manager["spec"], **wanted}}, part, feature)
                 }
@@ -76,7 +78,7 @@ class ActionModule(ClusterAction):
         clock = Clock(seconds)
         while True:
             manager = self._manager(hub) or {}
-            done, why = gates.taken_over(manager, generation)
+            done, why = feature_gates.taken_over(manager, generation)
             if done:
                 return
             if not clock.tick():

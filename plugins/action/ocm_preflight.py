@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import look
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader
 
 
 class ActionModule(ClusterAction):
@@ -20,7 +20,7 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Ask for everything, then tell all faults at once."""
         with self.connect() as hub:
-            found = look.at_addon(hub, params["spec"])
+            found = hub_reader.at_addon(hub, params["spec"])
         return {
             **found,
             "changed": False,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks, settings
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.action import CertificateAction
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.at_site import absent
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
@@ -60,11 +60,11 @@ class ActionModule(CertificateAction):
 
     def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> dict[str, str]:
         """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet."""
-        pki.require()
+        library.require()
         address = self.address(hub, params["spec"], likely=True)
         wanted = self.wanted(params, address)
         source = self.source(params, wanted, address)
         plan = source.plan(wanted, look(hub, source, wanted))
         self.refuse_faults(hub, plan, wanted)
-        warnings += checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
-        return pki.describe(plan.certificate) if plan.certificate else {}
+        warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
+        return certificates.describe(plan.certificate) if plan.certificate else {}

@@ -12,24 +12,24 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import BUILTIN, SOURCES
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import BUILTIN, SOURCES
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import fleet, gates, machine, proof
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, proof, roster
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub import Hub, RotationError, Settings
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import IDLE, State
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.state import IDLE, State
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation import faults
-from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spec import faults
 
 display = Display()
 
@@ -65,7 +65,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Do one part; what there is and what was heard decides what that means."""
-        pki.require()
+        library.require()
         wrong = faults(params, params["hub"])
         if wrong:
             raise ClusterError("; ".join(wrong) + ".")
@@ -79,7 +79,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _settings(params: dict[str, Any]) -> Settings:
-        handed_in = pki.Issued(params["ca_certificate"], params["ca_key"]) if params["ca_key"] else None
+        handed_in = certificates.Issued(params["ca_certificate"], params["ca_key"]) if params["ca_key"] else None
         return Settings(
             params["federation"],
             params["hub_namespace"],
@@ -94,7 +94,7 @@ class ActionModule(ClusterAction):
         return datetime.datetime.now(datetime.timezone.utc)
 
     def _roll(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        return fleet.roll(self.book, self.records, params["sites"])
+        return roster.roll(self.book, self.records, params["sites"])
 
     def _state(self) -> State | None:
         """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""
@@ -148,7 +148,7 @@ class ActionModule(ClusterAction):
             namespaces = (params["hub_namespace"], params["ca_namespace"])
             ask.require(self.hub.cluster, grants.rights_of_work(SUPERLINK, ROTATE, *namespaces))
         roll = self._roll(params)
-        sites = fleet.heard(roll, [])
+        sites = roster.heard(roll, [])
         words = plans.outlook(todo, looked, sites)
         return {
             "changed": bool(todo) and self.check,
@@ -192,7 +192,7 @@ class ActionModule(ClusterAction):
                 self.hub.facts(state, self._now),
                 asked=asked,
                 grace=datetime.timedelta(seconds=params["grace"]),
-                sites=fleet.heard(roll, params["reports"]),
+                sites=roster.heard(roll, params["reports"]),
                 force=params["force"],
             )
             step = machine.next_step(state, facts)
@@ -235,10 +235,10 @@ class ActionModule(ClusterAction):
         wanted = [
             key["node_id"]
             for site, record in self.records.items()
-            if not gates.excuse(site, self.book, self.records)
-            for key in gates.expected(record)
+            if not conditions.excuse(site, self.book, self.records)
+            for key in conditions.expected(record)
         ]
-        return gates.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
+        return conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
 
     # ---- before pods are restarted -----------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class ActionModule(ClusterAction):
             told = "; ".join(f"{site}: {words}" for site, words in away.items())
             more = " (not in this run)" if absent else ""
             raise RotationError(f"every site has to be online before pods are restarted; {told}{more}.")
-        gates.wait_no_run(self.cli, params["wait"], display.display)
+        conditions.wait_no_run(self.cli, params["wait"], display.display)
         return {"changed": False, "fleet": self._roll(params), "msg": "every site is online, no run is active"}
 
     # ---- shared secrets and internal certificates --------------------------------------------------------------------

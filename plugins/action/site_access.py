@@ -10,17 +10,19 @@ import datetime
 import json
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, POD
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import access_program
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import Book
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import Record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gateway
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superlink import POD
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.watch import RUN_DIR
 
 

@@ -10,11 +10,9 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 
-ARGS: dict[str, dict[str, Any]] = {
-    "results": {"type": "list", "elements": "dict", "required": True}
-}
+ARGS: dict[str, dict[str, Any]] = {"results": {"type": "list", "elements": "dict", "required": True}}
 
 
 class ActionModule(ActionBase):

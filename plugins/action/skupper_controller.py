@@ -13,13 +13,15 @@ from urllib.error import URLError
 
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError, NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper import site_faults, version_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults, version_fault
 
 _APPS = "apps/v1"
 

@@ -10,17 +10,18 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_joining import Join
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, links, state, tokens
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import Object, SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.joining import Join
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, state, tokens
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper import link_faults
-from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import link_faults
 
 _SET = skupper.applyset(skupper.LINK)
 # Stands for what Skupper will only make, in check mode.
@@ -44,7 +45,7 @@ class ActionModule(SkupperAction):
         self.begin()
         spec, seconds = plain(params["spec"]), params["wait_timeout"]
         self.refuse(link_faults(spec))
-        pki.require()
+        library.require()
         with contextlib.ExitStack() as stack:
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())
@@ -130,17 +131,17 @@ class ActionModule(SkupperAction):
     def _data(made: Mapping[str, str], seen: links.Hub, *, renewed: bool) -> dict[str, str]:
         """Certificate, key and whom to trust."""
         if renewed or not seen.ca:
-            trusted = credentials.trust(made["ca.crt"], seen.server)
+            trusted = link_credentials.trust(made["ca.crt"], seen.server)
         else:
-            trusted = credentials.bundle(seen.ca, seen.server.get("ca.crt", ""))
-            if credentials.same_authorities(trusted, made["ca.crt"]):
+            trusted = link_credentials.bundle(seen.ca, seen.server.get("ca.crt", ""))
+            if link_credentials.same_authorities(trusted, made["ca.crt"]):
                 trusted = made["ca.crt"]
         return {"tls.crt": made["tls.crt"], "tls.key": made["tls.key"], "ca.crt": trusted}
 
     def _tell(self, own: links.Site, told: Mapping[str, Any]) -> None:
         """Tell the audit trail of a new certificate."""
         now = told.get("certificate") or {}
-        before = credentials.describe(own.entries.get("tls.crt", ""))
+        before = link_credentials.describe(own.entries.get("tls.crt", ""))
         if now and not self.check and now.get("serial") != before.get("serial"):
             self.note(
                 self.inventory_host,
@@ -187,8 +188,10 @@ class ActionModule(SkupperAction):
                 "name": state.status(first).get("remoteSiteName", ""),
                 "uid": state.status(first).get("remoteSiteId", ""),
             },
-            "certificate": credentials.describe(pem),
-            "trusts": [credentials.describe(part)["serial"] for part in pki.split(data.get("ca.crt", ""))],
+            "certificate": link_credentials.describe(pem),
+            "trusts": [
+                link_credentials.describe(part)["serial"] for part in certificates.split(data.get("ca.crt", ""))
+            ],
         }
 
     def _foreseen(self, join: Join, known: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, state
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import split
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper import listener_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import listener_faults
 
 _SET = skupper.applyset(skupper.LISTENER)
 LISTENER, CONNECTOR = "listener", "connector"

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, sites, state
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
 
 
 class ActionModule(SkupperAction):

@@ -10,17 +10,18 @@ import dataclasses
 import datetime
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import rotation
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.owned import is_ours
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.rotating import HubRotation
-from ansible_collections.federated.flower.plugins.plugin_utils.times import duration
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 
 BEGIN, FINISH = "begin", "finish"
 
@@ -33,7 +34,7 @@ class ActionModule(SkupperAction):
         "hub_namespace": {"type": "str", "default": "flower"},
         "federation": {"type": "str", "default": "flower"},
         "step": {"type": "str", "required": True, "choices": [BEGIN, FINISH]},
-        "rotate": {"type": "str", "default": rotation.DUE, "choices": list(rotation.CHOICES)},
+        "rotate": {"type": "str", "default": rotation_plan.DUE, "choices": list(rotation_plan.CHOICES)},
         "sites": {"type": "list", "elements": "str", "default": []},
         "revoke": {"type": "str", "default": ""},
         "reports": {"type": "list", "elements": "dict", "default": []},
@@ -46,7 +47,7 @@ class ActionModule(SkupperAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Look, and do what the step is for."""
         self.begin()
-        pki.require()
+        library.require()
         with self.reach(params["hub"]) as cluster:
             hub = HubRotation(self, cluster, params["hub_namespace"], params["wait_timeout"])
             if params["step"] == BEGIN:
@@ -56,28 +57,31 @@ class ActionModule(SkupperAction):
     def _begin(self, cluster: Cluster, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=cluster.skew or 0)
         before = hub.read()
-        choice = rotation.CA if params["revoke"] else params["rotate"]
+        choice = rotation_plan.CA if params["revoke"] else params["rotate"]
         looked_after = {site: pem for site, pem in before.links.items() if site in params["sites"]}
         known = dataclasses.replace(before, links=looked_after)
-        todo = rotation.todo(choice, known, now, duration(params["renew_before"]))
-        if set(todo) & {rotation.CA, rotation.SERVER}:
+        todo = rotation_plan.todo(choice, known, now, duration(params["renew_before"]))
+        if set(todo) & {rotation_plan.CA, rotation_plan.SERVER}:
             self._leave_adopted(hub, todo, choice)
         if params["revoke"]:
-            todo[rotation.CA] = f"the link of {params['revoke']} is revoked"
+            todo[rotation_plan.CA] = f"the link of {params['revoke']} is revoked"
             self._take_back(cluster, params)
-        facts = rotation.facts(before)
+        facts = rotation_plan.facts(before)
         if self.check or not todo:
             self.done["changed"] |= bool(todo)
             return self._told(todo, facts, before)
         done: set[str] = set()
         while True:
             seen = hub.read()
-            step = rotation.next_step(seen, set(todo) - done, changed_over=False)
+            step = rotation_plan.next_step(seen, set(todo) - done, changed_over=False)
             # The router's certificate comes last, when the sites trust both CAs.
-            if not step or (step == rotation.REPLACE_SERVER and rotation.CA in todo):
+            if not step or (step == rotation_plan.REPLACE_SERVER and rotation_plan.CA in todo):
                 break
             hub.step(step)
-            done |= {rotation.REPLACE_CA: {rotation.CA}, rotation.REPLACE_SERVER: {rotation.SERVER}}.get(step, set())
+            done |= {
+                rotation_plan.REPLACE_CA: {rotation_plan.CA},
+                rotation_plan.REPLACE_SERVER: {rotation_plan.SERVER},
+            }.get(step, set())
         return self._told(todo, facts, hub.read())
 
     def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
@@ -85,9 +89,9 @@ class ActionModule(SkupperAction):
         try:
             hub.refuse_adopted()
         except ClusterError as error:
-            if choice != rotation.DUE:
+            if choice != rotation_plan.DUE:
                 raise
-            theirs = [f"{kind} ({todo.pop(kind)})" for kind in (rotation.CA, rotation.SERVER) if kind in todo]
+            theirs = [f"{kind} ({todo.pop(kind)})" for kind in (rotation_plan.CA, rotation_plan.SERVER) if kind in todo]
             self.warn(f"{' and '.join(theirs)}: {error}")
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:
@@ -113,19 +117,23 @@ class ActionModule(SkupperAction):
                 going.append(live)
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
 
-    def _told(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation.Hub) -> dict[str, Any]:
+    def _told(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation_plan.Hub) -> dict[str, Any]:
         words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"
-        return self.finished(words, todo=todo, stage=rotation.stage(now), before=before, after=rotation.facts(now))
+        return self.finished(
+            words, todo=todo, stage=rotation_plan.stage(now), before=before, after=rotation_plan.facts(now)
+        )
 
     def _finish(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
         """Replace the router's own certificate, once nobody would be cut off by it; then cut old connections if asked."""
         before = hub.read()
-        open_end = rotation.stage(before) == rotation.OVERLAP
+        open_end = rotation_plan.stage(before) == rotation_plan.OVERLAP
         if self.check or not (open_end or params["revoke"]):
-            return self.finished("nothing to finish", stage=rotation.stage(before), after=rotation.facts(before))
-        lagging = rotation.lagging(before, params["sites"], params["reports"], params["revoke"])
+            return self.finished(
+                "nothing to finish", stage=rotation_plan.stage(before), after=rotation_plan.facts(before)
+            )
+        lagging = rotation_plan.lagging(before, params["sites"], params["reports"], params["revoke"])
         known = [(report.get("link") or {}).get("site_uid", "") for report in params["reports"]]
-        foreign = rotation.strangers(hub.site(), known)
+        foreign = rotation_plan.strangers(hub.site(), known)
         foreign = [name for name in foreign if name not in (self._name_of(params["revoke"]), *lagging)]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
         held += [f"{name}: it is linked by somebody else's doing" for name in foreign]
@@ -138,18 +146,18 @@ class ActionModule(SkupperAction):
             if not params["patient"]:
                 raise ClusterError(words)
             self.warn(words)
-            return self.finished("it waits", stage=rotation.stage(before), after=rotation.facts(before))
+            return self.finished("it waits", stage=rotation_plan.stage(before), after=rotation_plan.facts(before))
         for word in held:
             self.warn(f"cut off: {word}")
         if open_end:
-            hub.step(rotation.next_step(before, (), changed_over=True))
+            hub.step(rotation_plan.next_step(before, (), changed_over=True))
         if params["revoke"]:
             hub.cut()
         after = hub.read()
         return self.finished(
-            f"the hub's Skupper router shows a certificate of the new CA ({rotation.stage(after)})",
-            stage=rotation.stage(after),
-            after=rotation.facts(after),
+            f"the hub's Skupper router shows a certificate of the new CA ({rotation_plan.stage(after)})",
+            stage=rotation_plan.stage(after),
+            after=rotation_plan.facts(after),
         )
 
     def _name_of(self, host: str) -> str:

@@ -10,16 +10,17 @@ import datetime
 import time
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import live
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.action import SkupperAction
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper.rotating import HubRotation
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 
 
 class ActionModule(SkupperAction):
@@ -81,20 +82,23 @@ class ActionModule(SkupperAction):
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
-        mounted = next((name for name in map(live.mounted_secret, items) if name), "")
+        mounted = next((name for name in map(live_certificates.mounted_secret, items) if name), "")
         if mounted:
-            pki.require()
+            library.require()
             secret = hub.get("v1", "Secret", mounted, namespace)
-            found = live.served(
-                mounted, secret, live.published_bundle(publication), datetime.datetime.now(datetime.timezone.utc)
+            found = live_certificates.served(
+                mounted,
+                secret,
+                live_certificates.published_bundle(publication),
+                datetime.datetime.now(datetime.timezone.utc),
             )
             result["certificate"], result["trust"] = found
 
     def _read_network(self, hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
-        pki.require()
+        library.require()
         seen = HubRotation(self, hub, namespace, 0).read()
         result["network"] = network.of_hub(
-            self.listed(hub, "Site", namespace), self.listed(hub, "Connector", namespace), rotation.facts(seen)
+            self.listed(hub, "Site", namespace), self.listed(hub, "Connector", namespace), rotation_plan.facts(seen)
         )
 
     @staticmethod

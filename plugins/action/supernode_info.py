@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_status
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.report import site as site_report
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 
 
@@ -28,5 +28,5 @@ class ActionModule(FleetAction):
                 outcomes[name].facts = facts
         for outcome in outcomes.sites.values():
             if outcome.failed:
-                outcome.facts = {**site_report.unknown(), "reachable": False, "error": outcome.msg}
+                outcome.facts = {**direct_status.unknown(), "reachable": False, "error": outcome.msg}
         return {}

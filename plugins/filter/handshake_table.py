@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import table
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof_table
 
 
 class FilterModule:
@@ -16,4 +16,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"handshake_table": table.handshake_table}
+        return {"handshake_table": proof_table.handshake_table}

@@ -10,8 +10,8 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.names import cluster_of
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render

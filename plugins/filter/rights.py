@@ -10,7 +10,7 @@ from typing import Any, Callable
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError, plain
 

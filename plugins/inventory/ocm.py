@@ -178,10 +178,13 @@ from typing import Any
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS, ClusterError, connect
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub, names
-from ansible_collections.federated.flower.plugins.plugin_utils.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.unsafe import unsafe
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.unsafe import unsafe
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import host_names
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import inventory as hub
 
 _SUFFIXES = (".ocm.yml", ".ocm.yaml")
 _ACCESS = {"flower_auth", "flower_kubeconfig", "flower_context"}
@@ -266,7 +269,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             self.inventory.add_host(hub_host, self.inventory.add_group(hub_group))
         for cluster in clusters:
             host = f"{prefix}{cluster['ocm_name']}"
-            fault = names.fault(host, (sites, hub_group))
+            fault = host_names.fault(host, (sites, hub_group))
             if fault:
                 told = (
                     f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. host_prefix gives it another name."

@@ -26,10 +26,10 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.bench.measure import (
     ApiServer,
     Measure,
@@ -96,7 +96,7 @@ class Bench:
         self.name = f"bench-{self.run}"
         self.addon = f"{self.name}-supernode"
         self.selector = f"{ocm_hub.MARK}=true,benchmark/run={self.run}"
-        self.certificate = pki.make_ca("bench", datetime.timedelta(days=1)).certificate
+        self.certificate = certificates.make_ca("bench", datetime.timedelta(days=1)).certificate
 
     # ---- what runs ---------------------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class Bench:
     # ---- the hub -----------------------------------------------------------------------------------------------------
 
     def _make(self, hub: Cluster, names: list[str]) -> None:
-        labels = {ocm.FEDERATION_LABEL: self.name, "benchmark/run": self.run, api.SET_LABEL: self.name}
+        labels = {addon_objects.FEDERATION_LABEL: self.name, "benchmark/run": self.run, api.SET_LABEL: self.name}
         clusters = [ocm_hub.managed_cluster(name, labels) for name in names]
         for one in clusters:
             one["spec"]["leaseDurationSeconds"] = _LEASE
@@ -203,11 +203,11 @@ class Bench:
         return hub.list(api.ADDONS, "ManagedClusterAddOn", fields=f"metadata.name={self.addon}")
 
     def _works(self, hub: Cluster) -> list[Object]:
-        ours = ",".join(f"{key}={value}" for key, value in ocm.addon_labels(self.name).items())
+        ours = ",".join(f"{key}={value}" for key, value in addon_objects.addon_labels(self.name).items())
         return hub.list(api.WORKS, "ManifestWork", labels=ours)
 
     def _versions(self, hub: Cluster) -> list[Object]:
-        ours = ",".join(f"{key}={value}" for key, value in ocm.addon_labels(self.name).items())
+        ours = ",".join(f"{key}={value}" for key, value in addon_objects.addon_labels(self.name).items())
         spaces = {"AddOnTemplate": None, "AddOnDeploymentConfig": self.name}
         return [
             {**item, "apiVersion": api.ADDONS, "kind": kind}

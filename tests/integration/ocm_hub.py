@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api
 
 Object = dict[str, Any]

@@ -23,12 +23,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import (
-    Cluster,
-    ClusterError,
-    Unreachable,
-    connect,
-)
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 
 SECRET = "a-very-secret-value"
 Objects = list[dict[str, Any]]

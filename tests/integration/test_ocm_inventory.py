@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.hub import Question, ask
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.inventory import Question, ask
 from ansible_collections.federated.flower.tests.integration import ocm_hub
 
 ROOT = Path(__file__).parents[2]

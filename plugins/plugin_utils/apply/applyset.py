@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id
+from .order import Id
 
 PART_OF = "applyset.kubernetes.io/part-of"
 ID_LABEL = "applyset.kubernetes.io/id"

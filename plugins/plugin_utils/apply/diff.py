@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import content
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.mask import Mask
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id
+from .compare import content
+from .mask import Mask
+from .order import Id
 
 _BASE = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 

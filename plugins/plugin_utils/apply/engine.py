@@ -13,29 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils import kinds
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import diff, errors, order
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import (
-    content,
-    difference,
-    differing_parts,
-    has_manager,
-)
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.live import Live
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.mask import Mask
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.wait import Waiter
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.content import content_digest
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import (
-    FIELD_MANAGER,
-    ApiError,
-    Cluster,
-    ClusterError,
-    Conflict,
-    NotFound,
-    NotServed,
-)
+from ..base import kinds
+from ..base.errors import ClusterError
+from ..kube.api_errors import ApiError, Conflict, NotFound, NotServed
+from ..kube.client import FIELD_MANAGER, Cluster
+from . import applyset as sets
+from . import diff, messages, order
+from .compare import content, difference, differing_parts, has_manager
+from .content import content_digest
+from .live import Live
+from .mask import Mask
+from .order import Id, id_of
+from .wait import Waiter
 
 __all__ = ["ApplyFailed", "Result", "apply_objects"]
 
@@ -328,7 +317,7 @@ class _Apply:
                 try:
                     item.live = self.live.get(item.desired)
                 except ApiError as error:
-                    self._note_error(item, *errors.describe(error))
+                    self._note_error(item, *messages.describe(error))
 
     # ---- state: present ----------------------------------------------------------------------------------------------
 
@@ -393,7 +382,7 @@ class _Apply:
                 if not self.check and order.is_namespace(item.desired):
                     self._await_active(item)
         except ApiError as error:
-            category, text = errors.describe(error)
+            category, text = messages.describe(error)
             if category == "immutable" and item.live is not None:
                 parts = ", ".join(differing_parts(item.desired, item.live, FIELD_MANAGER))
                 text = f"{text}. What differs: {parts}" if parts else text
@@ -470,7 +459,7 @@ class _Apply:
         try:
             self.set.parent = self.cluster.apply(wanted)
         except ApiError as error:
-            category, text = errors.describe(error)
+            category, text = messages.describe(error)
             self._note_error(None, category, f"{self.set.which} (the record of the applyset): {text}")
             return False
         return True
@@ -550,7 +539,7 @@ class _Apply:
                 self._warn(f"{which}: {text} ({error.text})")
             return False
         except ApiError as error:
-            category, text = errors.describe(error)
+            category, text = messages.describe(error)
             if item is not None:
                 self._note_error(item, category, text)
             else:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, Forbidden, NotServed
-from ansible_collections.federated.flower.plugins.plugin_utils.kinds import group_of
+from ..base.kinds import group_of
+from ..kube.api_errors import Forbidden, NotServed
+from ..kube.client import Cluster
+from . import applyset
+from .order import Id, id_of
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _LIST_FROM = 2  # objects of a kind; for one a GET is as cheap

@@ -9,8 +9,8 @@ import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kinds import group_of
+from ..base.errors import ClusterError
+from ..base.kinds import group_of
 
 #: Written by the API server; in a desired object they could only be stale copies.
 _SERVER_OWNED = (

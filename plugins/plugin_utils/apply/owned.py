@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import owned_fields
+from .compare import owned_fields
 
 
 def as_applied(live: Mapping[str, Any], manager: str) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kinds import group_of
+from ..base.kinds import group_of
 
 Object = Mapping[str, Any]
 

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import State, condition, may_wait, state
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ApiError, Cluster, NotServed, Unreachable
+from ..kube.api_errors import ApiError, NotServed, Unreachable
+from ..kube.client import Cluster
+from .order import Id, id_of
+from .readiness import State, condition, may_wait, state
 
 _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from .chain import Head, Line, canonical
+from ..base.digests import canonical
+from .hash_chain import Head, Line
 
 
 def lines(entries: Sequence[Line], head: Head | None) -> list[str]:

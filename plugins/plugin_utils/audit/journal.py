@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..cluster import ClusterError
-from .told import Note
+from ..base.errors import ClusterError
+from .notes import Note
 
 FILE = "federated.flower.audit.jsonl"
 #: Ansible names the folder of a run after its process id and random letters (C(tmppath) in ansible.config.manager).

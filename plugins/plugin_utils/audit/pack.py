@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .chain import START, Entry, Head, canonical, parse, seal
+from ..base.digests import canonical
+from .hash_chain import START, Entry, Head, parse, seal
 
 #: Bytes from which on a piece takes no more entries. With one more of told.LIMIT it stays below 512 KiB.
 FULL = 256 * 1024

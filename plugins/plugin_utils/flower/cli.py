@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..cluster import Cluster, ClusterError
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
 from ..manifests.superlink import POD
 from . import in_pod, pod_program
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from ..cluster import Cluster
-from ..errors import ClusterError
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
 
 #: Printed when a program has ended well. Now and then a node whose CPU is busy reports the end of a command and drops what
 #: it printed; then this line is missing, too.

@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cluster import ApiError, ClusterError, Forbidden, Unauthorized, Unreachable
+from ..base.errors import ClusterError
+from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
+from ..manifests.superlink import POD
 from . import run_config
 from .app import App
-from .cli import CONNECTION, CONTAINER, POD, Answer, FlowerCLI, FlowerError
+from .cli import CONNECTION, CONTAINER, Answer, FlowerCLI, FlowerError
 
 COMPLETED = "finished:completed"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .. import pki
+from ..pki import certificates
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Authority:
         previous: certificates of CAs that signed before, PEM; may be empty.
     """
 
-    current: pki.Issued
-    next: pki.Issued | None = None
+    current: certificates.Issued
+    next: certificates.Issued | None = None
     previous: str = ""
 
     @classmethod
@@ -37,8 +37,10 @@ class Authority:
             return None
         following = None
         if {"next.crt", "next.key"} <= set(entries):
-            following = pki.Issued(entries["next.crt"], entries["next.key"])
-        return cls(pki.Issued(entries["tls.crt"], entries["tls.key"]), following, entries.get("previous.crt", ""))
+            following = certificates.Issued(entries["next.crt"], entries["next.key"])
+        return cls(
+            certificates.Issued(entries["tls.crt"], entries["tls.key"]), following, entries.get("previous.crt", "")
+        )
 
     def entries(self) -> dict[str, str]:
         """The Secret's entries."""
@@ -67,6 +69,6 @@ def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
     """
     found: dict[str, str] = {}
     for part in (previous, current, following):
-        for certificate in pki.split(part):
-            found.setdefault(pki.describe(certificate)["fingerprint"], certificate)
+        for certificate in certificates.split(part):
+            found.setdefault(certificates.describe(certificate)["fingerprint"], certificate)
     return "".join(found.values())

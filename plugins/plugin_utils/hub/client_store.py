@@ -13,16 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import pki, refresh
 from ..apply import diff
 from ..apply.mask import Mask
 from ..apply.order import Id
-from ..audit.told import of_objects
-from ..cluster import Cluster, ClusterError
-from ..configmaps import until_unrivalled, write
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
+from ..kube import refresh
+from ..kube.client import Cluster
+from ..kube.configmaps import until_unrivalled, write
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
+from ..pki import certificates
 from . import clients
 
 PODS = "app.kubernetes.io/name=superlink"
@@ -70,7 +72,7 @@ class ClientStore:
                 "federated.flower.site for the hub: it writes it anew."
             ) from error
 
-    def authority(self, settings: clients.Settings) -> pki.Issued:
+    def authority(self, settings: clients.Settings) -> certificates.Issued:
         """The CA with its key.
 
         Raises:
@@ -88,7 +90,7 @@ class ClientStore:
     def publish(
         self,
         settings: clients.Settings | None = None,
-        ca: pki.Issued | None = None,
+        ca: certificates.Issued | None = None,
         foreseen: tuple[Book, dict[str, Record]] | None = None,
     ) -> bool:
         """Write the ConfigMap as the ledger wants it; returns whether it differed.
@@ -105,7 +107,7 @@ class ClientStore:
     def _publish(
         self,
         settings: clients.Settings | None,
-        ca: pki.Issued | None,
+        ca: certificates.Issued | None,
         foreseen: tuple[Book, dict[str, Record]] | None,
     ) -> bool:
         live = self.read()

@@ -16,12 +16,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import pki
+from ..base.labels import record_labels
+from ..base.secret_data import entries, secret
 from ..ledger import access
 from ..ledger.records import Record
-from ..manifests.gateway import CLIENTS as CONFIG
-from ..secrets import entries, record_labels, secret
+from ..manifests.gateway import CLIENTS
+from ..pki import certificates as pki
+from ..pki import keypairs, library
 
+CONFIG = CLIENTS  # the ConfigMap
 CA = "flower-client-ca"
 # What other plays have to know of the hub's settings, as annotations of the ConfigMap.
 CA_NAMESPACE = "federated.flower/ca-namespace"
@@ -76,7 +79,7 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
         live: the Secret C(flower-client-ca).
         lifetime: of a new CA.
     """
-    pki.require()
+    library.require()
     ca = issued(live)
     result = Authority(ca or pki.make_ca(f"{settings.federation} client CA", lifetime))
     if ca is None:
@@ -132,7 +135,7 @@ def config(
         if ca is None:
             raise ValueError("the list of revoked certificates differs, but there is no CA to sign it with")
         crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
-    owners = sorted((pki.supernode_key_digest(line), site) for line, site in access.owners(records).items())
+    owners = sorted((keypairs.supernode_key_digest(line), site) for line, site in access.owners(records).items())
     keys = ["# SuperNode keys, and who alone may use them", *(f"{digest} {site}" for digest, site in owners)]
     denied = ["# sites that get 503", *access.denied(book, records)]
     return {

@@ -14,8 +14,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 
-from .. import pki
-from ..secrets import CREDENTIALS
+from ..base.secret_data import CREDENTIALS
+from ..pki import certificates, keypairs, library
 from .made import Made, entries_of
 from .wanted import Ref, Seen, Wanted, secret_ref
 
@@ -43,17 +43,17 @@ def plan(wanted: Wanted, seen: Seen) -> Made:
 
     A CA is made only where there is none.
     """
-    pki.require()
+    library.require()
     made = Made(wanted, seen)
     ca = _internal_ca(made)
     for name, (subject, names) in _leafs(wanted.namespace).items():
         made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
     if "secret" not in seen.entries(wanted.namespace, SUPEREXEC):
-        made.write(wanted.namespace, SUPEREXEC, {"secret": pki.make_secret()}, "there was none")
+        made.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "there was none")
     return made
 
 
-def anew(ca: pki.Issued, namespace: str) -> dict[str, dict[str, str]]:
+def anew(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
     """Secret -> entries of everything that can be exchanged when the hub's pods restart.
 
     Args:
@@ -61,10 +61,10 @@ def anew(ca: pki.Issued, namespace: str) -> dict[str, dict[str, str]]:
         namespace: the SuperLink's.
     """
     fresh = {
-        name: entries_of(pki.issue(ca, subject, names, INTERNAL_LIFETIME), ca)
+        name: entries_of(certificates.issue(ca, subject, names, INTERNAL_LIFETIME), ca)
         for name, (subject, names) in _leafs(namespace).items()
     }
-    return {**fresh, SUPEREXEC: {"secret": pki.make_secret()}}
+    return {**fresh, SUPEREXEC: {"secret": keypairs.make_secret()}}
 
 
 def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
@@ -76,13 +76,13 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _internal_ca(made: Made) -> pki.Issued:
+def _internal_ca(made: Made) -> certificates.Issued:
     wanted = made.wanted
     there = made.seen.entries(wanted.ca_namespace, INTERNAL_CA)
     if {"tls.crt", "tls.key"} <= set(there):
-        ca = pki.Issued(there["tls.crt"], there["tls.key"])
+        ca = certificates.Issued(there["tls.crt"], there["tls.key"])
     else:
-        ca = pki.make_ca(f"{wanted.federation} internal CA", wanted.ca_lifetime)
+        ca = certificates.make_ca(f"{wanted.federation} internal CA", wanted.ca_lifetime)
         data = {"tls.crt": ca.certificate, "tls.key": ca.key}
         made.write(wanted.ca_namespace, INTERNAL_CA, data, "there was none", "kubernetes.io/tls")
     made.note(wanted.ca_namespace, INTERNAL_CA, ca.certificate)

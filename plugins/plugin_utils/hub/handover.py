@@ -14,9 +14,9 @@ import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import chain, pki
+from ..pki import certificates, chain
 from .authority import trust_bundle
-from .sources.base import Plan
+from .sources.source import Plan
 
 
 @dataclass
@@ -97,8 +97,8 @@ def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
 
 def _former(bundle: str, present: str, now: datetime.datetime) -> str:
     """Certificates of a bundle that are not in the present one and have not ended."""
-    known = {pki.describe(part)["fingerprint"] for part in pki.split(present)}
-    others = [part for part in pki.split(bundle) if pki.describe(part)["fingerprint"] not in known]
+    known = {certificates.describe(part)["fingerprint"] for part in certificates.split(present)}
+    others = [part for part in certificates.split(bundle) if certificates.describe(part)["fingerprint"] not in known]
     return "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)
 
 

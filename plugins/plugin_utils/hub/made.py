@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import pki
-from ..secrets import secret
+from ..base.secret_data import secret
+from ..pki import certificates as pki
 from .wanted import Seen, Wanted
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..secrets import entries
+from ..base.secret_data import entries
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.values import natural
+
 Record = dict[str, Any]
 
 
@@ -102,11 +104,6 @@ def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for fingerprint, key in record["keys"].items()
         if key["node_id"] and not key.get("leaving") and not key.get("dead")
     }
-
-
-def natural(name: str) -> tuple[int, int, str]:
-    """Sort key that puts 2 before 10 and numbers before names."""
-    return (0, int(name), "") if name.isdigit() else (1, 0, name)
 
 
 def dead_keys(record: Mapping[str, Any]) -> list[str]:

@@ -14,8 +14,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cluster import Cluster, ClusterError
-from ..configmaps import config_map, until_unrivalled, write
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
+from ..kube.configmaps import config_map, until_unrivalled, write
 from .ranges import Book, empty_book
 from .records import Record, empty_record
 

@@ -14,9 +14,13 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from ..secrets import CREDENTIALS, record_labels
-from ..times import duration
-from .common import Object, Spec, boolean, certificate_names, integer, is_ip, metadata, text
+from ..base.addresses import is_ip
+from ..base.certificate_names import certificate_names
+from ..base.labels import record_labels
+from ..base.secret_data import CREDENTIALS
+from ..base.times import duration
+from ..base.values import Object, Spec, boolean, integer, text
+from .objects import metadata
 
 API = "cert-manager.io/v1"
 GROUP = "cert-manager.io"

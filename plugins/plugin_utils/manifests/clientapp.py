@@ -15,23 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.labels import selector
+from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
+from ..base.ports import NODE_DOOR_PORT
+from ..base.values import Object, Spec, integer
 from . import gpu, sidecar, superexec
-from .common import (
-    CLIENTAPP,
-    GRACE_SECONDS,
-    KEY_SOURCE,
-    NODE_DOOR_PORT,
-    SITE,
-    Object,
-    Spec,
-    integer,
-    metadata,
-    mount,
-    pod_spec,
-    pod_template,
-    secret_volume,
-    selector,
-)
+from .objects import metadata
+from .pod import GRACE_SECONDS, mount, pod_spec, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"

@@ -14,20 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .common import (
-    FLEET_PORT,
-    RUNTIME_PORT,
-    Object,
-    Spec,
-    compact,
-    integer,
-    is_ip,
-    metadata,
-    next_server_name,
-    selector,
-    split_address,
-    text,
-)
+from ..base.addresses import is_ip, split_address
+from ..base.certificate_names import next_server_name
+from ..base.labels import selector
+from ..base.ports import FLEET_PORT, RUNTIME_PORT
+from ..base.values import Object, Spec, compact, integer, text
+from .objects import metadata
 
 SERVICE = "superlink"
 NEXT_ROUTE = "superlink-next"

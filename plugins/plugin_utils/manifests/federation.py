@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from .common import Object, Spec, boolean, config_map, server_name, text
+from ..base.certificate_names import server_name
+from ..base.values import Object, Spec, boolean, text
+from .objects import config_map
 
 NAME = "flower-federation"
 

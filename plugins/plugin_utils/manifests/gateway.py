@@ -19,26 +19,11 @@ serves (found by the certificates action).
 
 from __future__ import annotations
 
+from ..base.ports import FLEET_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
+from ..base.values import Object, Spec, boolean, integer, text
 from . import runtime_door
-from .common import (
-    FLEET_PORT,
-    OPS_PORT,
-    RUNTIME_PORT,
-    SUPERLINK_PORT,
-    Object,
-    Spec,
-    boolean,
-    config_map,
-    config_volume,
-    image,
-    integer,
-    key_pair_volume,
-    mount,
-    resources,
-    scratch_volume,
-    secret_volume,
-    text,
-)
+from .objects import config_map
+from .pod import config_volume, image, key_pair_volume, mount, resources, scratch_volume, secret_volume
 from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
 CONFIG = "superlink-gateway"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .common import Object, integer, resources, text
+from ..base.values import Object, integer, text
+from .pod import resources
 
 DEFAULT_RESOURCE = "nvidia.com/gpu"
 

@@ -27,25 +27,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.labels import selector
+from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
+from ..base.values import Object, Spec, boolean, compact
 from . import policies
-from .common import (
-    PUBLIC_KEYS,
-    Object,
-    Spec,
-    boolean,
-    compact,
-    config_map,
-    container_security_context,
-    image,
-    keys_secret,
-    metadata,
-    mount,
-    pod_spec,
-    pod_template,
-    resources,
-    selector,
-)
-from .sidecar import CLIENT_KEY, LOCAL_TLS
+from .objects import config_map, metadata
+from .pod import container_security_context, image, mount, pod_spec, pod_template, resources
+from .sidecar import LOCAL_TLS
 from .superexec import SECRET as SUPEREXEC_SECRET
 
 NAME = "supernode-keys"
@@ -116,7 +104,7 @@ def _container(spec: Spec) -> Object:
             "name": "keys",
             "image": image(spec, "supernode", spec.get("image")),
             "imagePullPolicy": spec.get("image_pull_policy"),
-            "command": ["python", "-B", "-m", "plugin_utils.site.maker"],
+            "command": ["python", "-B", "-m", "plugin_utils.site_keys.maker"],
             "workingDir": PROGRAM,
             "resources": resources(plain),
             "securityContext": container_security_context(),
@@ -157,7 +145,7 @@ def belongings(
     """What goes with the job.
 
     :arg owner: the job as the API server has it; None where something else takes all of it away.
-    :arg request: see site/maker.py.
+    :arg request: see site_keys/maker.py.
     :arg given: whether the site's administrators made the service account and its rights.
     """
     own = own_name(suffix)

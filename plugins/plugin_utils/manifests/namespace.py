@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from .common import Object, Spec, boolean, metadata
+from ..base.values import Object, Spec, boolean
+from .objects import metadata
 
 
 def objects(spec: Spec) -> list[Object]:

@@ -16,7 +16,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .common import Object
+from ..base.values import Object
 
 # patchMergeKey of the kinds that are rendered here (k8s.io/api: core/v1, networking/v1).
 MERGE_KEYS: dict[str, tuple[str, ...]] = {

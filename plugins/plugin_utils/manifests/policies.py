@@ -40,24 +40,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..base.addresses import is_ip, split_address
+from ..base.labels import selector
+from ..base.names import CLIENTAPP, parted
+from ..base.ports import FLEET_PORT, NODE_DOOR_PORT, OPS_PORT, RUNTIME_PORT
+from ..base.values import Object, Spec, boolean, compact, text
 from . import serverapp, sidecar, skupper
-from .common import (
-    CLIENTAPP,
-    FLEET_PORT,
-    NODE_DOOR_PORT,
-    OPS_PORT,
-    RUNTIME_PORT,
-    Object,
-    Spec,
-    boolean,
-    compact,
-    is_ip,
-    metadata,
-    parted,
-    selector,
-    split_address,
-    text,
-)
+from .objects import metadata
 
 SUPERLINK = "superlink"
 SUPERNODE = "supernode"

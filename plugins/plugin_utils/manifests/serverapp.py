@@ -10,30 +10,24 @@ C(pod_labels), C(pod_annotations); and C(runtime_dependency_installation).
 
 from __future__ import annotations
 
+from ..base.labels import selector
+from ..base.ports import RUNTIME_PORT, SUPEREXEC_HEALTH_PORT
+from ..base.values import Object, Spec, boolean, compact, text
 from . import gpu
-from .common import (
-    RUNTIME_PORT,
-    SUPEREXEC_HEALTH_PORT,
-    Object,
-    Spec,
-    boolean,
-    compact,
+from .exposure import RUNTIME_SERVICE
+from .objects import metadata, service_account
+from .pod import (
     container_security_context,
     flower_env,
     grpc_probes,
     image,
     merge_env,
-    metadata,
     mount,
     pod_spec,
     pod_template,
     scratch_volume,
     secret_volume,
-    selector,
-    service_account,
-    text,
 )
-from .exposure import RUNTIME_SERVICE
 
 NAME = "serverapp"
 

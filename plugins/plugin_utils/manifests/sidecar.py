@@ -25,37 +25,19 @@ them, which leads to the SuperNode's Runtime API.
 
 from __future__ import annotations
 
+from ..base.addresses import is_ip, split_address
+from ..base.certificate_names import next_server_name, server_name
+from ..base.names import CLIENT_KEY, parted
+from ..base.ports import NODE_DOOR_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
+from ..base.values import Object, Spec, boolean, integer, text
 from . import runtime_door
-from .common import (
-    NODE_DOOR_PORT,
-    NODE_RUNTIME_PORT,
-    OPS_PORT,
-    SIDECAR_PORT,
-    Object,
-    Spec,
-    boolean,
-    config_map,
-    config_volume,
-    image,
-    integer,
-    is_ip,
-    key_pair_volume,
-    mount,
-    next_server_name,
-    parted,
-    resources,
-    scratch_volume,
-    secret_volume,
-    server_name,
-    split_address,
-    text,
-)
+from .objects import config_map
+from .pod import config_volume, image, key_pair_volume, mount, resources, scratch_volume, secret_volume
 from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
 LOCAL_TLS = "supernode-local-tls"
 CLIENT = "supernode-client"  # ConfigMap with the client certificate
-CLIENT_KEY = "supernode-client-key"  # Secret with its key
 
 
 def enabled(spec: Spec) -> bool:

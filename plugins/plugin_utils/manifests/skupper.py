@@ -21,9 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..secrets import encode
-from ..times import duration
-from .common import FLEET_PORT, Object, Spec, boolean, compact, integer, metadata, selector, text
+from ..base.labels import selector
+from ..base.ports import FLEET_PORT
+from ..base.secret_data import encode
+from ..base.times import duration
+from ..base.values import Object, Spec, boolean, compact, integer, text
+from .objects import metadata
 
 API = "skupper.io/v2alpha1"
 NAME = "skupper"

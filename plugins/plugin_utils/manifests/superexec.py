@@ -12,13 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.ports import SUPEREXEC_HEALTH_PORT
+from ..base.values import Object, Spec, boolean, compact, text
 from . import gpu
-from .common import (
-    SUPEREXEC_HEALTH_PORT,
-    Object,
-    Spec,
-    boolean,
-    compact,
+from .pod import (
     container_security_context,
     flower_env,
     grpc_probes,
@@ -27,7 +24,6 @@ from .common import (
     mount,
     scratch_volume,
     secret_volume,
-    text,
 )
 
 SECRET = "supernode-superexec"

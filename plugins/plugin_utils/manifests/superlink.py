@@ -14,32 +14,24 @@ C(pod_labels), C(pod_annotations), C(runtime_dependency_installation), C(protect
 
 from __future__ import annotations
 
+from ..base.labels import selector
+from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
+from ..base.values import Object, Spec, boolean, compact, text
 from . import certificate, exposure, federation, gateway, namespace, patches, policies, serverapp
-from .common import (
-    HEALTH_PORT,
-    SUPERLINK_PORT,
-    Object,
-    Spec,
-    boolean,
-    compact,
-    config_map,
+from .objects import config_map, disruption_budget, metadata, service_account
+from .pod import (
     config_volume,
     container_security_context,
-    disruption_budget,
     flower_env,
     grpc_probes,
     image,
     merge_env,
-    metadata,
     mount,
     pod_spec,
     pod_template,
     resources,
     scratch_volume,
     secret_volume,
-    selector,
-    service_account,
-    text,
 )
 
 NAME = "superlink"

@@ -27,41 +27,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
+from ..base.labels import selector
+from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret, parted
+from ..base.ports import HEALTH_PORT, NODE_DOOR_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
+from ..base.values import Object, Spec, boolean, compact, integer, text
 from . import clientapp, gpu, namespace, patches, policies, sidecar, superexec
-from .common import (
-    CLIENTAPP,
+from .objects import config_map, disruption_budget, metadata, service_account
+from .pod import (
     GRACE_SECONDS,
-    HEALTH_PORT,
-    KEY_SOURCE,
-    NODE_DOOR_PORT,
-    NODE_RUNTIME_PORT,
-    SIDECAR_PORT,
-    SITE,
-    Object,
-    Spec,
-    boolean,
-    compact,
-    config_map,
     config_volume,
     container_security_context,
-    disruption_budget,
     flower_env,
     grpc_probes,
     image,
-    integer,
-    keys_secret,
     merge_env,
-    metadata,
     mount,
-    parted,
     pod_spec,
     pod_template,
     resources,
     scratch_volume,
     secret_volume,
-    selector,
-    service_account,
-    text,
 )
 
 NAME = "supernode"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .common import OPS_PORT, Object, container_security_context, mount
+from ..base.ports import OPS_PORT
+from ..base.values import Object
+from .pod import container_security_context, mount
 
 CONFIG_DIR = "/etc/gw"
 RUN_DIR = "/run/gw"

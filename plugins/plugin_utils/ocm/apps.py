@@ -16,11 +16,11 @@ from typing import Any
 
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
-from ..cluster import Cluster, NotFound
-from ..errors import ClusterError
-from ..manifests import ocm, replica_set
-from ..manifests.common import Object, Spec
-from . import api, checks, nodes_work, placements, schema
+from ..base.errors import ClusterError
+from ..base.values import Object, Spec
+from ..kube.api_errors import NotFound
+from ..kube.client import Cluster
+from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema
 from . import work as works
 
 # An agent tries again what was refused: the namespace may come a moment later.
@@ -157,7 +157,7 @@ class Apps:
 
     def _wanted(self) -> list[str]:
         """Digests of the present form of each workload."""
-        return sorted(ocm.content_of(ocm.with_content(item)) for item in self.workloads)
+        return sorted(addon_objects.content_of(addon_objects.with_content(item)) for item in self.workloads)
 
     def _unplaced(self, work: Mapping[str, Any] | None) -> str:
         """Why there is no ManifestWork of the present form."""
@@ -191,4 +191,6 @@ def _has_rules(live: Mapping[str, Any]) -> bool:
 
 def _is_current(work: Mapping[str, Any] | None, wanted: Sequence[str]) -> bool:
     """Whether a ManifestWork brings the workloads in their present form."""
-    return work is not None and sorted(ocm.content_of(item) for item in nodes_work.sets_of(work)) == list(wanted)
+    return work is not None and sorted(addon_objects.content_of(item) for item in nodes_work.sets_of(work)) == list(
+        wanted
+    )

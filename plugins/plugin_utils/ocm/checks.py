@@ -14,9 +14,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..manifests import ocm
-from ..manifests.common import MANAGER, Spec, boolean
-from . import api, clusters, schema
+from ..base.labels import MANAGER
+from ..base.values import Spec, boolean
+from . import addon_objects, api, clusters, schema
 
 # Kinds that have to be served, and what serves them.
 KINDS = (
@@ -193,7 +193,7 @@ def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> lis
             "ManifestWorks of this hub do not know the update strategy ReadOnly, by which a site tells the public halves of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
-    if spec["install"] == ocm.PLACEMENTS:
+    if spec["install"] == addon_objects.PLACEMENTS:
         unknown = schema.unknown_selectors(cluster, spec.get("predicates") or [])
         if unknown:
             found.append(

@@ -11,12 +11,13 @@ from typing import Any
 
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
-from ..cluster import Cluster
-from ..errors import ClusterError
-from ..manifests import clientapp, ocm
-from ..manifests.common import Object, Spec, parted
+from ..base.errors import ClusterError
+from ..base.names import parted
+from ..base.values import Object, Spec
+from ..kube.client import Cluster
+from ..manifests import clientapp
 from . import addon as addons
-from . import api, look, nodes_work, template
+from . import addon_objects, api, hub_reader, nodes_work, template
 from . import work as works
 from .apps import Apps
 
@@ -51,8 +52,8 @@ class Delivery:
         # A Namespace that no template can carry has to be there before the keys are made, so it goes with them.
         self.first = [item for item in own if item["kind"] == "Namespace"]
         self.own = [item for item in own if item["kind"] != "Namespace"]
-        self.configs = ocm.configs(spec, common)
-        self.references = [ocm.config_reference(item) for item in self.configs]
+        self.configs = addon_objects.configs(spec, common)
+        self.references = [addon_objects.config_reference(item) for item in self.configs]
 
     def bring_addon(self) -> dict[str, Any] | None:
         """Make sure of template, config and the cluster's add-on; returns the latter, None if it is yet to be made.
@@ -62,18 +63,20 @@ class Delivery:
         """
         self._apply(self.configs)
         live = self._staying()
-        if live is None and self.spec["ocm_install"] == ocm.PLACEMENTS:
+        if live is None and self.spec["ocm_install"] == addon_objects.PLACEMENTS:
             if self.check:
                 return None
             live = self._chosen()
         if live is None and not self.check:
             self._gone()
-        self._has_apps = self._has_apps or ocm.APPS_NOTE in ((live or {}).get("metadata", {}).get("annotations") or {})
+        self._has_apps = self._has_apps or addon_objects.APPS_NOTE in (
+            (live or {}).get("metadata", {}).get("annotations") or {}
+        )
         self._apply([self._wanted_addon()])
         return live or self._addon()
 
     def _wanted_addon(self) -> Object:
-        return ocm.managed_addon(self.spec, self.references, apps=self._has_apps)
+        return addon_objects.managed_addon(self.spec, self.references, apps=self._has_apps)
 
     def bring_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
         """Make sure of the site's ClientApps, where they are a workload of their own; take those away that it is not to have.
@@ -127,11 +130,11 @@ class Delivery:
             {
                 "apiVersion": api.WORKS,
                 "kind": "ManifestWork",
-                "metadata": {**meta, "name": ocm.work_name(self.spec, part)},
+                "metadata": {**meta, "name": addon_objects.work_name(self.spec, part)},
             }
             for part in ("nodes", "keys")
         ]
-        if self.spec["ocm_install"] == ocm.MANUAL:
+        if self.spec["ocm_install"] == addon_objects.MANUAL:
             name = self.spec["ocm_addon"]
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
         if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec["ocm_cluster"]) is not None:
@@ -164,7 +167,7 @@ class Delivery:
         return None if (live or {}).get("metadata", {}).get("deletionTimestamp") else live
 
     def _work(self) -> dict[str, Any] | None:
-        name = ocm.work_name(self.spec, nodes_work.PART)
+        name = addon_objects.work_name(self.spec, nodes_work.PART)
         return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
 
     def _gone(self) -> None:
@@ -192,10 +195,10 @@ class Delivery:
             )
         raise ClusterError(
             f"{self.spec['cluster']}: no Placement has chosen the managed cluster {self.spec['ocm_cluster']} for the add-on "
-            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Give the cluster the label {ocm.FEDERATION_LABEL}="
+            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Give the cluster the label {addon_objects.FEDERATION_LABEL}="
             f"{self.spec['federation']}, or what ocm_addon_predicates say; or take the host out of the inventory."
         )
 
     def _is_decided(self) -> bool:
-        found = look.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec["ocm_addon"]))
+        found = hub_reader.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec["ocm_addon"]))
         return self.spec["ocm_cluster"] in (found or ())

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..cluster import Cluster
-from ..manifests import replica_set
-from ..manifests.ocm import addon_labels
-from . import api, health, look, nodes_work
+from ..kube.client import Cluster
+from . import api, health, hub_reader, nodes_work, replica_set
+from .addon_objects import addon_labels
 
 
 def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -49,7 +48,7 @@ def _look(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -
     label = replica_set.label(federation)
     versions = {name: (item["metadata"].get("labels") or {}).get(label, "") for name, item in clusters.items()}
     apps = _apps(hub) if any(versions.values()) else {}
-    chosen = look.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
+    chosen = hub_reader.chosen(hub, hub.get(api.ADDONS, "ClusterManagementAddOn", addon))
     return {
         site: health.Seen(
             name,

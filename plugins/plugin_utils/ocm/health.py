@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..manifests import ocm
 from . import addon as addons
-from . import checks, clusters, key_work, nodes_work
+from . import addon_objects, checks, clusters, key_work, nodes_work
 from . import work as works
 
 # States, the worst first.
@@ -115,7 +114,7 @@ def _clientapp(seen: Seen) -> dict[str, Any]:
 def _has_apps(seen: Seen) -> bool:
     """Whether the site is to have ClientApps in pods of their own, or has them."""
     notes = ((seen.addon or {}).get("metadata") or {}).get("annotations") or {}
-    return bool(seen.version) or ocm.APPS_NOTE in notes
+    return bool(seen.version) or addon_objects.APPS_NOTE in notes
 
 
 def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:

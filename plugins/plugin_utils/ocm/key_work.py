@@ -12,7 +12,7 @@ A job cannot be changed, so its name comes from its content. The program's reque
 which the site tells once the ManifestWork at rest was applied there.
 
 Values of a list come back one at a time (OCM reads the first only), so there is one for each Secret that may be an owner
-of the ConfigMap with the public halves: see C(site/public.py) for what that tells.
+of the ConfigMap with the public halves: see C(site_keys/public.py) for what that tells.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..manifests import key_job, ocm
-from ..manifests.common import PUBLIC_KEYS, Object, Spec
-from ..site import public
+from ..base.names import PUBLIC_KEYS
+from ..base.values import Object, Spec
+from ..manifests import key_job
+from ..site_keys import public
+from . import addon_objects
 from . import work as works
 
 PART = "keys"
@@ -74,7 +76,7 @@ def busy(
 
     Args:
         spec: the site's specification.
-        request: see C(site/maker.py), complete.
+        request: see C(site_keys/maker.py), complete.
         program: files of the job's program.
         seconds: for the whole job.
         owner: the live ManagedClusterAddOn.
@@ -110,7 +112,7 @@ def _work(
     looked_at["metadata"] = {"name": PUBLIC_KEYS, "namespace": spec["namespace"]}
     # The agent reads them in this order: what is told of the job is never newer than what the job told.
     listed = [*first, key_job.owner(spec), *brought]
-    return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
+    return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
 
 
 def owner_uid(work: Mapping[str, Any] | None) -> str:

@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..manifests import ocm
-from . import clusters
+from . import addon_objects, clusters
 
 STAYS = "stays"
 LEFT = "left"  # OCM takes it away
@@ -45,7 +44,7 @@ class Departure(NamedTuple):
 
 def site_of(item: Mapping[str, Any]) -> str:
     """The site (inventory name) to which an add-on or ManifestWork belongs; empty when it says none."""
-    return str((item["metadata"].get("annotations") or {}).get(ocm.SITE_NOTE) or "")
+    return str((item["metadata"].get("annotations") or {}).get(addon_objects.SITE_NOTE) or "")
 
 
 def decide(

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.readiness import State, stateful_set
-from ..manifests import ocm
-from ..manifests.common import POOL_LABEL, Object, Spec
+from ..base.labels import POOL_LABEL
+from ..base.values import Object, Spec
 from ..manifests.supernode import STATEFUL_SET
+from . import addon_objects
 from . import work as works
 
 PART = "nodes"
@@ -54,7 +55,7 @@ def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, re
     """
     marked = [_marked(item, restart) if item["kind"] == STATEFUL_SET else item for item in own]
     listed, watched, asked = watch(marked)
-    return ocm.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
+    return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
 
 
 def watch(
@@ -65,7 +66,7 @@ def watch(
     Returns:
         The objects, with the digest of its content on each StatefulSet; pods to look at; what is to come back of both.
     """
-    listed = [ocm.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
+    listed = [addon_objects.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
     sets = [item for item in listed if item["kind"] == STATEFUL_SET]
     watched = [pod for item in sets for pod in _pods(item)]
     asked: dict[tuple[str, str], Mapping[str, str]] = {
@@ -79,7 +80,7 @@ def _marked(item: Object, restart: str) -> Object:
     if not restart:
         return item
     marked = copy.deepcopy(item)
-    marked["spec"]["template"]["metadata"].setdefault("annotations", {})[ocm.RESTART_NOTE] = restart
+    marked["spec"]["template"]["metadata"].setdefault("annotations", {})[addon_objects.RESTART_NOTE] = restart
     return marked
 
 
@@ -87,8 +88,8 @@ def mark_of(work: Mapping[str, Any] | None) -> str:
     """The mark on the pods of a ManifestWork; empty for none."""
     for item in sets_of(work):
         notes = item["spec"]["template"]["metadata"].get("annotations") or {}
-        if ocm.RESTART_NOTE in notes:
-            return str(notes[ocm.RESTART_NOTE])
+        if addon_objects.RESTART_NOTE in notes:
+            return str(notes[addon_objects.RESTART_NOTE])
     return ""
 
 
@@ -99,7 +100,9 @@ def remarked(work: Mapping[str, Any], mark: str) -> Object:
     item["metadata"] = copy.deepcopy({key: work["metadata"][key] for key in kept if key in work["metadata"]})
     workload = item["spec"]["workload"]
     workload["manifests"] = [
-        ocm.with_content(_marked(ocm.without_content(one), mark)) if one["kind"] == STATEFUL_SET else one
+        addon_objects.with_content(_marked(addon_objects.without_content(one), mark))
+        if one["kind"] == STATEFUL_SET
+        else one
         for one in workload["manifests"]
     ]
     return item
@@ -116,7 +119,7 @@ def pod_names(work: Mapping[str, Any] | None) -> list[str]:
 
 def _pods(item: Object) -> list[Object]:
     first = item["spec"]["ordinals"]["start"]
-    count = min(item["spec"]["replicas"], ocm.WATCHED_PODS)
+    count = min(item["spec"]["replicas"], addon_objects.WATCHED_PODS)
     name = item["metadata"]["name"]
     return [
         {
@@ -140,7 +143,7 @@ def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
     found = []
     for item in sets_of(work):
         values = told.get((STATEFUL_SET, item["metadata"]["name"]), {})
-        current = values.get("content") == ocm.content_of(item)
+        current = values.get("content") == addon_objects.content_of(item)
         meta = {**item["metadata"], "generation": values.get("generation", 0)}
         status = {name: values[name] for name in _NUMBERS if name in values} if current else {}
         found.append({**item, "metadata": meta, "status": status})

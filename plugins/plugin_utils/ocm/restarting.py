@@ -18,13 +18,13 @@ from typing import Any
 
 from ..apply.engine import apply_objects
 from ..apply.wait import Clock
-from ..cluster import Cluster
-from ..errors import ClusterError
-from ..manifests import ocm
-from ..manifests.common import Spec, keys_secret
-from ..site import keys, public
-from ..site.through_hub import ThroughHub
-from . import api, key_work, nodes_work
+from ..base.errors import ClusterError
+from ..base.names import keys_secret
+from ..base.values import Spec
+from ..kube.client import Cluster
+from ..site_keys import keys, public
+from . import addon_objects, api, key_work, nodes_work
+from .through_hub import ThroughHub
 
 
 def place(hub: Cluster, spec: Spec, seconds: float, *, check: bool = False) -> ThroughHub:
@@ -46,7 +46,7 @@ def _addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
 
 
 def _live(hub: Cluster, spec: Spec, part: str) -> dict[str, Any] | None:
-    return hub.get(api.WORKS, "ManifestWork", ocm.work_name(spec, part), spec["ocm_cluster"])
+    return hub.get(api.WORKS, "ManifestWork", addon_objects.work_name(spec, part), spec["ocm_cluster"])
 
 
 def mark(spec: Spec, told: public.Public) -> str:

@@ -18,8 +18,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.values import Object
 from ..manifests.clientapp import POD_NAME
-from ..manifests.common import Object
 from ..manifests.sidecar import CLIENT
 from ..manifests.supernode import DAEMON_SET, STATEFUL_SET, TRUST
 

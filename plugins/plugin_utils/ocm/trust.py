@@ -13,8 +13,9 @@ from typing import Any
 
 from ..apply.engine import apply_objects
 from ..apply.wait import Clock
-from ..cluster import Cluster, ClusterError
+from ..base.errors import ClusterError
 from ..hub.authority import trust_bundle
+from ..kube.client import Cluster
 from ..manifests.supernode import TRUST
 from . import api, leaving, nodes_work
 from . import work as works

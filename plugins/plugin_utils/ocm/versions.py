@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..manifests import ocm, replica_set
 from . import addon as addons
-from . import api
+from . import addon_objects, api, replica_set
 
 
 def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
@@ -76,7 +75,7 @@ def unused(
         used |= addons.references(one)
     left = []
     for item in made:
-        reference = ocm.config_reference(item)
+        reference = addon_objects.config_reference(item)
         if (reference["resource"], reference.get("namespace") or "", reference["name"]) not in used:
             meta = {key: item["metadata"][key] for key in ("name", "namespace") if item["metadata"].get(key)}
             left.append({"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": meta})

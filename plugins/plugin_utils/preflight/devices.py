@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..kube.nodes import eligible
 from ..manifests import gpu, supernode
-from ..site.nodes import eligible
 
 _ORDINARY = {"cpu", "memory", "pods", "ephemeral-storage"}
 

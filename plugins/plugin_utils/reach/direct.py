@@ -10,16 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .. import refresh, removal
 from ..apply.engine import ApplyFailed, Result, apply_objects
-from ..cluster import Cluster
-from ..errors import ClusterError
+from ..base.errors import ClusterError
+from ..base.names import SITE
+from ..base.values import Object
+from ..kube import pod_health, refresh
+from ..kube.client import Cluster
 from ..manifests import clientapp
-from ..manifests.common import SITE, Object
-from ..preflight import at_site
-from ..report import site as site_report
-from ..rotation import site_restart, site_trust
-from ..site import pods
+from . import direct_checks, direct_restart, direct_status, direct_trust, removal
 from .key_sources import SOURCES, made
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named
@@ -72,7 +70,7 @@ class Way:
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
-        return Looked(**at_site.look(self.cluster, self.site.spec, hub))
+        return Looked(**direct_checks.look(self.cluster, self.site.spec, hub))
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
         """See C(site.Reach)."""
@@ -133,14 +131,14 @@ class Way:
         """See C(site.Reach)."""
         if wanted.mark and not self.run.check:
             result["changed"] |= self._source.renew(wanted.mark)
-        old = site_restart.old(self.cluster, self.site.namespace, wanted.files, self._source.digests)
+        old = direct_restart.old(self.cluster, self.site.namespace, wanted.files, self._source.digests)
         for pool, found in old.items():
             result["changed"] = True
             if self.run.check:
                 result["restarted"] += [pod["metadata"]["name"] for pod in found]
                 continue
             wanted.gate()
-            result["restarted"] += site_restart.replace(
+            result["restarted"] += direct_restart.replace(
                 self.cluster,
                 self.site.namespace,
                 found,
@@ -152,12 +150,12 @@ class Way:
 
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach)."""
-        site_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
+        direct_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
 
     def offline(self) -> str:
         """See C(site.Reach)."""
         found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
-        return f"Pods on {self.site.name}: {pods.summary(found)}."
+        return f"Pods on {self.site.name}: {pod_health.summary(found)}."
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""
@@ -181,11 +179,11 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
     """See C(site.Statuses). Several clusters are asked at the same time."""
 
     def one(site: Site) -> Facts:
-        found = site_report.unknown(skupper=site.way.connectivity == "skupper")
+        found = direct_status.unknown(skupper=site.way.connectivity == "skupper")
         try:
             with run.connect(site.name, timeout=seconds) as cluster:
                 cluster.name = site.name
-                site_report.read(cluster, site.namespace, found)
+                direct_status.read(cluster, site.namespace, found)
         except ClusterError as error:
             found.update(reachable=False, error=named(site.name, error.message))
         return found

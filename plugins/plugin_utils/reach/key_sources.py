@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from .. import pki
 from ..apply.engine import apply_objects
-from ..audit.told import of_objects
-from ..cluster import Cluster
+from ..audit.notes import of_objects
+from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..base.secret_data import CREDENTIALS, entries
+from ..kube.client import Cluster
 from ..manifests import key_job, namespace
-from ..manifests.common import CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..pki import keypairs
 from ..rotation import internal, proof
-from ..secrets import CREDENTIALS, entries
-from ..site import job, keys, made_there
+from ..site_keys import job, keys, site_keygen
 from .site import KeysMade, Run, Site
 
 
@@ -99,7 +99,7 @@ class AtController:
 
     def renew(self, mark: str) -> bool:
         """See C(KeySource)."""
-        made = {keys.SUPEREXEC: {"secret": pki.make_secret()}}
+        made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
         written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, made)
         self.run.note(self.site.name, objects=written)
         return bool(written)
@@ -127,9 +127,9 @@ class AtSite:
             prepared.extend(apply_objects(self.cluster, needed).objects)
 
         if self.run.check:
-            outcome = made_there.foresee(self.place, spec, wanted)
+            outcome = site_keygen.foresee(self.place, spec, wanted)
         else:
-            outcome = made_there.make(self.place, spec, wanted, self.site.seconds, prepare)
+            outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare)
         return outcome.found, KeysMade(
             changed=bool(outcome.found.reasons),
             diff=outcome.diff(self.site.namespace) if self.run.show_diff else [],
@@ -138,12 +138,12 @@ class AtSite:
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(KeySource)."""
-        for name, change in made_there.drop(self.place, self.site.spec, extra, self.site.seconds).items():
+        for name, change in site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds).items():
             note_secrets(self.run, self.site, {name: change})
 
     def renew(self, mark: str) -> bool:
         """See C(KeySource)."""
-        became = made_there.renew(self.place, self.site.spec, [keys.SUPEREXEC], mark, self.site.seconds)
+        became = site_keygen.renew(self.place, self.site.spec, [keys.SUPEREXEC], mark, self.site.seconds)
         return note_secrets(self.run, self.site, became)
 
     def digests(self, name: str) -> Mapping[str, str]:

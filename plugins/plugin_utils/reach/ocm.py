@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..apply.engine import Result
-from ..audit.told import of_objects
-from ..cluster import Cluster
-from ..errors import ClusterError
-from ..manifests import ocm as manifests
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
+from ..base.values import Object
+from ..kube.client import Cluster
 from ..manifests import supernode
-from ..manifests.common import Object
-from ..ocm import api, fleet, look, nodes_work, restarting, trust
+from ..ocm import addon_objects as manifests
+from ..ocm import api, fleet, hub_reader, nodes_work, restarting, trust
 from ..ocm.delivery import Delivery
-from ..site import keys, made_there
-from ..site.through_hub import ThroughHub
+from ..ocm.through_hub import ThroughHub
+from ..site_keys import keys, site_keygen
 from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site
@@ -53,7 +53,7 @@ class Way:
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
-        warnings = look.at_site(self.hub, self.site.spec, hub.get("ocm") or {})
+        warnings = hub_reader.at_site(self.hub, self.site.spec, hub.get("ocm") or {})
         return Looked(
             f"the ManagedCluster {self.site.spec['ocm_cluster']} can be reached through {self.hub.name}", warnings
         )
@@ -67,9 +67,9 @@ class Way:
         delivery = Delivery(self.hub, drafted, supernode.objects(drafted), check=run.check, show_diff=run.show_diff)
         place = self._place(drafted, delivery)
         if run.check:
-            outcome = made_there.foresee(place, drafted, needed)
+            outcome = site_keygen.foresee(place, drafted, needed)
         else:
-            outcome = made_there.make(place, drafted, needed, self.site.seconds, lambda: None)
+            outcome = site_keygen.make(place, drafted, needed, self.site.seconds, lambda: None)
         place.settle()
         results = [*delivery.results, *place.written]
         objects = [one for one in _objects(results) if one["change"] != "unchanged"]
@@ -122,7 +122,7 @@ class Way:
         spec, seconds = self.site.spec, self.site.seconds
         place = restarting.place(self.hub, spec, seconds, check=self.run.check)
         if wanted.mark and not self.run.check:
-            became = made_there.renew(place, spec, [keys.SUPEREXEC], wanted.mark, seconds)
+            became = site_keygen.renew(place, spec, [keys.SUPEREXEC], wanted.mark, seconds)
             result["changed"] |= note_secrets(self.run, self.site, became)
         present = restarting.mark(spec, place.read())
         old = restarting.old(self.hub, spec, present)
@@ -161,7 +161,7 @@ class Way:
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""
         place = self._place(self.site.spec, self._delivery(supernode.objects(self.site.spec)))
-        for name, change in made_there.drop(place, self.site.spec, extra, self.site.seconds).items():
+        for name, change in site_keygen.drop(place, self.site.spec, extra, self.site.seconds).items():
             note_secrets(self.run, self.site, {name: change})
 
     def remove(self, *, volumes: bool) -> Done:

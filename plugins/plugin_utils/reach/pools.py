@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..base.certificate_names import door_certificate_name
+from ..base.names import parted
+from ..base.values import boolean
+from ..kube import nodes
 from ..manifests import supernode
-from ..manifests.common import boolean, door_certificate_name, parted
 from ..manifests.sidecar import mtls
-from ..site import keys, nodes
+from ..site_keys import keys
 
 Ready = dict[str, set[str]]
 

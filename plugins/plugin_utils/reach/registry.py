@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..manifests.common import CONTROLLER, SITE
-from ..spec.ocm import OCM
+from ..base.names import CONTROLLER, SITE
+from ..spec.ocm_spec import OCM
 
 if TYPE_CHECKING:
     from .site import Facts, Reach, Run, Site

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..cluster import Cluster
-from ..manifests.common import Object
+from ..base.values import Object
+from ..kube.client import Cluster
 from .way import Way
 
 Facts = dict[str, Any]
@@ -53,7 +53,7 @@ class Site:
 
     Attributes:
         name: of the inventory host.
-        spec: of its SuperNodes, see C(manifests/common.py).
+        spec: of its SuperNodes, see C(manifests/objects.py).
         way: how it is reached.
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import ClusterError
+from ..base.errors import ClusterError
 from .registry import DELIVERIES, DIRECT, Delivery
 
 DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..manifests.common import POOL_LABEL
-from ..site import pods as site_pods
+from ..base.labels import POOL_LABEL
+from ..kube import pod_health as site_pods
 
 
 def workload(obj: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..cluster import Cluster, ClusterError
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
 from .need import Right
 from .rules import missing
 

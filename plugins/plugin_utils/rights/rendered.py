@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..kinds import group_of, plural_of
+from ..base.kinds import group_of, plural_of
 from ..manifests import superlink, supernode
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ, SUPERLINK

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..base.names import SITE
+from ..base.values import boolean
 from ..manifests import exposure, key_job, supernode
-from ..manifests.common import SITE, boolean
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
 from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ClusterError
+from ..base.errors import ClusterError
+from ..base.names import WORKLOAD
+from ..base.values import boolean, integer
 from ..flower.cli import FlowerCLI
 from ..ledger import records
-from ..manifests.common import WORKLOAD, boolean, integer
 from ..reach.site import Done, KeysMade, Reach, Restart, Site
-from ..rotation import gates
+from ..rotation import conditions
 from ..spec import render
 from . import numbers, online
 from .outcome import Outcomes, Told, rest
@@ -155,7 +156,7 @@ class Rollout:
             return
         with self.run.connect(site.hub) as hub:
             seconds = integer(site.spec.get("clientapp_wait")) or 0
-            gates.wait_no_run(FlowerCLI(hub, site.hub_namespace), seconds, self.run.say, _WAY_OUT)
+            conditions.wait_no_run(FlowerCLI(hub, site.hub_namespace), seconds, self.run.say, _WAY_OUT)
 
     def _restart_keys(self, name: str) -> None:
         result: dict[str, Any] = {"changed": False, "restarted": [], "renewed": False}
@@ -172,7 +173,7 @@ class Rollout:
         if self.options.force:
             return
         cli = FlowerCLI(self.hub.hub, self.hub.namespace)
-        away = gates.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
+        away = conditions.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
         # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.
         away.pop(name, None)
         if away:
@@ -180,11 +181,11 @@ class Rollout:
             raise ClusterError(
                 f"SuperNodes are restarted one site after the other, while all others are online; {told}."
             )
-        gates.wait_no_run(cli, self.options.wait, self.run.say)
+        conditions.wait_no_run(cli, self.options.wait, self.run.say)
 
     def _await_online(self, name: str, pool: str) -> None:
         found = self.hub.ledger.read_records()
-        if gates.excuse(name, self.hub.ledger.read_book(), found):
+        if conditions.excuse(name, self.hub.ledger.read_book(), found):
             return  # it is denied: nobody waits for it
         seconds = self.sites[name].seconds
         nodes = [node for node, key in records.node_ids(found[name]).items() if key["pool"] == pool]

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...module_utils.node_config import uses_partition
-from .. import pki
-from ..cluster import Cluster
-from ..errors import ClusterError
+from ..base.errors import ClusterError
 from ..hub.credentials import UNKNOWN_ADDRESS
+from ..kube.client import Cluster
 from ..ledger import access, ranges, records
 from ..ledger.store import Ledger
 from ..manifests import federation, supernode
+from ..pki import certificates
 from ..reach.site import Run
 
 KEYS, CLIENT = "keys", "client"
@@ -121,7 +121,7 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
     if found is not None:
         return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
     if check:
-        stand_in = pki.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
+        stand_in = certificates.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
         return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
     raise ClusterError(
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..audit.told import of_objects
-from ..errors import ClusterError
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
 from ..reach.site import Done, Run, named
 
 # With more sites than this, connections are closed between two steps: a process may have about a thousand open files.

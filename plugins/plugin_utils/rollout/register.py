@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import pki
-from ..cluster import Cluster
-from ..errors import ClusterError
+from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI, FlowerError
 from ..hub import clients
 from ..hub.client_store import ClientStore
+from ..kube.client import Cluster
 from ..ledger import access, records
 from ..ledger.store import Ledger
+from ..pki import certificates as pki
 from ..reach.site import KeysMade, Run
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.

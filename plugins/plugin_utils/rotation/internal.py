@@ -14,15 +14,15 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from .. import pki
 from ..apply.engine import apply_objects
-from ..audit.told import of_objects
-from ..cluster import Cluster
+from ..audit.notes import of_objects
+from ..base.secret_data import entries, secret
 from ..hub import credentials
-from ..secrets import entries, secret
-from ..site.keys import MARK
+from ..kube.client import Cluster
+from ..pki import certificates as pki
+from ..site_keys.keys import MARK
 from . import proof, restart
-from .hub import Hub, RotationError, changed, public
+from .hub_steps import Hub, RotationError, changed, public
 
 BEGUN = "federated.flower/secrets-begun"
 

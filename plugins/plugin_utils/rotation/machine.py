@@ -18,9 +18,9 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .. import pki
-from . import state as ca
-from .state import State
+from ..pki import certificates
+from . import ca_state as ca
+from .ca_state import State
 
 BEGIN = "begin"
 PUBLISH = "publish"
@@ -213,7 +213,7 @@ def _step(name: str, sites: tuple[str, ...] = ()) -> Step:
     return Step(name, WORDS[name], sites)
 
 
-def outlook(state: State, facts: Facts, new: pki.Issued | None = None) -> list[Step]:
+def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) -> list[Step]:
     """All steps from here to the end or to a wait, as if each of them went well. For check mode.
 
     Args:
@@ -232,7 +232,7 @@ def outlook(state: State, facts: Facts, new: pki.Issued | None = None) -> list[S
         state, facts = after(step, state, facts, new)
 
 
-def after(step: Step, state: State, facts: Facts, new: pki.Issued | None = None) -> tuple[State, Facts]:
+def after(step: Step, state: State, facts: Facts, new: certificates.Issued | None = None) -> tuple[State, Facts]:
     """The world after a step that went well, as far as this module sees it.
 
     Args:

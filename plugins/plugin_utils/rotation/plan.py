@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import pki
 from ..hub.handover import trusted
-from ..hub.sources.base import BUILTIN
+from ..hub.sources.source import BUILTIN
 from ..manifests.gateway import SECRET
-from . import leafs, machine, source
+from ..pki import certificates
+from . import gateway_certificates, machine, source
+from .ca_state import IDLE, State
 from .machine import Site
-from .state import IDLE, State
 
 DUE = "due"
 LEAF, CA = source.LEAF, source.CA
@@ -57,7 +57,7 @@ class Looked:
 
     now: datetime.datetime
     source: str
-    handed_in: pki.Issued | None
+    handed_in: certificates.Issued | None
     secret: str
     leaf: Mapping[str, str]
     names: list[str]
@@ -104,20 +104,20 @@ def handing_over(looked: Looked) -> str | None:
     return f"{why}: run site.yml, which has one of the present CA served as soon as sites were told to trust it"
 
 
-def _signer(looked: Looked) -> pki.Issued | None:
+def _signer(looked: Looked) -> certificates.Issued | None:
     return looked.handed_in or (looked.state.authority.current if looked.state else None)
 
 
 def _own(looked: Looked) -> bool:
     signer = _signer(looked)
-    return signer is not None and leafs.signed(looked.leaf["tls.crt"], signer.certificate)
+    return signer is not None and gateway_certificates.signed(looked.leaf["tls.crt"], signer.certificate)
 
 
 def _leaf(looked: Looked) -> str | None:
     signer = _signer(looked)
     if looked.source != BUILTIN or signer is None or handing_over(looked):
         return None
-    reason = pki.reissue_reason(
+    reason = certificates.reissue_reason(
         looked.leaf["tls.crt"], signer.certificate, looked.names, looked.now, looked.renew_before
     )
     # What is wrong with a certificate of a CA that changes, or has to, is mended by the change.
@@ -132,7 +132,7 @@ def _ca(looked: Looked) -> str | None:
     return (
         _begun(looked)
         or _cannot_sign(looked)
-        or pki.aged(looked.state.authority.current.certificate, looked.now, looked.ca_renew_before)
+        or certificates.aged(looked.state.authority.current.certificate, looked.now, looked.ca_renew_before)
     )
 
 
@@ -161,7 +161,7 @@ def _clients(looked: Looked) -> str | None:
     due = []
     for site, record in sorted(looked.records.items()):
         certificate = (record.get("client") or {}).get("certificate")
-        reason = pki.aged(certificate, looked.now) if certificate else None
+        reason = certificates.aged(certificate, looked.now) if certificate else None
         if reason:
             due.append(f"{site}: {reason}")
     return "; ".join(due) or None
@@ -191,7 +191,7 @@ def outlook(todo: Mapping[str, str], looked: Looked, sites: Mapping[str, Site]) 
         if looked.state is None:
             continue
         facts = replace(looked.facts, asked=looked.state.phase == IDLE, sites=sites)
-        stand_in = pki.make_ca("the next CA", datetime.timedelta(days=1))
+        stand_in = certificates.make_ca("the next CA", datetime.timedelta(days=1))
         steps = machine.outlook(looked.state, facts, stand_in)
         told = "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
         words.append(f"{kind}: {reason}: {told}.")

@@ -14,9 +14,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..manifests.common import OPS_PORT, POOL_LABEL, next_server_name, split_address
+from ..base.addresses import split_address
+from ..base.certificate_names import next_server_name
+from ..base.labels import POOL_LABEL
+from ..base.ports import OPS_PORT
 from . import machine
-from .state import ADDING, State
+from .ca_state import ADDING, State
 
 NOW, NEXT = "now", "next"
 SIDECAR = "sidecar"

@@ -15,10 +15,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..cluster import Cluster, ClusterError, Conflict, NotFound
+from ..base.errors import ClusterError
+from ..base.labels import POOL_LABEL
 from ..flower import in_pod
-from ..manifests.common import POOL_LABEL
-from ..site import pods as described
+from ..kube import pod_health as described
+from ..kube.api_errors import Conflict, NotFound
+from ..kube.client import Cluster
 from . import site_program
 
 Object = Mapping[str, Any]

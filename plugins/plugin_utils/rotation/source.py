@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..hub.sources.base import BUILTIN, CERT_MANAGER, EXISTING
+from ..hub.sources.source import BUILTIN, CERT_MANAGER, EXISTING
 
 LEAF, CA = "leaf", "ca"
 

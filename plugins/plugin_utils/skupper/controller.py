@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 
 from ..apply import readiness
-from ..kinds import builtin
-from ..manifests.common import text
+from ..base.kinds import builtin
+from ..base.values import text
 from ..manifests.skupper import API
 from .state import State
 

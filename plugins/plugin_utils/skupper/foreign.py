@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from ..cluster import Cluster, NotServed
+from ..kube.api_errors import NotServed
+from ..kube.client import Cluster
 from ..manifests.skupper import API
-from .owned import is_ours, owners
+from .ownership import is_ours, owners
 
 # Kinds that people make; Skupper makes the others itself.
 _KINDS = (

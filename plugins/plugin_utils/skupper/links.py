@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..manifests.common import text
+from ..base.values import text
 from ..manifests.skupper import groups, link_name
-from . import credentials, state, tokens
-from .owned import is_ours, is_redeemed
+from . import link_credentials, state, tokens
+from .ownership import is_ours, is_redeemed
 
 Object = Mapping[str, Any]
 
@@ -180,9 +180,9 @@ def _fault(spec: Mapping[str, Any], hub: Hub, site: Site) -> str:
 
 def _renewal(entries: Mapping[str, str], hub: Hub, now: datetime.datetime, renew_before: Any) -> str:
     """Why a Secret that came of a token has to be replaced."""
-    if hub.ca and not credentials.issued_by(entries["tls.crt"], hub.ca):
+    if hub.ca and not link_credentials.issued_by(entries["tls.crt"], hub.ca):
         return "the hub's Site has another CA now"
-    return credentials.due(entries["tls.crt"], now, renew_before)
+    return link_credentials.due(entries["tls.crt"], now, renew_before)
 
 
 def _names(ours: Iterable[Object]) -> dict[str, str]:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..manifests.common import FLEET_PORT, integer, text
+from ..base.ports import FLEET_PORT
+from ..base.values import integer, text
 from ..manifests.skupper import FLEET, ROUTER, routing_key
 from . import state
-from .owned import is_ours, split
+from .ownership import is_ours, split
 
 Object = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..manifests.skupper import FLEET
-from . import credentials, state
+from . import link_credentials, state
 from .sites import active
 
 Object = Mapping[str, Any]
@@ -104,7 +104,7 @@ def of_site(
                 "trouble": found.why,
                 "remote": state.status(link).get("remoteSiteName", ""),
                 "remote_uid": state.status(link).get("remoteSiteId", ""),
-                "not_after": credentials.describe(entries.get("tls.crt", "")).get("not_after", ""),
+                "not_after": link_credentials.describe(entries.get("tls.crt", "")).get("not_after", ""),
             }
         )
     heard = []
@@ -144,7 +144,7 @@ def problems(
         told.append(f"hub {hub_name}: Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}")
     if not hub["connector"]["ready"]:
         told.append(f"hub {hub_name}: the Connector to the SuperLink is not ready: {hub['connector']['trouble']}")
-    told += [f"hub {hub_name}: {word}" for word in credentials.ending(hub["certificates"], now, within)]
+    told += [f"hub {hub_name}: {word}" for word in link_credentials.ending(hub["certificates"], now, within)]
     ours = set()
     for name, site in sites.items():
         ours.add((site.get("site") or {}).get("name"))
@@ -166,7 +166,7 @@ def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, wi
         why = "; ".join(f"{link['name']}: {link['trouble'] or 'it leads elsewhere'}" for link in site["links"])
         told.append(f"it is not linked to the hub: {why or 'it has no Link'}")
     facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in site["links"]]
-    told += credentials.ending(facts, now, within)
+    told += link_credentials.ending(facts, now, within)
     told += [
         f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in site["listeners"] if not one["ready"]
     ]

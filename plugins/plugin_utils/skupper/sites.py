@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..manifests.common import text
+from ..base.values import text
 from ..manifests.skupper import NO_ACCESS, has_access, site_name
 from . import state
-from .owned import is_ours, owners, split
+from .ownership import is_ours, owners, split
 
 Object = Mapping[str, Any]
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..apply.readiness import condition
-from ..manifests.common import text
+from ..base.values import text
+from ..kube import pod_health as site_pods
 from ..manifests.skupper import NO_ACCESS
-from ..site import pods as site_pods
 
 Object = Mapping[str, Any]
 

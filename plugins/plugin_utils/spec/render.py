@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..manifests import acm, exposure, ocm, superlink, supernode
-from ..manifests.common import Object, certificate_names
-from . import ocm as ocm_spec
-from . import superlink as superlink_spec
-from . import supernode as supernode_spec
+from ..base.certificate_names import certificate_names
+from ..base.values import Object
+from ..manifests import exposure, superlink, supernode
+from ..ocm import acm, addon_objects
+from . import ocm_spec, superlink_spec, supernode_spec
 
 
 class SpecError(ValueError):
@@ -98,7 +98,7 @@ def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
     """All objects of the add-on on a hub of Open Cluster Management. :raises SpecError: the spec has faults."""
     spec = plain(spec)
     _checked(ocm_spec.addon_faults(spec))
-    return ocm.addon_objects(spec)
+    return addon_objects.addon_objects(spec)
 
 
 def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:

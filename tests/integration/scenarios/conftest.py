@@ -30,11 +30,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import Trail
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Cluster, NotFound, connect
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
@@ -199,10 +200,15 @@ class Federation:
         path.write_text(text)
         return path
 
-    def environment(self, results: Path) -> dict[str, str]:
-        """Environment of a run: nothing of it may fall outside of this session's folder."""
+    def environment(self, results: Path, collections: Path | None = None) -> dict[str, str]:
+        """Environment of a run: nothing of it may fall outside of this session's folder.
+
+        `collections`: where the collection is to be taken from, instead of the staged copy.
+        """
+        other = {"ANSIBLE_COLLECTIONS_PATH": str(collections), "PYTHONPATH": str(collections)} if collections else {}
         return {
             **os.environ,
+            **other,
             "TMPDIR": str(self.tmp),
             "ANSIBLE_HOME": str(self.home),
             "ANSIBLE_NOCOLOR": "1",
@@ -212,7 +218,12 @@ class Federation:
         }
 
     def start(
-        self, playbook: str, *arguments: str, hosts: Hosts | Path | None = None, **common: Any
+        self,
+        playbook: str,
+        *arguments: str,
+        hosts: Hosts | Path | None = None,
+        collections: Path | None = None,
+        **common: Any,
     ) -> Callable[[], Run]:
         """Start a playbook of the collection, or one by its path; call what comes back to wait for its end.
 
@@ -228,7 +239,7 @@ class Federation:
             process = subprocess.Popen(
                 command,
                 cwd=self.folder,
-                env=self.environment(results),
+                env=self.environment(results, collections),
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -12,7 +12,7 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE

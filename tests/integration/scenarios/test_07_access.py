@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki, refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import DENIED
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
@@ -27,7 +28,7 @@ RECORDED = {"hub": 2}  # the change, and the entry in the audit trail
 
 def issued(ca, name="site-a", federation="scenario", start=None):
     """A client certificate made by this test, and its key."""
-    made = pki.issue_client(ca, name, federation, DAY, start)
+    made = certificates.issue_client(ca, name, federation, DAY, start)
     return {"certificate": made.certificate, "key": made.key}
 
 
@@ -35,11 +36,11 @@ def issued(ca, name="site-a", federation="scenario", start=None):
 def client_ca(fed):
     """The CA of the client certificates."""
     data = fed.hub.get("v1", "Secret", "flower-client-ca", CA_NAMESPACE)["data"]
-    return pki.Issued(*(base64.b64decode(data[key]).decode() for key in ("tls.crt", "tls.key")))
+    return certificates.Issued(*(base64.b64decode(data[key]).decode() for key in ("tls.crt", "tls.key")))
 
 
 def serial(pem):
-    return pki.describe(pem)["serial"]
+    return certificates.describe(pem)["serial"]
 
 
 def served(fed):
@@ -51,7 +52,7 @@ def served(fed):
 def revoked(fed):
     """Serials in the gateway's list of revoked certificates."""
     data = fed.hub.get("v1", "ConfigMap", "superlink-clients", fed.namespace)["data"]
-    return pki.crl_serials(data["crl.pem"], data["ca.crt"])
+    return certificates.crl_serials(data["crl.pem"], data["ca.crt"])
 
 
 def door_log(fed):
@@ -62,7 +63,7 @@ def door_log(fed):
 
 def test_only_certificates_of_this_federation_open_the_door(fed, client_ca):
     good = issued(client_ca)
-    stranger = issued(pki.make_ca("scenario client CA", DAY))
+    stranger = issued(certificates.make_ca("scenario client CA", DAY))
     late = issued(client_ca, start=datetime.datetime.now(datetime.timezone.utc) - 3 * DAY)
     alerts = {
         name: fed.call([SHAKE], identity)[0]["alert"]
@@ -112,8 +113,8 @@ def test_only_registered_keys_get_an_id(fed):
     """Real SuperNodes, with the site's certificate and a key that is none of the site's own."""
     before = fed.lives("hub", name="superlink"), fed.lives("site-a"), fed.nodes()
     cli = FlowerCLI(fed.hub, fed.namespace)
-    known = pki.make_supernode_key()
-    (registered,) = cli.register([pki.supernode_public_key(known)])
+    known = keypairs.make_supernode_key()
+    (registered,) = cli.register([keypairs.supernode_public_key(known)])
     node = str(registered.data["node-id"])
 
     def start(**keys):
@@ -124,7 +125,7 @@ def test_only_registered_keys_get_an_id(fed):
         assert output.rc == 0, output.said
         return json.loads(output.answers[0])
 
-    told = start(registered=known, foreign=pki.make_supernode_key(), none=None)
+    told = start(registered=known, foreign=keypairs.make_supernode_key(), none=None)
     assert f"SuperNode ID: {node}" in told["registered"], f"this shows nothing: {told['registered']}"
     (gone,) = cli.unregister([node])
     assert gone.ok, gone.message
@@ -146,8 +147,8 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
 
     # The site's own SuperNodes, with a certificate that has ended.
     now = datetime.datetime.now(datetime.timezone.utc)
-    request = pki.client_request(old["key"], "site-b")
-    ended = pki.sign_client_request(client_ca, request, "site-b", "scenario", DAY, now - 3 * DAY)
+    request = certificates.client_request(old["key"], "site-b")
+    ended = certificates.sign_client_request(client_ca, request, "site-b", "scenario", DAY, now - 3 * DAY)
     config = site.get("v1", "ConfigMap", "supernode-client", fed.namespace)
     fed.settled = False
     site.replace({**config, "data": {"tls.crt": ended}})

@@ -8,7 +8,7 @@ import copy
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 SPACE = f"{NAMESPACE}-uid"

@@ -16,13 +16,14 @@ from threading import Barrier
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.audit import pack
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import canonical, parse, verify
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.store import NAME, Trail, log_name
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import parse, verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail, log_name
+from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 POOL = {"name": "late", "replicas": 1, "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"}}
@@ -65,7 +66,7 @@ def test_a_deployment_is_recorded(fed):
         hashed = {one["object"].split()[0] for one in facts["objects"] if len(one.get("sha256", "")) == 64}
         assert "StatefulSet" in hashed and "Secret" not in hashed
     # What is in force now was issued by one of the runs.
-    served = pki.describe(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"])
+    served = certificates.describe(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"])
     issued = [one for told in (entry, *later) for one in fed.noted(told, "hub", "certificates", "issued")]
     assert {one["name"] for one in issued} >= {"flower-ca", "flower-client-ca", "flower-internal-ca", SECRET}
     assert (served["serial"], served["fingerprint"]) in {(one["serial"], one["fingerprint"]) for one in issued}

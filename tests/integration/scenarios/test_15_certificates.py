@@ -18,9 +18,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE, CA_SPACE = f"{NAMESPACE}-cert", f"{NAMESPACE}-cert-ca"
@@ -198,29 +198,32 @@ def test_cert_manager_from_empty_clusters(small, by_cert_manager):
 @pytest.fixture(scope="module")
 def corporate():
     """A CA of somebody's company."""
-    return pki.make_ca("corporate", 300 * DAY)
+    return certificates.make_ca("corporate", 300 * DAY)
 
 
 def expired(ca):
     """A certificate that has ended."""
-    lately = pki._now
-    pki._now = lambda: lately() - 10 * DAY
+    lately = certificates._now
+    certificates._now = lambda: lately() - 10 * DAY
     try:
-        return pki.issue(ca, "gateway", [NAME], DAY)
+        return certificates.issue(ca, "gateway", [NAME], DAY)
     finally:
-        pki._now = lately
+        certificates._now = lately
 
 
 @pytest.fixture(scope="module")
 def wrong(federation, corporate):
     """One run with a hub for each certificate that sites would refuse; none of them may get as far as a namespace."""
-    stranger = pki.make_ca("stranger", DAY)
-    good = pki.issue(corporate, "gateway", [NAME], 9 * DAY)
+    stranger = certificates.make_ca("stranger", DAY)
+    good = certificates.issue(corporate, "gateway", [NAME], 9 * DAY)
     given = {
-        "foreign-key": (good.certificate, pki.issue(corporate, "x", ["x"], DAY).key, corporate),
-        "missing-name": (*_pair(pki.issue(corporate, "gateway", ["other.example", "192.0.2.1"], DAY)), corporate),
+        "foreign-key": (good.certificate, certificates.issue(corporate, "x", ["x"], DAY).key, corporate),
+        "missing-name": (
+            *_pair(certificates.issue(corporate, "gateway", ["other.example", "192.0.2.1"], DAY)),
+            corporate,
+        ),
         "ended": (*_pair(expired(corporate)), corporate),
-        "untrusted": (*_pair(pki.issue(stranger, "gateway", [NAME], DAY)), corporate),
+        "untrusted": (*_pair(certificates.issue(stranger, "gateway", [NAME], DAY)), corporate),
     }
     variables = {
         name: {
@@ -297,23 +300,25 @@ def test_cert_manager_gets_another_ca(small, by_cert_manager):
     """Sites trust the new CA before its first certificate is served, and the old one until somebody says it is over."""
     set_ca(small, "root-two")
     small.play("site", **OF_CERT_MANAGER)
-    assert pki.split(small.published()["ca.crt"])[1:], "the new CA is not published"
+    assert certificates.split(small.published()["ca.crt"])[1:], "the new CA is not published"
     issued = "superlink-gateway-issued"
     small.of.wait("a certificate of the new CA", lambda: "CN=root-two" in issuer_of(small.held(issued)), 60)
     # A run asks the kubelet to hurry.
     run = small.play("site", **OF_CERT_MANAGER)
     small.of.wait("it at the gateway", lambda: "CN=root-two" in issuer_of(small.served()), 20)
-    subjects = [pki.describe(part)["subject"] for part in pki.split(small.published()["ca.crt"])]
+    subjects = [certificates.describe(part)["subject"] for part in certificates.split(small.published()["ca.crt"])]
     assert sorted(subjects) == ["CN=root-one", "CN=root-two"]
     assert "CN=root-one" in run.warnings() and "flower_forget_cas" in run.warnings()
     small.play("site", "-e", "flower_forget_cas=true", **OF_CERT_MANAGER)
-    assert "root-one" not in str([pki.describe(part)["subject"] for part in pki.split(small.published()["ca.crt"])])
+    assert "root-one" not in str(
+        [certificates.describe(part)["subject"] for part in certificates.split(small.published()["ca.crt"])]
+    )
     assert small.lives() == by_cert_manager and small.online() == 1
 
 
 def store(small, issued, ca):
     """Put a certificate into the Secret that somebody keeps."""
-    from ansible_collections.federated.flower.plugins.plugin_utils.secrets import encode
+    from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode
 
     data = {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": ca.certificate}
     meta = {"name": "mine", "namespace": SPACE}
@@ -329,7 +334,7 @@ def test_existing_after_cert_manager(small, corporate):
         if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE)
         else ""
     )
-    store(small, pki.issue(corporate, "gateway", [NAME, address or "192.0.2.1"], 90 * DAY), corporate)
+    store(small, certificates.issue(corporate, "gateway", [NAME, address or "192.0.2.1"], 90 * DAY), corporate)
     before = small.serial() if address else ""
     run = small.play("site", **variables)
     if address:
@@ -341,7 +346,7 @@ def test_existing_after_cert_manager(small, corporate):
     # Renewed by whoever keeps it: the next run has it served at once, without a restart.
     lives = small.lives()
     host = small.published()["address"].rpartition(":")[0]
-    store(small, pki.issue(corporate, "gateway", [NAME, host], 90 * DAY), corporate)
+    store(small, certificates.issue(corporate, "gateway", [NAME, host], 90 * DAY), corporate)
     before = small.serial()
     small.play("site", **variables)
     small.of.wait("the renewed certificate", lambda: small.serial() != before, 20)

@@ -16,9 +16,9 @@ import time
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation.state import read
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import read
 
 SITES = ("site-a", "site-b")
 AT_ONCE = ("-e", "cert_rotation_grace=0")
@@ -49,7 +49,7 @@ def signer(fed):
 
 def leaf(fed):
     """Serial of the certificate in the gateway's Secret."""
-    return pki.describe(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"])["serial"]
+    return certificates.describe(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"])["serial"]
 
 
 def published(fed):
@@ -107,7 +107,10 @@ def over(fed, before):
     assert trusts(fed) == [ca.strip()] * 3
     assert fed.hub.get("v1", "Secret", "superlink-gateway-next-tls", fed.namespace) is None
     assert served(fed) == leaf(fed)
-    assert pki.reissue_reason(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"], ca, []) is None
+    assert (
+        certificates.reissue_reason(entries(fed.hub.get("v1", "Secret", SECRET, fed.namespace))["tls.crt"], ca, [])
+        is None
+    )
     all_online(fed)
 
 

@@ -15,15 +15,16 @@ import pytest
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import Forbidden, connect
-from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import CONTROLLER, PUBLIC_KEYS, SITE
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import CONTROLLER, PUBLIC_KEYS, SITE
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
-from ansible_collections.federated.flower.plugins.plugin_utils.site import job, keys, made_there
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 HOME = f"{NAMESPACE}-keys"  # for jobs without a federation
@@ -93,7 +94,7 @@ def make(site, *pools, dead=(), client="site-a", seconds=SECONDS, **changes):
     """Let the site make what is missing."""
     wanted = keys.Wanted(pools, dead, client)
     spec = specification(HOME, **changes)
-    return made_there.make(job.AtSite(site, spec), spec, wanted, seconds, lambda: None)
+    return site_keygen.make(job.AtSite(site, spec), spec, wanted, seconds, lambda: None)
 
 
 def prints(outcome):
@@ -106,9 +107,9 @@ def test_a_job_makes_keys_and_tells_public_halves(federation, home):
     assert [item["change"] for item in first.objects(HOME)] == ["created"] * 4
     held = entries(home.get("v1", "Secret", "supernode-cpu-keys", HOME))
     assert prints(first) == {
-        ("cpu", name): pki.fingerprint(pki.supernode_public_key(held[name])) for name in ("0", "1")
+        ("cpu", name): keypairs.fingerprint(keypairs.supernode_public_key(held[name])) for name in ("0", "1")
     }
-    assert pki.request_fingerprint(first.found.client_request)
+    assert certificates.request_fingerprint(first.found.client_request)
     told = home.get("v1", "ConfigMap", PUBLIC_KEYS, HOME)
     assert "PRIVATE" not in str(told)
     (log,) = federation.logs.glob(f"{key_job.NAME}-*.log")
@@ -127,21 +128,23 @@ def test_kept_dead_moved_and_extra_keys(home):
     assert prints(moved)["cpu", "6"] not in before.values()
     shrunk = make(home, keys.Pool("cpu", ["5"], 5))
     assert shrunk.found.reasons == [] and shrunk.found.extra == {"cpu": ["6", "7"]}
-    made_there.drop(job.AtSite(home, specification(HOME)), specification(HOME), shrunk.found.extra, SECONDS)
+    site_keygen.drop(job.AtSite(home, specification(HOME)), specification(HOME), shrunk.found.extra, SECONDS)
     assert list(entries(home.get("v1", "Secret", "supernode-cpu-keys", HOME))) == ["5"]
     left = make(home, keys.Pool("cpu", ["5"], 5))
     assert (left.found.reasons, left.found.extra, prints(left)) == ([], {}, prints(shrunk))
-    assert pki.request_fingerprint(left.found.client_request) == pki.request_fingerprint(shrunk.found.client_request)
+    assert certificates.request_fingerprint(left.found.client_request) == certificates.request_fingerprint(
+        shrunk.found.client_request
+    )
 
 
 def test_a_shared_secret_is_made_anew_once_for_each_demand(home):
     keep, shared = job.read(home, HOME).digests, "supernode-superexec"
-    changes = made_there.renew(job.AtSite(home, specification(HOME)), specification(HOME), [shared], "first", SECONDS)
+    changes = site_keygen.renew(job.AtSite(home, specification(HOME)), specification(HOME), [shared], "first", SECONDS)
     assert [name for name, change in changes.items() if change != "unchanged"] == [shared]
     now = job.read(home, HOME).digests
     assert now[shared] != keep[shared] and {**now, shared: ""} == {**keep, shared: ""}
     assert (
-        made_there.renew(job.AtSite(home, specification(HOME)), specification(HOME), [shared], "first", SECONDS) == {}
+        site_keygen.renew(job.AtSite(home, specification(HOME)), specification(HOME), [shared], "first", SECONDS) == {}
     )
 
 
@@ -150,7 +153,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
     before, wanted = make(home, pool), keys.Wanted([pool], (), "site-a")
 
     def noticed():
-        return made_there.foresee(job.AtSite(home, specification(HOME)), specification(HOME), wanted).found.reasons
+        return site_keygen.foresee(job.AtSite(home, specification(HOME)), specification(HOME), wanted).found.reasons
 
     for name in ("supernode-superexec", "supernode-cpu-keys"):
         home.delete("v1", "Secret", name, HOME, propagation="Background")
@@ -159,7 +162,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
     assert after.found.reasons == ["supernode-cpu-keys: there is none", "supernode-superexec: there is none"]
     assert not set(prints(after).values()) & set(prints(before).values())
     requests = (outcome.found.client_request for outcome in (before, after))
-    assert len(set(map(pki.request_fingerprint, requests))) == 1
+    assert len(set(map(certificates.request_fingerprint, requests))) == 1
 
 
 def test_the_keys_go_with_their_owner(federation, home):

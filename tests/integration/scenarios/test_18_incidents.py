@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import datetime
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki, refresh
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import encode, entries
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)
 SITES = ("site-a", "site-b")
@@ -28,12 +29,12 @@ def write(fed, name, data, namespace=None):
 
 def authority(fed):
     held = entries(secret(fed, "flower-ca", fed.common["flower_ca_namespace"]))
-    return pki.Issued(held["tls.crt"], held["tls.key"])
+    return certificates.Issued(held["tls.crt"], held["tls.key"])
 
 
 def mended(fed):
     """Every site accepts what the gateway serves, and all SuperNodes are online."""
-    serial = pki.describe(entries(secret(fed, GATEWAY))["tls.crt"])["serial"]
+    serial = certificates.describe(entries(secret(fed, GATEWAY))["tls.crt"])["serial"]
     for site in SITES:
         fed.wait("its proof", lambda site=site: fed.probe(site) == (200, {"serial": serial, "cn": site}), 30)
     fed.wait_online(*(node for site in SITES for node in fed.keys(site).values()))
@@ -53,11 +54,11 @@ def rotate(fed, *arguments, rc=0):
 
 
 def test_the_gateways_certificate_has_ended(fed, monkeypatch):
-    ca, names = authority(fed), pki.describe(entries(secret(fed, GATEWAY))["tls.crt"])["names"]
+    ca, names = authority(fed), certificates.describe(entries(secret(fed, GATEWAY))["tls.crt"])["names"]
     past = datetime.datetime.now(datetime.timezone.utc) - 100 * DAY
     with monkeypatch.context() as patch:
-        patch.setattr(pki, "_now", lambda: past)
-        ended = pki.issue(ca, "superlink", names, 90 * DAY)
+        patch.setattr(certificates, "_now", lambda: past)
+        ended = certificates.issue(ca, "superlink", names, 90 * DAY)
     lives = [fed.lives(site) for site in SITES]
     serve(fed, ended)
     rotate(fed)
@@ -66,9 +67,9 @@ def test_the_gateways_certificate_has_ended(fed, monkeypatch):
 
 
 def test_a_certificate_of_a_wrong_ca(fed):
-    strange = pki.make_ca("strange", 90 * DAY)
-    names = pki.describe(entries(secret(fed, GATEWAY))["tls.crt"])["names"]
-    serve(fed, pki.issue(strange, "superlink", names, 90 * DAY), strange.certificate)
+    strange = certificates.make_ca("strange", 90 * DAY)
+    names = certificates.describe(entries(secret(fed, GATEWAY))["tls.crt"])["names"]
+    serve(fed, certificates.issue(strange, "superlink", names, 90 * DAY), strange.certificate)
     told = "\n".join(fed.play("status").table)
     assert "sites refuse the gateway's certificate" in told and "CN=strange" in told, told
     rotate(fed)
@@ -114,7 +115,7 @@ def test_the_ca_is_lost(fed):
     assert authority(fed).certificate != old.certificate
     fed.site()
     mended(fed)
-    assert pki.reissue_reason(entries(secret(fed, GATEWAY))["tls.crt"], authority(fed).certificate, []) is None
+    assert certificates.reissue_reason(entries(secret(fed, GATEWAY))["tls.crt"], authority(fed).certificate, []) is None
     fed.site()
     published = fed.hub.get("v1", "ConfigMap", "flower-federation", fed.namespace)["data"]["ca.crt"]
     assert published.strip() == authority(fed).certificate.strip()

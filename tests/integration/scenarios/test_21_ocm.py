@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -68,7 +67,7 @@ class Fleet:
             "kubeconfig": str(self.federation.kubeconfig),
             "context": "hub",
             "hub_host": "hub",
-            "label_selector": f"{ocm.FEDERATION_LABEL}={NAME}",
+            "label_selector": f"{addon_objects.FEDERATION_LABEL}={NAME}",
         }
         (folder / "fleet.ocm.yml").write_text(json.dumps(config))
         (variables / "all.json").write_text(json.dumps({**self.federation.common, **COMMON}))
@@ -87,7 +86,7 @@ class Fleet:
 
     def label(self, site: str, value: str | None) -> None:
         """Make a cluster a site, or none."""
-        labels = {ocm.FEDERATION_LABEL: value}
+        labels = {addon_objects.FEDERATION_LABEL: value}
         self.hub.patch(api.CLUSTERS, "ManagedCluster", site, None, {"metadata": {"labels": labels}})
 
     def states(self) -> dict[str, str]:
@@ -154,7 +153,9 @@ def obstacles(fleet: Fleet) -> Iterator[tuple[str, str]]:
 def test_what_is_in_the_way_is_told_before_anything_is_changed(fleet):
     fleet.label("site-b", None)
     run = fleet.play("site", "--tags", "preflight", rc=2)
-    assert f"kubectl label managedcluster site-b {ocm.FEDERATION_LABEL}={NAME}" in run.messages("site-b", failed=True)
+    assert f"kubectl label managedcluster site-b {addon_objects.FEDERATION_LABEL}={NAME}" in run.messages(
+        "site-b", failed=True
+    )
     for remedy, said in obstacles(fleet):
         assert remedy in said
     run = fleet.play("site", "--tags", "preflight", hosts=fleet.hosts("site-z"), rc=2)

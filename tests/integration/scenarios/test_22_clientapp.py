@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, replica_set
 from ansible_collections.federated.flower.tests.integration.scenarios.test_21_ocm import APP, HOSTILE, NAME, Fleet
 
 MANAGER = (api.OPERATOR, "ClusterManager", "cluster-manager")

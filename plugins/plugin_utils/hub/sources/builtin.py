@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 
-from ... import chain, pki
 from ...manifests.gateway import SECRET
+from ...pki import certificates, chain
 from ..authority import Authority, trust_bundle
 from ..made import Made
 from ..wanted import Ref, Seen, Wanted, secret_ref
-from .base import BUILTIN, Plan
+from .source import BUILTIN, Plan
 
 CA = "flower-ca"
 SUBJECT = "superlink"
@@ -37,7 +37,7 @@ class Builtin:
         made = Made(wanted, seen)
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
         if authority is None:
-            authority = Authority(pki.make_ca(f"{wanted.federation} federation CA", wanted.ca_lifetime))
+            authority = Authority(certificates.make_ca(f"{wanted.federation} federation CA", wanted.ca_lifetime))
             made.write(wanted.ca_namespace, CA, authority.entries(), "there was none", "kubernetes.io/tls")
         place = f"Secret {wanted.ca_namespace}/{CA}"
         of_no_use = _cannot_sign(authority.current)
@@ -50,7 +50,7 @@ class Builtin:
         return _issued(made, authority.current, authority.bundle, place, remembers=True)
 
 
-def _cannot_sign(ca: pki.Issued) -> str | None:
+def _cannot_sign(ca: certificates.Issued) -> str | None:
     """Why a CA of the federation's own signs nothing that sites accept, or None."""
     if not ca.key.strip():
         return "its private key is lost (tls.key is empty)"
@@ -89,7 +89,7 @@ class HandedIn:
             plan = Plan(SECRET, "superlink_ca_certificate", "superlink_ca_key", "superlink_ca_bundle")
             plan.faults.append(fault)
             return plan
-        ca = pki.Issued("".join(pki.split(self._certificate)), self._key.strip() + "\n")
+        ca = certificates.Issued("".join(certificates.split(self._certificate)), self._key.strip() + "\n")
         where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
         trust = trust_bundle(self._bundle or _roots(ca.certificate))
         return _issued(Made(wanted, seen), ca, trust, where, remembers=False)
@@ -113,10 +113,10 @@ class HandedIn:
 
 
 def _roots(pem: str) -> str:
-    return "".join(part for part in pki.split(pem) if chain.is_root(chain.read(part)[0]))
+    return "".join(part for part in certificates.split(pem) if chain.is_root(chain.read(part)[0]))
 
 
-def _issued(made: Made, ca: pki.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
+def _issued(made: Made, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
     wanted = made.wanted
     leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
     return Plan(

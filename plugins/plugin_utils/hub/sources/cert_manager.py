@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ... import chain, pki
 from ...apply.readiness import condition
 from ...manifests.certificate import API, GROUP, KIND, NAME, SECRET, issuer_ref
+from ...pki import certificates, chain
 from ..authority import trust_bundle
 from ..wanted import Ref, Seen, Wanted, secret_ref
-from .base import CERT_MANAGER, Plan
+from .source import CERT_MANAGER, Plan
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"
 # Reasons of the condition Issuing after which cert-manager waits for an hour or longer before it tries again.
@@ -173,7 +173,7 @@ class CertManager:
         there = seen.entries(wanted.namespace, where.name)
         return "".join(
             part
-            for part in pki.split(there.get("tls.crt", "") + there.get("ca.crt", ""))
+            for part in certificates.split(there.get("tls.crt", "") + there.get("ca.crt", ""))
             if chain.is_root(chain.read(part)[0])
         )
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...manifests import certificate, patches
 from ..wanted import Ref, Seen, Wanted
-from .base import CERT_MANAGER, EXISTING, Plan, Source
 from .builtin import Builtin, HandedIn
 from .cert_manager import CertManager
 from .existing import ExistingSecret, ExistingValues
+from .source import CERT_MANAGER, EXISTING, Plan, Source
 
 
 def choose(spec: Mapping[str, Any], given: Mapping[str, str]) -> Source:

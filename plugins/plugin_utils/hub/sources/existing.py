@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ... import pki
 from ...manifests.gateway import SECRET
+from ...pki import certificates
 from ..authority import trust_bundle
 from ..made import Made
 from ..wanted import Ref, Seen, Wanted, secret_ref
-from .base import EXISTING, Plan
+from .source import EXISTING, Plan
 
 
 class ExistingSecret:
@@ -79,7 +79,7 @@ class ExistingValues:
             return plan
         plan.certificate, plan.key, plan.trust = self._certificate, self._key, trust_bundle(self._bundle)
         data = {
-            "tls.crt": "".join(pki.split(self._certificate)),
+            "tls.crt": "".join(certificates.split(self._certificate)),
             "tls.key": self._key.strip() + "\n",
             "ca.crt": plan.trust,
         }

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.inventory import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import AUTH_ARGS
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import clusters, placements
 
 ROOT = Path(__file__).parents[4]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import Id, id_of, prepare
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster_auth import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 
 def obj(kind: str, name: str, namespace: str | None = None, api_version: str = "v1", **more: Any) -> dict[str, Any]:

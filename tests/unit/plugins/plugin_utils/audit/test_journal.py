@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import FILE, Journal, abandoned
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 PLACE = {"inventory": ["/i"], "hub": "hub", "namespace": "f"}
 

@@ -15,10 +15,10 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
 from ansible.template import Templar
 
-from ansible_collections.federated.flower.plugins.plugin_utils.action_base import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal
-from ansible_collections.federated.flower.plugins.plugin_utils.cluster import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
 VARIABLES = {
     "inventory_hostname": "site-a",

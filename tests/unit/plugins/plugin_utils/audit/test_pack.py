@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import pack, told
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import (
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes, pack
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import (
     START,
     Head,
     Line,
-    canonical,
     parse,
     seal,
     verify,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 
 
 def tell(number, size=0):
@@ -24,7 +24,7 @@ def test_pieces_are_filled_and_never_too_big():
     """A ConfigMap may hold 1 MiB; pieces stay below half of it, whatever the size of the entries."""
     left = [
         tell(number, size)
-        for number, size in enumerate([10, told.LIMIT, 3, told.LIMIT, told.LIMIT, 70_000, 1, told.LIMIT] * 5)
+        for number, size in enumerate([10, notes.LIMIT, 3, notes.LIMIT, notes.LIMIT, 70_000, 1, notes.LIMIT] * 5)
     ]
     pieces, seq, prev = [], 0, START
     while left:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import told
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.chain import canonical
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as told
+from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 
 RUN = {
     "pid": 7,

@@ -8,21 +8,22 @@ import datetime
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 
 DAY = datetime.timedelta(days=1)
 NOW = "2026-11-21T10:00:00+00:00"
 TOLD = clients.Settings("demo", "flower", "flower-ca", 90)
-CA = pki.make_ca("demo client CA", 3650 * DAY)
+CA = certificates.make_ca("demo client CA", 3650 * DAY)
 BOOK = ranges.empty_book()
 
 
 def request(key=None):
-    return pki.client_request(key or pki.make_client_key(), "whatever")
+    return certificates.client_request(key or keypairs.make_client_key(), "whatever")
 
 
 def certify(record, wanted, ca=CA, site="site-a", told=TOLD):
@@ -62,25 +63,25 @@ def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():
 
 
 def test_a_good_certificate_stays():
-    key = pki.make_client_key()
+    key = keypairs.make_client_key()
     record = certified(key=key)
     assert certify(record, request(key)) == (record, None)
 
 
 @pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it ended on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
-    key = pki.make_client_key()
+    key = keypairs.make_client_key()
     record = certified(key=key)
     now = datetime.datetime.now(datetime.timezone.utc) + days * DAY
     pem = record["client"]["certificate"]
-    found = pki.client_reissue_reason(pem, CA.certificate, request(key), "site-a", "demo", now)
+    found = certificates.client_reissue_reason(pem, CA.certificate, request(key), "site-a", "demo", now)
     assert (found is None) == (reason is None)
     assert reason is None or reason in found
 
 
 def test_a_certificate_of_another_name_or_ca_is_replaced_and_not_revoked():
-    key = pki.make_client_key()
-    other = pki.make_ca("demo client CA", 10 * DAY)
+    key = keypairs.make_client_key()
+    other = certificates.make_ca("demo client CA", 10 * DAY)
     record, reason = certify(certified(key=key), request(key), ca=other)
     assert "not issued by the present CA" in reason and "superseded" not in record
     record, reason = certify(certified(key=key), request(key), told=clients.Settings("new", "flower", "flower-ca", 90))
@@ -99,7 +100,7 @@ def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one(
 
 
 def test_a_revoked_certificate_is_replaced():
-    key = pki.make_client_key()
+    key = keypairs.make_client_key()
     record = certified(key=key)
     record["revoked"] = [{"serial": record["client"]["serial"], "since": NOW}]
     assert certify(record, request(key))[1] == "it was revoked"
@@ -107,9 +108,9 @@ def test_a_revoked_certificate_is_replaced():
 
 def test_a_request_that_was_tampered_with_is_refused():
     good = x509.load_pem_x509_csr(request().encode())
-    raw = bytearray(good.public_bytes(pki.serialization.Encoding.DER))
+    raw = bytearray(good.public_bytes(serialization.Encoding.DER))
     raw[-1] ^= 1
-    bad = x509.load_der_x509_csr(bytes(raw)).public_bytes(pki.serialization.Encoding.PEM).decode()
+    bad = x509.load_der_x509_csr(bytes(raw)).public_bytes(serialization.Encoding.PEM).decode()
     with pytest.raises(ValueError, match="not signed by its own key"):
         certify(records.empty_record("site-a"), bad)
 
@@ -128,7 +129,7 @@ def test_the_files_of_the_gateway_change_only_when_something_did():
 
 
 def test_a_supernode_key_belongs_to_one_site():
-    lines = [pki.supernode_public_key(pki.make_supernode_key()) for _number in range(2)]
+    lines = [keypairs.supernode_public_key(keypairs.make_supernode_key()) for _number in range(2)]
 
     def record(site, *mine):
         facts = [
@@ -137,7 +138,7 @@ def test_a_supernode_key_belongs_to_one_site():
         return records.merge_keys(records.empty_record(site), facts, None)
 
     fleet = {"site-a": record("site-a", *lines), "site-b": record("site-b", lines[1])}
-    owned, claimed_twice = map(pki.supernode_key_digest, lines)
+    owned, claimed_twice = map(keypairs.supernode_key_digest, lines)
     listed = clients.config(TOLD, BOOK, fleet, None, CA)["data"]["keys.map"]
     assert listed.splitlines()[1:] == [f"{owned} site-a"] and claimed_twice not in listed
 
@@ -148,12 +149,12 @@ def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_d
     book = access.leave(BOOK, {"site-a": record}, NOW)
     assert clients.needs_ca(first, book, {}) and not clients.needs_ca(first, BOOK, {})
     second = clients.config(TOLD, book, {}, first, CA)
-    assert pki.crl_serials(second["data"]["crl.pem"], CA.certificate) == {record["client"]["serial"]}
+    assert certificates.crl_serials(second["data"]["crl.pem"], CA.certificate) == {record["client"]["serial"]}
     crl = x509.load_pem_x509_crl(second["data"]["crl.pem"].encode())
     ca = x509.load_pem_x509_certificate(CA.certificate.encode())
     assert crl.next_update_utc == ca.not_valid_after_utc, "a list that ends earlier would refuse everybody from then on"
     assert clients.config(TOLD, book, {}, second) == second
-    other = pki.make_ca("demo client CA", 10 * DAY)
+    other = certificates.make_ca("demo client CA", 10 * DAY)
     assert clients.config(TOLD, book, {}, second, other)["data"]["crl.pem"] != second["data"]["crl.pem"]
 
 

@@ -11,12 +11,12 @@ import ipaddress
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.builtin import Builtin
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Seen, Wanted, secret_ref
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries, secret
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)
 
@@ -88,7 +88,7 @@ def test_a_secret_of_an_earlier_release_is_good_as_it_is():
 
 
 def test_a_ca_in_change_is_trusted_old_and_new():
-    cas = [pki.make_ca(name, 10 * DAY) for name in ("previous", "current", "next")]
+    cas = [certificates.make_ca(name, 10 * DAY) for name in ("previous", "current", "next")]
     authority = Authority(cas[1], cas[2], cas[0].certificate)
     assert Authority.read(authority.entries()) == authority
     assert authority.bundle == "".join(ca.certificate for ca in cas)
@@ -96,11 +96,11 @@ def test_a_ca_in_change_is_trusted_old_and_new():
     made, plan, _internal = make(wanted(), there)
     assert "flower-ca" not in named(made)
     assert plan.trust == authority.bundle and plan.remembers
-    assert pki.describe(plan.certificate)["issuer"] == "CN=current"
+    assert certificates.describe(plan.certificate)["issuer"] == "CN=current"
 
 
 def test_a_trust_bundle_is_nothing_but_certificates_each_once():
-    one, two = (pki.make_ca(name, DAY).certificate for name in ("one", "two"))
+    one, two = (certificates.make_ca(name, DAY).certificate for name in ("one", "two"))
     chatty = f"# Käse\n{one}bag attributes\n{two}"
     assert trust_bundle(two, one, chatty) == one + two
     assert trust_bundle("", "", "") == ""
@@ -108,13 +108,13 @@ def test_a_trust_bundle_is_nothing_but_certificates_each_once():
 
 
 def test_the_chain_verifies_for_names_and_addresses():
-    ca = pki.make_ca("ca", 10 * DAY)
-    leaf = pki.issue(ca, "hub", ["hub.example", "203.0.113.5", "2001:db8::1"], DAY)
+    ca = certificates.make_ca("ca", 10 * DAY)
+    leaf = certificates.issue(ca, "hub", ["hub.example", "203.0.113.5", "2001:db8::1"], DAY)
     store = x509.verification.Store(x509.load_pem_x509_certificates(ca.certificate.encode()))
     certificate = x509.load_pem_x509_certificates(leaf.certificate.encode())[0]
     for name in (x509.DNSName("hub.example"), x509.IPAddress(ipaddress.ip_address("2001:db8::1"))):
         x509.verification.PolicyBuilder().store(store).build_server_verifier(name).verify(certificate, [])
-    assert pki.describe(leaf.certificate)["names"] == ["2001:db8::1", "203.0.113.5", "hub.example"]
+    assert certificates.describe(leaf.certificate)["names"] == ["2001:db8::1", "203.0.113.5", "hub.example"]
 
 
 @pytest.mark.parametrize(
@@ -129,25 +129,25 @@ def test_the_chain_verifies_for_names_and_addresses():
     ],
 )
 def test_when_a_leaf_is_renewed(days, before, reason):
-    ca = pki.make_ca("ca", 3650 * DAY)
-    leaf = pki.issue(ca, "hub", ["hub.example"], 90 * DAY)
+    ca = certificates.make_ca("ca", 3650 * DAY)
+    leaf = certificates.issue(ca, "hub", ["hub.example"], 90 * DAY)
     now = datetime.datetime.now(datetime.timezone.utc) + days * DAY
-    found = pki.reissue_reason(leaf.certificate, ca.certificate, ["hub.example"], now, before)
+    found = certificates.reissue_reason(leaf.certificate, ca.certificate, ["hub.example"], now, before)
     assert (found is None) == (reason is None)
     assert reason is None or reason in found
 
 
 def test_a_leaf_of_another_ca_is_replaced():
-    leaf = pki.issue(pki.make_ca("ca", 10 * DAY), "hub", ["hub.example"], DAY)
-    assert "not issued by the present CA" in pki.reissue_reason(
-        leaf.certificate, pki.make_ca("ca", DAY).certificate, []
+    leaf = certificates.issue(certificates.make_ca("ca", 10 * DAY), "hub", ["hub.example"], DAY)
+    assert "not issued by the present CA" in certificates.reissue_reason(
+        leaf.certificate, certificates.make_ca("ca", DAY).certificate, []
     )
 
 
 def test_a_leaf_never_outlives_its_ca():
-    ca = pki.make_ca("ca", DAY)
-    leaf = pki.issue(ca, "hub", ["hub.example"], 90 * DAY)
-    assert pki.describe(leaf.certificate)["not_after"] <= pki.describe(ca.certificate)["not_after"]
+    ca = certificates.make_ca("ca", DAY)
+    leaf = certificates.issue(ca, "hub", ["hub.example"], 90 * DAY)
+    assert certificates.describe(leaf.certificate)["not_after"] <= certificates.describe(ca.certificate)["not_after"]
 
 
 def test_no_private_key_is_in_what_is_told():

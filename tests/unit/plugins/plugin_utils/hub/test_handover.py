@@ -9,15 +9,15 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over, trusted
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.base import Plan
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import secret
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import Plan
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
-OLD, NEW = (pki.make_ca(name, 99 * DAY) for name in ("old", "new"))
-OLD_LEAF, NEW_LEAF = (pki.issue(ca, "hub", ["hub.example"], 50 * DAY) for ca in (OLD, NEW))
+OLD, NEW = (certificates.make_ca(name, 99 * DAY) for name in ("old", "new"))
+OLD_LEAF, NEW_LEAF = (certificates.issue(ca, "hub", ["hub.example"], 50 * DAY) for ca in (OLD, NEW))
 
 
 def plan(name="new", leaf=NEW_LEAF, trust=NEW.certificate, **more):
@@ -48,8 +48,8 @@ def test_a_change_of_the_ca_goes_in_steps():
     assert again.trust == got.trust
     done = hand_over(plan(), got.trust, "new", NEW_LEAF.certificate, NOW, forget=True)
     assert done.trust == NEW.certificate and done.warnings == []
-    longer = pki.make_ca("new", 999 * DAY)
-    leaf = pki.issue(longer, "hub", ["hub.example"], 500 * DAY)
+    longer = certificates.make_ca("new", 999 * DAY)
+    leaf = certificates.issue(longer, "hub", ["hub.example"], 500 * DAY)
     later = plan(leaf=leaf, trust=longer.certificate)
     assert (
         hand_over(later, longer.certificate + OLD.certificate, "new", leaf.certificate, NOW + 100 * DAY).warnings == []
@@ -90,7 +90,7 @@ def test_the_own_ca_remembers_by_itself():
 
 
 def test_renewal_under_one_ca_is_no_matter():
-    later = pki.issue(NEW, "hub", ["hub.example"], DAY)
+    later = certificates.issue(NEW, "hub", ["hub.example"], DAY)
     got = hand_over(plan(leaf=later), NEW.certificate, "new", NEW_LEAF.certificate, NOW)
     assert (got.held, got.trust, got.warnings, len(got.secrets)) == (False, NEW.certificate, [], 1)
 

@@ -12,12 +12,12 @@ import datetime
 import pytest
 from cryptography import x509
 
-from ansible_collections.federated.flower.plugins.plugin_utils import chain, pki
-from ansible_collections.federated.flower.plugins.plugin_utils.hub import checks
+from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.cert_manager import CertManager
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -25,9 +25,9 @@ CLOCKS = {"the controller": NOW}
 WANTED = Wanted("demo", "flower", "flower-ca", ["hub.example"], 90 * DAY, 900 * DAY, {"hub.example": "site-a, site-b"})
 NOTHING = dict.fromkeys(("ca_certificate", "ca_key", "certificate", "certificate_key"), "")
 
-CA = pki.make_ca("own ca", 99 * DAY)
-LEAF = pki.issue(CA, "hub", ["hub.example"], 9 * DAY)
-OTHER_CA = pki.make_ca("other ca", 99 * DAY)
+CA = certificates.make_ca("own ca", 99 * DAY)
+LEAF = certificates.issue(CA, "hub", ["hub.example"], 9 * DAY)
+OTHER_CA = certificates.make_ca("other ca", 99 * DAY)
 
 
 def secret(name, namespace="flower", **data):
@@ -52,7 +52,7 @@ def plan(source, *there, wanted=WANTED, unserved=()):
 
 def faults(made, wanted=WANTED, clocks=None):
     """Everything that is wrong with a plan."""
-    return made.faults or checks.faults(made, wanted.needed, clocks or CLOCKS)
+    return made.faults or plan_checks.faults(made, wanted.needed, clocks or CLOCKS)
 
 
 def source(superlink_spec, **changes):
@@ -66,7 +66,10 @@ def source(superlink_spec, **changes):
 
 @pytest.mark.parametrize(
     ("ca", "words"),
-    [(pki.Issued(CA.certificate, ""), "its private key is lost"), (pki.make_ca("ended", -DAY / 1440), "ended on")],
+    [
+        (certificates.Issued(CA.certificate, ""), "its private key is lost"),
+        (certificates.make_ca("ended", -DAY / 1440), "ended on"),
+    ],
 )
 def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(superlink_spec, ca, words):
     there = secret("flower-ca", "flower-ca", tls_crt=ca.certificate, tls_key=ca.key)
@@ -105,14 +108,14 @@ def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
         builder = x509.CertificateBuilder().subject_name(names[0]).issuer_name(names[1]).public_key(of.public_key())
         builder = builder.serial_number(7).not_valid_before(NOW - DAY).not_valid_after(NOW + 99 * DAY)
         builder = builder.add_extension(x509.BasicConstraints(True, None), critical=True)
-        return pki._cert_pem(builder.sign(root_key, hashes.SHA256()))
+        return certificates._cert_pem(builder.sign(root_key, hashes.SHA256()))
 
     root, inter = made("root", root_key, "root"), made("inter", key, "root")
-    ca = pki.Issued(inter + root, pki._key_pem(key))
+    ca = certificates.Issued(inter + root, keypairs.private_pem(key))
     whole = plan(handed_in(superlink_spec, ca))
     assert faults(whole) == [] and whole.trust == root
     assert [chain.subject(one) for one in chain.read(whole.certificate)] == ["CN=superlink", "CN=inter", "CN=root"]
-    bare = pki.Issued(inter, ca.key)
+    bare = certificates.Issued(inter, ca.key)
     assert "is no root and none follows it" in faults(plan(handed_in(superlink_spec, bare)))[0]
     assert faults(plan(handed_in(superlink_spec, bare, ca_bundle=root))) == []
     (fault,) = faults(plan(handed_in(superlink_spec, bare, ca_bundle=OTHER_CA.certificate)))
@@ -185,7 +188,7 @@ def test_values_become_a_secret(superlink_spec):
     assert set(made.secrets[0]["data"]) == {"tls.crt", "tls.key", "ca.crt"}
     there = (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0])
     assert plan(values(superlink_spec), there).secrets == []
-    later = pki.issue(CA, "hub", ["hub.example"], DAY)
+    later = certificates.issue(CA, "hub", ["hub.example"], DAY)
     assert plan(values(superlink_spec, later), there).reasons == ["superlink-gateway-tls: it was another one"]
 
 
@@ -200,11 +203,11 @@ def test_values_become_a_secret(superlink_spec):
         (LEAF, {"ca_bundle": ""}, "superlink_ca_bundle is empty"),
         (LEAF, {"ca_bundle": OTHER_CA.certificate}, "Trusted are CN=other ca (superlink_ca_bundle)"),
         (
-            pki.issue(CA, "hub", ["other.example", "203.0.113.5"], DAY),
+            certificates.issue(CA, "hub", ["other.example", "203.0.113.5"], DAY),
             {},
             "does not cover hub.example, against which it is verified by site-a, site-b; it covers other.example, 203.0.113.5",
         ),
-        (pki.issue(CA, "hub.example", ["203.0.113.5"], DAY), {}, "does not cover hub.example"),
+        (certificates.issue(CA, "hub.example", ["203.0.113.5"], DAY), {}, "does not cover hub.example"),
     ],
 )
 def test_wrong_values(superlink_spec, issued, changes, words):
@@ -224,13 +227,13 @@ def test_clocks(superlink_spec):
 
 @pytest.mark.parametrize(("days", "warned"), [(50, False), (61, True), (89, True)])
 def test_a_certificate_that_nobody_renews(superlink_spec, days, warned):
-    made = plan(values(superlink_spec, pki.issue(CA, "hub", ["hub.example"], 90 * DAY)))
-    found = checks.warnings(made, NOW + days * DAY)
+    made = plan(values(superlink_spec, certificates.issue(CA, "hub", ["hub.example"], 90 * DAY)))
+    found = plan_checks.warnings(made, NOW + days * DAY)
     assert bool(found) == warned and (not warned or "superlink_certificate ends on" in found[0])
 
 
 def test_everything_wrong_is_told_at_once(superlink_spec):
-    foreign = pki.issue(OTHER_CA, "hub", ["other.example"], DAY)
+    foreign = certificates.issue(OTHER_CA, "hub", ["other.example"], DAY)
     made = plan(values(superlink_spec, foreign, certificate_key=CA.key))
     assert len(faults(made)) == 3, faults(made)
 
@@ -372,7 +375,7 @@ def test_what_lacks_is_told(superlink_spec):
     [
         ([asked({**READY, "observedGeneration": 1}), issued()], "is not ready"),
         ([asked(READY)], "is not ready"),
-        ([asked(READY), issued(pki.issue(CA, "x", ["old.example"], DAY))], "does not cover hub.example yet"),
+        ([asked(READY), issued(certificates.issue(CA, "x", ["old.example"], DAY))], "does not cover hub.example yet"),
     ],
 )
 def test_an_old_answer_is_not_taken(superlink_spec, there, words):

@@ -9,8 +9,8 @@ import re
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import door_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_door, sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import door_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 POOL = {

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import KEY_SOURCE
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests.common import KEY_SOURCE
 
-PROGRAM = {"plugin_utils/site/maker.py": "print()\n"}
+PROGRAM = {"plugin_utils/site_keys/maker.py": "print()\n"}
 REQUEST = {"secrets": ["supernode-default-keys", "supernode-superexec"], "dead": []}
 
 

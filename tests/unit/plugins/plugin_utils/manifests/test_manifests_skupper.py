@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.secrets import entries
 
 HUB = [
     {"name": "edge", "host": "192.0.2.7", "port": "45671", "group": "skupper-router"},

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.kinds import plural_of
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import nodes_work, template
+from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work, template
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 
@@ -92,7 +91,7 @@ def numbers(work: dict[str, Any], ready: int = 1, **more: Any) -> dict[tuple[str
     """What comes back of the StatefulSets when so many pods are ready."""
     return {
         ("StatefulSet", item["metadata"]["name"]): {
-            "content": ocm.content_of(item),
+            "content": addon_objects.content_of(item),
             "generation": 2,
             "observedGeneration": 2,
             "replicas": item["spec"]["replicas"],
@@ -149,4 +148,4 @@ def addon(references: list[dict[str, Any]], *, last: bool = True, reason: str = 
 def references(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """What a site's add-on names."""
     common = template.split(render.supernode_objects(spec))[0]
-    return [ocm.config_reference(item) for item in ocm.configs(spec, common)]
+    return [addon_objects.config_reference(item) for item in addon_objects.configs(spec, common)]

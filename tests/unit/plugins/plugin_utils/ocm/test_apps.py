@@ -7,8 +7,15 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import replica_set
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, gates, health, schema, template
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    api,
+    checks,
+    feature_gates,
+    health,
+    replica_set,
+    schema,
+    template,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
@@ -189,13 +196,13 @@ def test_a_hub_without_cluster_manager_is_judged_by_what_is_worked_on():
 
 
 def test_what_the_operator_says_of_a_feature(status):
-    assert gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
-    assert gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
+    assert feature_gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
+    assert feature_gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert gates.taken_over(live, 3) == (False, "it has not looked yet")
-    assert gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
+    assert feature_gates.taken_over(live, 3) == (False, "it has not looked yet")
+    assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
-    assert gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
+    assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
         False,
         "ValidFeatureGates: no such gate",
     )

@@ -9,8 +9,7 @@ import copy
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, schema
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, schema
 
 
 def kind(name, properties):
@@ -97,7 +96,7 @@ def test_enabling_a_gate_keeps_the_others():
 
 def test_somebody_elses_add_on_is_left_alone(ocm_addon_spec):
     spec = ocm_addon_spec()
-    own = ocm.addon_objects(spec)[-1]
+    own = addon_objects.addon_objects(spec)[-1]
     assert checks.foreign(spec, None) == checks.foreign(spec, own) == []
     other = copy.deepcopy(own)
     other["metadata"]["labels"]["app.kubernetes.io/instance"] = "oncology"
@@ -168,10 +167,10 @@ def selector(operator, key, *values):
 
 def test_what_a_new_placement_would_not_choose_is_known_before(status, ocm_addon_spec):
     live = status.cluster()
-    own = ocm.predicates(ocm_addon_spec())
+    own = addon_objects.predicates(ocm_addon_spec())
     assert checks.chosen("cluster-a", live, own, ["default"]) == checks.chosen("cluster-a", live, own, ["global"]) == []
     assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, own, ["labs"])[0]
-    live["metadata"]["labels"].pop(ocm.FEDERATION_LABEL)
+    live["metadata"]["labels"].pop(addon_objects.FEDERATION_LABEL)
     (fault,) = checks.chosen("cluster-a", live, own, ["default"])
     assert "kubectl label managedcluster cluster-a federated.flower/federation=flower" in fault
 

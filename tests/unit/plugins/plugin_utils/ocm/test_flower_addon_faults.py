@@ -13,9 +13,8 @@ import yaml
 
 from ansible_collections.federated.flower.plugins.module_utils.node_config import expand
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import render, supernode_spec
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -24,7 +23,7 @@ def test_01_a_clusters_own_config_blanks_nothing(ocm_site_spec, status):
     """There, a cluster's config with two variables left --superlink=: and no image. A cluster's config replaces the default."""
     spec = ocm_site_spec()
     common, own = template.split(render.supernode_objects(spec))
-    made, config = ocm.configs(spec, common)
+    made, config = addon_objects.configs(spec, common)
     for item in made["spec"]["agentSpec"]["workload"]["manifests"]:
         assert template.rendered(template.stored(item), {}) == template.stored(item)
     assert "customizedVariables" not in config["spec"]
@@ -59,8 +58,8 @@ def test_03_every_setting_of_a_site_reaches_its_pods(ocm_site_spec, status):
     assert json.dumps(f"--node-config={expanded.argument}")[1:-1] in text
     assert '"ordinals": {"start": 6}' in text
     # And the config that a cluster names is where it is written.
-    configs = ocm.configs(spec, template.split(render.supernode_objects(spec))[0])
-    named = ocm.managed_addon(spec, map(ocm.config_reference, configs))["spec"]["configs"]
+    configs = addon_objects.configs(spec, template.split(render.supernode_objects(spec))[0])
+    named = addon_objects.managed_addon(spec, map(addon_objects.config_reference, configs))["spec"]["configs"]
     assert [(one["name"], one.get("namespace")) for one in named] == [
         (item["metadata"]["name"], item["metadata"].get("namespace")) for item in configs
     ]
@@ -105,10 +104,10 @@ def test_05_the_ca_is_kept_outlives_its_leaves_and_is_not_with_the_workload():
 
 def test_06_every_default_that_is_named_is_made(ocm_addon_spec):
     """There, with a Placement, the default named a config that was rendered without one only."""
-    for install in ocm.INSTALLS:
-        objects = ocm.addon_objects(ocm_addon_spec(install=install))
+    for install in addon_objects.INSTALLS:
+        objects = addon_objects.addon_objects(ocm_addon_spec(install=install))
         made = {
-            json.dumps(ocm.config_reference(item), sort_keys=True)
+            json.dumps(addon_objects.config_reference(item), sort_keys=True)
             for item in objects
             if item["kind"] in ("AddOnTemplate", "AddOnDeploymentConfig")
         }
@@ -144,7 +143,7 @@ def test_08_only_what_sites_need_is_open_and_pods_are_confined(ocm_site_spec, su
 
 def test_09_a_cluster_that_is_silent_for_a_while_keeps_its_supernodes(ocm_addon_spec):
     """There, the Placement tolerated nothing, and ClientApps went with the health label of the SuperNodes."""
-    placement = next(item for item in ocm.addon_objects(ocm_addon_spec()) if item["kind"] == "Placement")
+    placement = next(item for item in addon_objects.addon_objects(ocm_addon_spec()) if item["kind"] == "Placement")
     tolerated = {one["key"] for one in placement["spec"]["tolerations"]}
     assert tolerated == {api.UNREACHABLE, api.UNAVAILABLE}
     assert "tolerationSeconds" not in json.dumps(placement) and api.ADDON_LABEL not in json.dumps(placement)
@@ -166,4 +165,4 @@ def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_si
     text = json.dumps(status.nodes(ocm_site_spec()))
     assert "--clientappio-api-address" not in text and "--host" in text and "--port" in text
     for version in ("1.34.0", "1.36.0"):
-        assert any("supernode_version" in fault for fault in supernode.spec_faults(ocm_site_spec(version=version)))
+        assert any("supernode_version" in fault for fault in supernode_spec.spec_faults(ocm_site_spec(version=version)))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import health, leaving, versions
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, health, leaving, versions
 
 
 @pytest.fixture
@@ -119,7 +118,7 @@ def test_only_a_site_that_is_forgotten_gives_its_partitions_back(status):
 
 def test_sites_without_a_host_are_found_by_what_was_delivered():
     def work(site, cluster):
-        return {"metadata": {"namespace": cluster, "annotations": {ocm.SITE_NOTE: site}}}
+        return {"metadata": {"namespace": cluster, "annotations": {addon_objects.SITE_NOTE: site}}}
 
     found = leaving.unlisted(
         [work("site-a", "c-a"), work("site-b", "c-b"), {"metadata": {"namespace": "c"}}], ["site-a"]
@@ -128,17 +127,17 @@ def test_sites_without_a_host_are_found_by_what_was_delivered():
 
 
 def test_versions_that_somebody_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
-    base = ocm.addon_objects(ocm_addon_spec())
+    base = addon_objects.addon_objects(ocm_addon_spec())
     management = base[-1]
     present, former, oldest = (
-        ocm.configs(
+        addon_objects.configs(
             ocm_site_spec(superlink_cidrs=[cidr]),
             [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": cidr}}],
         )
         for cidr in ("a", "b", "c")
     )
     made = [*base[:2], present[0], former[0], oldest[0]]
-    live = status.addon([ocm.config_reference(item) for item in present])
+    live = status.addon([addon_objects.config_reference(item) for item in present])
     live["status"]["configReferences"][0]["lastAppliedConfig"] = {"name": former[0]["metadata"]["name"]}
     gone = versions.unused(made, [management], [live])
     assert [item["metadata"]["name"] for item in gone] == [oldest[0]["metadata"]["name"]]

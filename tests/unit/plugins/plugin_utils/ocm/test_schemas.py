@@ -11,8 +11,15 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import checks, key_work, nodes_work, schema, template
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    addon_objects,
+    checks,
+    key_work,
+    nodes_work,
+    schema,
+    template,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
@@ -44,12 +51,12 @@ def document(name: str) -> dict[str, Any]:
 
 def of_a_site(spec: dict[str, Any]) -> list[dict[str, Any]]:
     common, own = template.split(render.supernode_objects(spec))
-    configs = ocm.configs(spec, common)
+    configs = addon_objects.configs(spec, common)
     secrets = key_job.secret_names(pool["name"] for pool in spec["pools"])
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     return [
         *configs,
-        ocm.managed_addon(spec, [ocm.config_reference(item) for item in configs]),
+        addon_objects.managed_addon(spec, [addon_objects.config_reference(item) for item in configs]),
         key_work.at_rest(spec, secrets, OWNER),
         key_work.busy(spec, request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER),
         nodes_work.build(spec, own, OWNER),
@@ -96,6 +103,6 @@ def test_a_selector_that_the_old_release_would_drop_is_refused(ocm_addon_spec):
 
 
 def test_an_empty_namespace_is_only_taken_by_the_newer_release(schema_faults):
-    config = ocm.deployment_config("flower-supernode", "flower", "flower", "")
+    config = addon_objects.deployment_config("flower-supernode", "flower", "flower", "")
     assert schema_faults(NEW, config) == []
     assert "agentInstallNamespace" in schema_faults(OLD, config)[0]

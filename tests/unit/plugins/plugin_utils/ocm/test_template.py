@@ -9,8 +9,8 @@ import json
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import ocm, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import key_work, nodes_work, template
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, key_work, nodes_work, template
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
@@ -76,14 +76,14 @@ def test_hostile_values_arrive_byte_for_byte(name, ocm_site_spec):
     own = [item for item in own if item["kind"] != "Namespace"]
     first = json.loads(json.dumps(key_work.at_rest(spec, [], OWNER, arrived)))["spec"]
     assert first["workload"]["manifests"][: len(arrived)] == arrived and ("deleteOption" in first) == bool(arrived)
-    for item in ocm.configs(spec, common)[0]["spec"]["agentSpec"]["workload"]["manifests"] if common else []:
+    for item in addon_objects.configs(spec, common)[0]["spec"]["agentSpec"]["workload"]["manifests"] if common else []:
         through = json.loads(template.rendered(template.stored(item), {"CLUSTER_NAME": "spoiled"}))
         through["metadata"].get("annotations", {}).pop("addon.open-cluster-management.io/deletion-orphan", None)
         arrived.append(through)
     work = nodes_work.build(spec, own, OWNER)
     for item in json.loads(json.dumps(work))["spec"]["workload"]["manifests"]:
         if item["kind"] != "Pod":
-            item["metadata"].get("annotations", {}).pop(ocm.CONTENT_NOTE, None)
+            item["metadata"].get("annotations", {}).pop(addon_objects.CONTENT_NOTE, None)
             arrived.append(item)
     by_name = {(item["kind"], item["metadata"]["name"]): item for item in arrived}
     assert by_name == {(item["kind"], item["metadata"]["name"]): item for item in wanted}

@@ -10,14 +10,14 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import trust
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 
 @pytest.fixture(scope="module")
 def authorities():
-    return [pki.make_ca(name, datetime.timedelta(days=1)).certificate for name in ("old", "new")]
+    return [certificates.make_ca(name, datetime.timedelta(days=1)).certificate for name in ("old", "new")]
 
 
 def test_only_the_trust_changes(authorities, ocm_site_spec, status):

@@ -9,12 +9,18 @@ import copy
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, ocm
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon, key_work, nodes_work, restarting
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
+    addon,
+    addon_objects,
+    key_work,
+    nodes_work,
+    restarting,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import work as works
-from ansible_collections.federated.flower.plugins.plugin_utils.site import keys, maker, public
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, maker, public
 
 
 def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spec, status):
@@ -55,7 +61,10 @@ def test_pods_are_restarted_by_another_mark_and_keep_the_one_that_they_have(ocm_
     own = status.own(ocm_site_spec())
     plain, marked, other = (nodes_work.build(ocm_site_spec(), own, status.OWNER, mark) for mark in ("", "1a2b", "3c4d"))
     assert [nodes_work.mark_of(work) for work in (None, plain, marked, other)] == ["", "", "1a2b", "3c4d"]
-    assert len({ocm.content_of(item) for work in (plain, marked, other) for item in nodes_work.sets_of(work)}) == 3
+    assert (
+        len({addon_objects.content_of(item) for work in (plain, marked, other) for item in nodes_work.sets_of(work)})
+        == 3
+    )
     assert plain == status.nodes(ocm_site_spec())
 
 
@@ -132,7 +141,7 @@ def published():
         stored = copy.deepcopy(secret)
         stored["metadata"].update(uid="uid of " + secret["metadata"]["name"], resourceVersion="1")
         live[secret["metadata"]["name"]] = stored
-    held = pki.client_request(pki.make_client_key(), "site-a")
+    held = certificates.client_request(keypairs.make_client_key(), "site-a")
     return public.record("flower", "flower", live, "site-a", held)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered, subjects
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac import subjects
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rights import rendered
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import (
     controller_rights,
     grants,
@@ -22,7 +24,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
     Right,
     rights,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import TABLE
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError

@@ -9,18 +9,18 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import leafs, machine, plan
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import state as ca
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import gateway_certificates, machine, plan
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
-CA_, OTHER = pki.make_ca("ca", 100 * DAY), pki.make_ca("other", 100 * DAY)
+CA_, OTHER = certificates.make_ca("ca", 100 * DAY), certificates.make_ca("other", 100 * DAY)
 TOLD = {"federation": "demo", "namespace": "flower", "server_name": "hub.example", "address": "hub.example:9092"}
-NAMES = leafs.needed_names(TOLD)
-LEAF = leafs.issue(CA_, NAMES, 90 * DAY)
-SERIAL = pki.describe(LEAF["tls.crt"])["serial"]
+NAMES = gateway_certificates.needed_names(TOLD)
+LEAF = gateway_certificates.issue(CA_, NAMES, 90 * DAY)
+SERIAL = certificates.describe(LEAF["tls.crt"])["serial"]
 
 
 def looked(**changes):
@@ -51,14 +51,14 @@ def test_nothing_is_due_at_first():
         ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it ends on"),
         ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it ended on"),
         ({"names": [*NAMES, "late.example"]}, "leaf", "does not cover late.example"),
-        ({"leaf": leafs.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the present CA"),
+        ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the present CA"),
         ({"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served="1"))}, "leaf", "does not serve it yet"),
         ({"now": NOW + 51 * DAY, "renew_before": DAY}, "ca", "more than half"),
         ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it ends on"),
         ({"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW)}, "ca", "it was begun on .* is adding"),
         ({"internal": True}, "superexec", "was begun"),
         (
-            {"records": {"a": {"client": {"certificate": pki.make_ca("a", DAY / 1440).certificate}}}},
+            {"records": {"a": {"client": {"certificate": certificates.make_ca("a", DAY / 1440).certificate}}}},
             "client",
             "a: more than half",
         ),
@@ -114,8 +114,8 @@ def test_what_others_renew_is_never_due(source):
     "changes",
     [
         {"secret": "corporate", "state": None},
-        {"leaf": leafs.issue(OTHER, NAMES, DAY)},  # among what is published
-        {"leaf": leafs.issue(OTHER, NAMES, DAY), "handed_in": CA_, "state": None},
+        {"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)},  # among what is published
+        {"leaf": gateway_certificates.issue(OTHER, NAMES, DAY), "handed_in": CA_, "state": None},
     ],
 )
 def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, changes):
@@ -134,7 +134,7 @@ def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, 
             {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
             "the CA has ended",
         ),
-        ({"state": ca.State(Authority(pki.Issued(CA_.certificate, "")))}, "the key of the CA is lost"),
+        ({"state": ca.State(Authority(certificates.Issued(CA_.certificate, "")))}, "the key of the CA is lost"),
     ],
 )
 def test_a_ca_that_is_of_no_use_is_replaced_and_signs_nothing(changes, words):

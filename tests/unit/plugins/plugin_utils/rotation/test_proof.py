@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof, table
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import proof, proof_table
 
 
 def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
@@ -117,9 +117,9 @@ def test_the_table():
         report("b", "no route to host"),
         report("a", "", said("0", now={"serial": "cc33"})),
     ]
-    lines = table.handshake_table(before, rounds)
+    lines = proof_table.handshake_table(before, rounds)
     assert lines[0].split() == ["SITE", "POD", "SERVED", "BEFORE", "SERVED", "AFTER", "OLD", "NEW"]
     assert lines[1].split() == ["a", "supernode-cpu-0", "aa11", "cc33", "yes", "yes"]
     assert lines[2].split() == ["b", "supernode-cpu-0", "aa11", "aa11", "yes", "yes"]
     assert lines[3] == "! b: no route to host"
-    assert table.handshake_table([], []) == []
+    assert proof_table.handshake_table([], []) == []

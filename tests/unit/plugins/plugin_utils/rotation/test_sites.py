@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import datetime
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.compare import difference
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.owned import as_applied
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import fleet, gates, machine, restart
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, restart, roster
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
-CA = pki.make_ca("ca", datetime.timedelta(days=1)).certificate
+CA = certificates.make_ca("ca", datetime.timedelta(days=1)).certificate
 
 
 def record(site, *names, **more):
@@ -34,7 +34,7 @@ BOOK = {"partitions": 0, "sites": {}}
 
 
 def test_who_has_to_be_heard():
-    rolled = fleet.roll(BOOK, FOUND, ["a", "b", "c", "new"])
+    rolled = roster.roll(BOOK, FOUND, ["a", "b", "c", "new"])
     assert {site for site, entry in rolled.items() if not entry["excused"]} == {"a", "gone"}
     assert "denied access since yesterday" in rolled["b"]["excused"]
     assert rolled["new"]["excused"] == rolled["c"]["excused"] == "it has no SuperNodes yet"
@@ -43,19 +43,19 @@ def test_who_has_to_be_heard():
 
 
 def test_what_was_heard():
-    rolled = fleet.roll(BOOK, FOUND, ["a", "b"])
-    sites = fleet.heard(rolled, [{"site": "a", "trust": CA, "accepts": ["1"], "trouble": ""}, {"skipped": True}])
+    rolled = roster.roll(BOOK, FOUND, ["a", "b"])
+    sites = roster.heard(rolled, [{"site": "a", "trust": CA, "accepts": ["1"], "trouble": ""}, {"skipped": True}])
     assert sites["a"] == machine.Site(CA, frozenset({"1"}))
     assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
-    assert fleet.heard(rolled, [])["a"] == machine.Site()
-    down = fleet.heard(rolled, [{"site": "a", "trust": None, "accepts": [], "trouble": "no route"}])
+    assert roster.heard(rolled, [])["a"] == machine.Site()
+    down = roster.heard(rolled, [{"site": "a", "trust": None, "accepts": [], "trouble": "no route"}])
     assert down["a"] == machine.Site(trouble="no route")
 
 
 def test_sites_that_are_offline():
     nodes = {"a-0": {"status": "online"}, "a-1": {"status": "offline"}, "gone-0": {"status": "online"}}
-    assert gates.offline(FOUND, BOOK, nodes) == {"a": "cpu/1 is offline"}
-    assert gates.offline(FOUND, BOOK, {"a-0": {"status": "online"}, "a-1": {"status": "online"}}) == {
+    assert conditions.offline(FOUND, BOOK, nodes) == {"a": "cpu/1 is offline"}
+    assert conditions.offline(FOUND, BOOK, {"a-0": {"status": "online"}, "a-1": {"status": "online"}}) == {
         "gone": "cpu/0 is unknown to the SuperLink"
     }
 
@@ -64,7 +64,7 @@ def test_a_key_that_leaves_is_not_waited_for():
     old = FOUND["a"]
     new = records.merge_keys(old, [{"pool": "cpu", "name": "0", "fingerprint": "SHA256:n", "public_key": "k"}], None)
     new["keys"]["SHA256:n"]["node_id"] = "9"
-    assert [key["node_id"] for key in gates.expected(new)] == ["9"]
+    assert [key["node_id"] for key in conditions.expected(new)] == ["9"]
 
 
 def test_active_runs():
@@ -72,7 +72,7 @@ def test_active_runs():
         {"run-id": n, "status": status, "fab-id": "x/y"}
         for n, status in enumerate(["pending", "running", "finished:failed"])
     ]
-    assert gates.describe(gates.active(runs)) == "run 0 of x/y (pending), run 1 of x/y (running)"
+    assert conditions.describe(conditions.active(runs)) == "run 0 of x/y (pending), run 1 of x/y (running)"
 
 
 def test_keys_are_replaced_once():

@@ -8,12 +8,12 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import state as ca
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import ca_state as ca
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
-OLD, NEW = (pki.make_ca(name, datetime.timedelta(days=1)) for name in ("old", "new"))
+OLD, NEW = (certificates.make_ca(name, datetime.timedelta(days=1)) for name in ("old", "new"))
 old, new = OLD.certificate, NEW.certificate
 
 

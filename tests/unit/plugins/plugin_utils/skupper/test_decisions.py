@@ -9,12 +9,12 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
-    credentials,
+    link_credentials,
     links,
     listeners,
-    owned,
+    ownership,
     sites,
     tokens,
 )
@@ -26,13 +26,13 @@ YEARS = datetime.timedelta(days=1825)
 
 @pytest.fixture(scope="module")
 def ca():
-    return pki.make_ca("hub site CA", YEARS)
+    return certificates.make_ca("hub site CA", YEARS)
 
 
 @pytest.fixture(scope="module")
 def entries(ca):
     """What the hub's Skupper makes for a link."""
-    made = pki.issue_client(ca, "site-a", "flower", YEARS)
+    made = certificates.issue_client(ca, "site-a", "flower", YEARS)
     return {"tls.crt": made.certificate, "tls.key": made.key, "ca.crt": ca.certificate}
 
 
@@ -130,8 +130,8 @@ def test_a_link_that_came_of_a_token_is_ours_before_it_has_our_label(link_spec, 
 
 
 def test_a_certificate_of_a_former_ca_is_replaced_without_a_token(link_spec, hub, entries):
-    other = pki.make_ca("former", YEARS)
-    old = pki.issue_client(other, "site-a", "flower", YEARS)
+    other = certificates.make_ca("former", YEARS)
+    old = certificates.issue_client(other, "site-a", "flower", YEARS)
     held = {"tls.crt": old.certificate, "tls.key": old.key, "ca.crt": other.certificate}
     plan = decided(
         link_spec(mode="token"), hub, given.link("flower-hub"), secret=given.secret("flower-hub", held), entries=held
@@ -222,34 +222,34 @@ def test_why_a_site_is_not_linked(link_spec, hub):
 
 def test_when_a_certificate_of_a_link_is_made_anew(ca, entries):
     def fault(now=NOW, authority=ca.certificate, subject="site-a", **changes):
-        return credentials.link_fault({**entries, **changes}, authority, subject, now)
+        return link_credentials.link_fault({**entries, **changes}, authority, subject, now)
 
     assert fault() == ""
     assert fault(NOW + YEARS / 2 + datetime.timedelta(days=1)).startswith("it ends on")
     assert fault(NOW + YEARS * 2).startswith("it ended on")
-    assert "another CA" in fault(authority=pki.make_ca("new", YEARS).certificate)
+    assert "another CA" in fault(authority=certificates.make_ca("new", YEARS).certificate)
     assert "somebody else" in fault(subject="site-b")
-    assert "belongs to another certificate" in fault(**{"tls.key": pki.make_client_key()})
+    assert "belongs to another certificate" in fault(**{"tls.key": keypairs.make_client_key()})
     assert "is empty" in fault(**{"tls.crt": ""})
-    early = credentials.link_fault(entries, "", "site-a", NOW, datetime.timedelta(days=1824))
-    assert early == "" and credentials.link_fault(entries, "", "site-a", NOW, YEARS * 1.1).startswith("it ends on")
+    early = link_credentials.link_fault(entries, "", "site-a", NOW, datetime.timedelta(days=1824))
+    assert early == "" and link_credentials.link_fault(entries, "", "site-a", NOW, YEARS * 1.1).startswith("it ends on")
 
 
 def test_whom_a_site_trusts_while_the_ca_changes(ca):
-    new = pki.make_ca("new", YEARS)
+    new = certificates.make_ca("new", YEARS)
     both = ca.certificate + new.certificate
-    assert credentials.trust(new.certificate, {"ca.crt": both}).count("BEGIN CERTIFICATE") == 2
-    assert credentials.trust(new.certificate, {"ca.crt": new.certificate}) == new.certificate
-    assert credentials.trust(new.certificate, {}) == new.certificate
-    assert credentials.same_authorities(both, new.certificate + ca.certificate)
+    assert link_credentials.trust(new.certificate, {"ca.crt": both}).count("BEGIN CERTIFICATE") == 2
+    assert link_credentials.trust(new.certificate, {"ca.crt": new.certificate}) == new.certificate
+    assert link_credentials.trust(new.certificate, {}) == new.certificate
+    assert link_credentials.same_authorities(both, new.certificate + ca.certificate)
 
 
 def test_what_ends_soon(ca):
-    facts = {"what": "the CA", **credentials.describe(ca.certificate)}
-    assert credentials.ending([facts], NOW, datetime.timedelta(days=30)) == []
-    assert credentials.ending([facts], NOW, YEARS * 2)[0].startswith("the CA ends on")
-    assert credentials.ending([facts], NOW + YEARS * 2, YEARS)[0].startswith("the CA ended on")
-    assert "serial" in facts and credentials.describe("nothing") == {}
+    facts = {"what": "the CA", **link_credentials.describe(ca.certificate)}
+    assert link_credentials.ending([facts], NOW, datetime.timedelta(days=30)) == []
+    assert link_credentials.ending([facts], NOW, YEARS * 2)[0].startswith("the CA ends on")
+    assert link_credentials.ending([facts], NOW + YEARS * 2, YEARS)[0].startswith("the CA ended on")
+    assert "serial" in facts and link_credentials.describe("nothing") == {}
 
 
 # Listeners
@@ -322,5 +322,9 @@ def test_a_connector(listener_spec):
 
 
 def test_whose_an_object_is():
-    assert owned.is_ours(given.site()) and not owned.is_ours(given.site(ours=False)) and not owned.is_ours(None)
-    assert owned.split([given.site("a"), given.site("b", ours=False)])[1][0]["metadata"]["name"] == "b"
+    assert (
+        ownership.is_ours(given.site())
+        and not ownership.is_ours(given.site(ours=False))
+        and not ownership.is_ours(None)
+    )
+    assert ownership.split([given.site("a"), given.site("b", ours=False)])[1][0]["metadata"]["name"] == "b"

@@ -10,14 +10,14 @@ import datetime
 import pytest
 
 from ansible_collections.federated.flower.plugins.filter.skupper import skupper_sites
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report, fleet_table
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 MONTH = datetime.timedelta(days=30)
-CA = pki.make_ca("hub site CA", datetime.timedelta(days=1825))
+CA = certificates.make_ca("hub site CA", datetime.timedelta(days=1825))
 LISTENER = {"host": "flower-superlink", "port": 9092, "routingKey": "flower-fleet"}
 
 
@@ -40,7 +40,7 @@ def hub(*others, connected=True, **more):
         {"routingKey": "flower-fleet"},
         given.condition("Configured", connected, "No pods match selector"),
     )
-    return network.of_hub([site], [connector], rotation.facts(rotation.Hub(CA.certificate)))
+    return network.of_hub([site], [connector], rotation_plan.facts(rotation_plan.Hub(CA.certificate)))
 
 
 def joined(up=True, matched=True, service=True, **more):
@@ -64,7 +64,7 @@ def test_all_is_well():
     seen = hub(record("site-a"))
     assert problems(seen, site_a=joined()) == []
     assert seen["linked"] == {"site-a": True} and seen["listeners"] == ["site-a"]
-    assert seen["certificates"][0]["kind"] == rotation.CA
+    assert seen["certificates"][0]["kind"] == rotation_plan.CA
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import datetime
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils import pki
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import credentials, rotation
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, rotation_plan
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -20,91 +20,93 @@ SHORT = datetime.timedelta(days=10)
 
 
 def serial(ca):
-    return credentials.describe(ca.certificate)["serial"]
+    return link_credentials.describe(ca.certificate)["serial"]
 
 
 @pytest.fixture(scope="module")
 def old():
-    return pki.make_ca("old", YEARS)
+    return certificates.make_ca("old", YEARS)
 
 
 @pytest.fixture(scope="module")
 def new():
-    return pki.make_ca("new", YEARS)
+    return certificates.make_ca("new", YEARS)
 
 
 def server(ca, *trusted, lifetime=YEARS):
-    made = pki.issue(ca, "skupper-router", ["192.0.2.7"], lifetime)
+    made = certificates.issue(ca, "skupper-router", ["192.0.2.7"], lifetime)
     return {
-        "tls.crt": pki.first(made.certificate),
+        "tls.crt": certificates.first(made.certificate),
         "tls.key": made.key,
         "ca.crt": "".join(one.certificate for one in trusted),
     }
 
 
 def client(ca, lifetime=YEARS):
-    return pki.issue_client(ca, "site-a", "flower", lifetime).certificate
+    return certificates.issue_client(ca, "site-a", "flower", lifetime).certificate
 
 
 def test_stages(old, new):
     def stage(ca, leaf, *trusted):
-        return rotation.stage(rotation.Hub(ca.certificate if ca else "", server(leaf, *trusted) if leaf else {}))
+        return rotation_plan.stage(
+            rotation_plan.Hub(ca.certificate if ca else "", server(leaf, *trusted) if leaf else {})
+        )
 
-    assert stage(old, old, old) == rotation.SETTLED
-    assert stage(new, old, old) == rotation.BEGUN
-    assert stage(new, old, old, new) == rotation.OVERLAP
-    assert stage(new, new, new, old) == rotation.TRIMMED
-    assert stage(new, new, new) == rotation.SETTLED
-    assert stage(None, None) == stage(old, None) == rotation.NONE
+    assert stage(old, old, old) == rotation_plan.SETTLED
+    assert stage(new, old, old) == rotation_plan.BEGUN
+    assert stage(new, old, old, new) == rotation_plan.OVERLAP
+    assert stage(new, new, new, old) == rotation_plan.TRIMMED
+    assert stage(new, new, new) == rotation_plan.SETTLED
+    assert stage(None, None) == stage(old, None) == rotation_plan.NONE
 
 
 def test_a_change_of_the_ca_step_by_step(old, new):
     """Whoever breaks off after any step goes on with the next."""
-    asked = [rotation.CA]
+    asked = [rotation_plan.CA]
     assert (
-        rotation.next_step(rotation.Hub(old.certificate, server(old, old)), asked, changed_over=False)
-        == rotation.REPLACE_CA
+        rotation_plan.next_step(rotation_plan.Hub(old.certificate, server(old, old)), asked, changed_over=False)
+        == rotation_plan.REPLACE_CA
     )
     assert (
-        rotation.next_step(rotation.Hub(new.certificate, server(old, old)), (), changed_over=False)
-        == rotation.TRUST_BOTH
+        rotation_plan.next_step(rotation_plan.Hub(new.certificate, server(old, old)), (), changed_over=False)
+        == rotation_plan.TRUST_BOTH
     )
-    overlap = rotation.Hub(new.certificate, server(old, old, new))
-    assert rotation.next_step(overlap, (), changed_over=False) == ""
-    assert rotation.next_step(overlap, (), changed_over=True) == rotation.REPLACE_SERVER
-    assert rotation.next_step(rotation.Hub(new.certificate, server(new, new)), (), changed_over=True) == ""
-    assert rotation.next_step(rotation.Hub(), asked, changed_over=True) == ""
+    overlap = rotation_plan.Hub(new.certificate, server(old, old, new))
+    assert rotation_plan.next_step(overlap, (), changed_over=False) == ""
+    assert rotation_plan.next_step(overlap, (), changed_over=True) == rotation_plan.REPLACE_SERVER
+    assert rotation_plan.next_step(rotation_plan.Hub(new.certificate, server(new, new)), (), changed_over=True) == ""
+    assert rotation_plan.next_step(rotation_plan.Hub(), asked, changed_over=True) == ""
 
 
 def test_server_alone(old):
-    settled = rotation.Hub(old.certificate, server(old, old))
-    assert rotation.next_step(settled, [rotation.SERVER], changed_over=False) == rotation.REPLACE_SERVER
-    assert rotation.next_step(settled, [rotation.LINK], changed_over=False) == ""
+    settled = rotation_plan.Hub(old.certificate, server(old, old))
+    assert rotation_plan.next_step(settled, [rotation_plan.SERVER], changed_over=False) == rotation_plan.REPLACE_SERVER
+    assert rotation_plan.next_step(settled, [rotation_plan.LINK], changed_over=False) == ""
 
 
 def test_what_is_due(old):
-    hub = rotation.Hub(
+    hub = rotation_plan.Hub(
         old.certificate, server(old, old, lifetime=SHORT), {"site-a": client(old), "site-b": client(old, SHORT)}
     )
-    assert rotation.due(hub, NOW) == {}
-    assert set(rotation.due(hub, NOW + SHORT * 0.6)) == {rotation.SERVER, rotation.LINK}
-    assert "site-b" in rotation.due(hub, NOW + SHORT * 0.6)[rotation.LINK]
-    assert set(rotation.due(hub, LATE)) == {rotation.CA, rotation.SERVER, rotation.LINK}
-    assert set(rotation.due(hub, NOW, YEARS * 1.1)) == {rotation.CA, rotation.SERVER, rotation.LINK}
-    assert rotation.due(rotation.Hub(), NOW) == {}
+    assert rotation_plan.due(hub, NOW) == {}
+    assert set(rotation_plan.due(hub, NOW + SHORT * 0.6)) == {rotation_plan.SERVER, rotation_plan.LINK}
+    assert "site-b" in rotation_plan.due(hub, NOW + SHORT * 0.6)[rotation_plan.LINK]
+    assert set(rotation_plan.due(hub, LATE)) == {rotation_plan.CA, rotation_plan.SERVER, rotation_plan.LINK}
+    assert set(rotation_plan.due(hub, NOW, YEARS * 1.1)) == {rotation_plan.CA, rotation_plan.SERVER, rotation_plan.LINK}
+    assert rotation_plan.due(rotation_plan.Hub(), NOW) == {}
 
 
 def test_what_was_asked_for_and_what_was_begun(old, new):
-    hub = rotation.Hub(old.certificate, server(old, old))
-    assert rotation.todo(rotation.SERVER, hub, NOW) == {rotation.SERVER: "it was asked for"}
-    assert rotation.todo(rotation.DUE, hub, NOW) == {}
-    begun = rotation.Hub(new.certificate, server(old, old, new))
-    assert "was begun" in rotation.todo(rotation.DUE, begun, NOW)[rotation.CA]
-    assert set(rotation.todo(rotation.LINK, begun, NOW)) == {rotation.LINK, rotation.CA}
+    hub = rotation_plan.Hub(old.certificate, server(old, old))
+    assert rotation_plan.todo(rotation_plan.SERVER, hub, NOW) == {rotation_plan.SERVER: "it was asked for"}
+    assert rotation_plan.todo(rotation_plan.DUE, hub, NOW) == {}
+    begun = rotation_plan.Hub(new.certificate, server(old, old, new))
+    assert "was begun" in rotation_plan.todo(rotation_plan.DUE, begun, NOW)[rotation_plan.CA]
+    assert set(rotation_plan.todo(rotation_plan.LINK, begun, NOW)) == {rotation_plan.LINK, rotation_plan.CA}
 
 
 def test_who_has_not_changed_over(new):
-    hub = rotation.Hub(new.certificate)
+    hub = rotation_plan.Hub(new.certificate)
     good = {"site": "site-a", "link": {"trusts": [serial(new)], "ready": True}}
     reports = [
         good,
@@ -115,7 +117,7 @@ def test_who_has_not_changed_over(new):
         {"site": "site-f", "denied": True},
         {"skipped": True},
     ]
-    found = rotation.lagging(hub, [f"site-{letter}" for letter in "abcdefgh"], reports, "site-h")
+    found = rotation_plan.lagging(hub, [f"site-{letter}" for letter in "abcdefgh"], reports, "site-h")
     assert found == {
         "site-b": "it does not trust the new CA yet",
         "site-c": "its link is not up",
@@ -133,11 +135,11 @@ def test_strangers_that_a_new_ca_would_cut_off():
     hub = given.hub_site(
         network=[{"id": "uid-of-hub", "name": "hub"}, record("site-a"), record("theirs"), record("gone", up=False)]
     )
-    assert rotation.strangers(hub, ["uid-of-site-a"]) == ["theirs"]
+    assert rotation_plan.strangers(hub, ["uid-of-site-a"]) == ["theirs"]
 
 
 def test_facts_hold_nothing_secret(old):
     made = server(old, old)
-    facts = rotation.facts(rotation.Hub(old.certificate, made, {"site-a": client(old)}))
-    assert [one["kind"] for one in facts] == [rotation.CA, rotation.SERVER, rotation.LINK]
+    facts = rotation_plan.facts(rotation_plan.Hub(old.certificate, made, {"site-a": client(old)}))
+    assert [one["kind"] for one in facts] == [rotation_plan.CA, rotation_plan.SERVER, rotation_plan.LINK]
     assert all(one["serial"] and one["not_after"] for one in facts) and "PRIVATE" not in str(facts)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper as rules
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.spec import supernode_spec as supernode
 
 ROOT = Path(__file__).resolve().parents[5]
 

@@ -1,0 +1,220 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Base of the action plugins that talk to a cluster. They always run on the controller.
+
+``strategy/linear`` loads the class of an action plugin in the parent process, so what is imported at the top of these
+files is paid once and inherited by the fork of every host.
+"""
+
+from __future__ import annotations
+
+import gc
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..apply.engine import ApplyFailed
+from ..audit import notes
+from ..audit.journal import Journal
+from ..base.errors import ClusterError
+from ..base.plain import plain
+from ..kube.auth import AUTH_ARGS
+from ..kube.client import Cluster, connect
+from ..reach.site import named
+from ..reach.way import Way, way_of
+from ..role_variables import Defaults, HostVariables
+from .run_facts import now, run_facts
+
+# What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
+# 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
+gc.freeze()
+
+display = Display()
+
+_NO_DEFAULTS = Defaults({})
+#: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
+_IDENTITY = ("kubeconfig", "host")
+
+
+class ClusterAction(ActionBase):
+    """An action on one or more clusters.
+
+    Subclasses give ``ARGS`` (an argument spec without the auth options; ``SPEC`` for required_if and the like) and
+    ``execute``. An error that names a cluster becomes a failed result whose message begins with the inventory host.
+
+    The objects of a result or of a failed apply that changed are noted for the audit trail; what else a subclass changes, it
+    tells with ``note``. A change of which nothing was told is noted with the message of the result.
+    """
+
+    #: Options that say how the cluster of the host is reached.
+    AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
+    ARGS: dict[str, dict[str, Any]] = {}
+    SPEC: dict[str, Any] = {}
+    _requires_connection = False
+    _supports_async = False
+
+    #: Validated options of the task, without the auth options.
+    params: dict[str, Any]
+
+    @abstractmethod
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do the work; return the result. Raise :class:`ClusterError` for anything that people should read."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called by Ansible."""
+        self.task_vars = task_vars or {}
+        result = super().run(tmp, self.task_vars)
+        self.inventory_host = self._site = str(self.task_vars.get("inventory_hostname", "localhost"))
+        self._run: dict[str, Any] = {}
+        self._noted = False
+        objects: Iterable[Mapping[str, Any]] = ()
+        try:
+            self.params = self._validated()
+            result.update(self.execute(self.params, self.task_vars))
+            objects = result.get("objects") or ()
+        except ClusterError as error:
+            result.update(failed=True, msg=self.named(error))
+            if isinstance(error, ApplyFailed):
+                objects = error.result.objects
+        try:
+            self.note(objects=notes.of_objects(objects))
+            if result.get("changed") and not self._noted:
+                self.note(words=[f"{self._task.action.rpartition('.')[2]}: {result.get('msg', 'changed')}"])
+            if result.get("failed"):
+                self._write_note(self.inventory_host, failed=str(result.get("msg", "")))
+        except ClusterError as error:
+            result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
+        return result
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        """Tell the audit trail what was changed, right after it was changed. Public facts only.
+
+        ``site``: inventory name; by default the host whose cluster was connected last. ``facts``: kind -> list, for example
+        ``keys=[{"change": "registered", "fingerprint": "SHA256:…"}]``; the guide on the audit trail names the kinds.
+        """
+        noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
+        if noted:
+            self._noted = True
+            self._write_note(site or self._site, facts=noted)
+
+    def begin_notes(self) -> None:
+        """Find out what all notes say of this run."""
+        self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
+
+    def _write_note(self, site: str, **words: Any) -> None:
+        self.begin_notes()
+        note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
+        Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
+
+    def place(self) -> dict[str, Any]:
+        """Which federation this is, as far as the variables tell: the notes of another one are none of our business."""
+        return plain(
+            {
+                "inventory": self.task_vars.get("ansible_inventory_sources") or [],
+                "hub": self.hub_host(),
+                "namespace": self.variable("flower_namespace", "flower"),
+            }
+        )
+
+    def hub_host(self) -> str:
+        """Inventory name of the hub; empty when the inventory has none."""
+        hubs = (self.task_vars.get("groups") or {}).get(self.variable("flower_hub_group", "flower_hub")) or [""]
+        return str(hubs[0])
+
+    def variable(self, name: str, default: Any) -> Any:
+        """A variable of this host, templated."""
+        value = self.task_vars.get(name)
+        return default if value is None else plain(self._templar.template(value))
+
+    @property
+    def check(self) -> bool:
+        """Check mode."""
+        return bool(self._task.check_mode)
+
+    @property
+    def show_diff(self) -> bool:
+        """Was ``--diff`` asked for?"""
+        return bool(self._task.diff)
+
+    def named(self, error: ClusterError) -> str:
+        """The error's message, beginning with the inventory host."""
+        return named(self.inventory_host, error.message)
+
+    def say(self, text: str) -> None:
+        """Show people what is waited for."""
+        display.display(text)
+
+    def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
+        """The cluster of this inventory host, or of another one."""
+        self._site = host or self.inventory_host
+        return connect(self.auth_of(host), timeout=timeout)
+
+    def auth_of(self, host: str | None = None) -> dict[str, Any]:
+        """Auth options for the cluster of an inventory host (default: this one).
+
+        For this host the options of the task win over the variables ``flower_auth`` (a dict of the same options),
+        ``flower_kubeconfig`` and ``flower_context``; for another host only its variables count. What is still missing
+        comes from K8S_AUTH_* in the environment (see cluster_auth). A task that names a kubeconfig or a host itself
+        takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
+
+        A host whose objects are delivered through Open Cluster Management's hub has no access of its own: what all hosts share,
+        or the environment has, leads to another cluster. Raises :class:`ClusterError` unless the host says more.
+        """
+        other = host is not None and host != self.inventory_host
+        given = {} if other else dict(self._auth_params)
+        if any(given.get(name) for name in _IDENTITY):
+            return given
+        auth = self._auth_of_variables(self.variables_of(host)) | given
+        way = self.way_of(host)
+        if not way.entry.own_access and not any(auth.get(name) for name in ("context", "host")):
+            raise ClusterError(
+                f"{host or self.inventory_host}: its objects are delivered through {way.entry.why} (flower_delivery: {way.delivery}), "
+                "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
+            )
+        return auth
+
+    def variables_of(self, host: str | None) -> Mapping[str, Any]:
+        """Variables of an inventory host (default: this one), templated when they are read.
+
+        Raises :class:`ClusterError` when there is no such host.
+        """
+        if host is None or host == self.inventory_host:
+            return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS)
+        try:
+            return self.task_vars["hostvars"][host]
+        except KeyError:
+            raise ClusterError(f"the inventory has no host '{host}'.") from None
+
+    def way_of(self, host: str | None = None) -> Way:
+        """How a host is reached as a site."""
+        return way_of(self.variables_of(host))
+
+    def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        auth: dict[str, Any] = {}
+        given = variables.get("flower_auth")
+        if given is not None:
+            auth = self._checked(AUTH_ARGS, {}, plain(given), "flower_auth: ")
+        for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
+            value = variables.get(variable)
+            if value is not None:
+                auth[option] = plain(value)
+        return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
+
+    def _validated(self) -> dict[str, Any]:
+        validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
+        self._auth_params = {name: validated[name] for name in self.AUTH if validated.get(name) is not None}
+        return {name: value for name, value in validated.items() if name in self.ARGS}
+
+    @staticmethod
+    def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:
+        outcome = ArgumentSpecValidator(spec, **extra).validate(values)
+        if outcome.error_messages:
+            raise AnsibleActionFail(prefix + outcome.errors.msg)
+        return outcome.validated_parameters

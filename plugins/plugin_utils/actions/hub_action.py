@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Base of the actions that deal with the gateway's certificate: the hub's address, names, source and cross-checks."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.plain import plain
+from ..base.ports import FLEET_PORT
+from ..base.times import duration
+from ..base.values import boolean, integer
+from ..hub import gateway_names, plan_checks
+from ..hub.sources.choice import choose
+from ..hub.sources.source import Plan, Source
+from ..hub.wanted import Wanted
+from ..kube.client import Cluster
+from ..manifests import exposure, skupper
+from ..reach.way import SKUPPER, connected_by
+from .cluster_action import ClusterAction
+
+
+class CertificateAction(ClusterAction):
+    """An action on the hub with the option C(spec) and those of C(settings.OPTIONS)."""
+
+    @staticmethod
+    def address(hub: Cluster, spec: Mapping[str, Any], *, likely: bool = False) -> str:
+        """The C(host:port) that sites dial; empty while nothing gives it. C(likely): C(exposure.likely_address)."""
+        if spec.get("superlink_address"):
+            return exposure.address(spec)
+        live = [hub.get("v1", "Service", exposure.SERVICE, spec["namespace"])]
+        if spec["exposure"] == "route":
+            live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec["namespace"]))
+        if exposure.needs_nodes(spec):
+            live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
+        known = [item for item in live if item]
+        return exposure.likely_address(spec, known) if likely else exposure.address(spec, known)
+
+    def wanted(self, params: Mapping[str, Any], address: str, ca_lifetime_days: int = 3650) -> Wanted:
+        """What the hub's credentials must be good for."""
+        spec = params["spec"]
+        needed = gateway_names.needed(spec, address, [self._names_of(site) for site in params["sites"]])
+        return Wanted(
+            federation=spec["federation"],
+            namespace=spec["namespace"],
+            ca_namespace=params["ca_namespace"],
+            names=gateway_names.wanted(spec, address, needed),
+            lifetime=datetime.timedelta(days=integer(spec.get("certificate_days")) or 90),
+            ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
+            needed=needed,
+            renew_before=duration(spec.get("renew_before")),
+        )
+
+    @staticmethod
+    def source(params: Mapping[str, Any], wanted: Wanted, address: str) -> Source:
+        """Where the gateway's certificate comes from."""
+        return choose({**params["spec"], "superlink_address": address, "gateway_names": wanted.names}, params)
+
+    @staticmethod
+    def refuse_faults(hub: Cluster, plan: Plan, wanted: Wanted) -> None:
+        """Stop when the plan cannot be carried out, or sites would refuse what comes of it.
+
+        Raises:
+            ClusterError: with all that is wrong.
+        """
+        now = datetime.datetime.now(datetime.timezone.utc)
+        clocks = {"the controller": now}
+        if hub.skew is not None:
+            clocks["the hub"] = now + datetime.timedelta(seconds=hub.skew)
+        found = plan.faults or plan_checks.faults(plan, wanted.needed, clocks)
+        if found:
+            raise ClusterError("; ".join(found) + ".")
+
+    def is_in_network(self, site: str) -> bool:
+        """Whether a site reaches the hub through Skupper."""
+        return bool(connected_by(SKUPPER, {site: self._variables(site)}, [site]))
+
+    def _variables(self, site: str) -> Mapping[str, Any]:
+        try:
+            return self.task_vars["hostvars"][site]
+        except KeyError:
+            raise ClusterError(f"the inventory has no host '{site}'.") from None
+
+    def _names_of(self, site: str) -> gateway_names.SiteNames:
+        variables = self._variables(site)
+
+        def value(*variable_names: str) -> Any:
+            for name in variable_names:
+                if variables.get(name) not in (None, ""):
+                    return plain(self._templar.template(variables[name]))
+            return None
+
+        sidecar = value("supernode_sidecar")
+        dialled = value("supernode_superlink_address")
+        if not dialled and value("flower_connectivity") == "skupper":
+            # Defaults of the roles skupper_listener and supernode, which this host does not see.
+            dialled = skupper.address(
+                value("skupper_listener_host") or skupper.FLEET, value("skupper_listener_port") or FLEET_PORT
+            )
+        return gateway_names.SiteNames(
+            site,
+            dialled or value("superlink_address") or "",
+            value("supernode_server_name", "flower_server_name") or "",
+            sidecar is None or boolean(sidecar),
+        )

@@ -1,0 +1,253 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Base of the actions that deal with Skupper: reading, applying on two clusters, waiting with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..apply.engine import apply_objects
+from ..apply.wait import Clock, Waiter
+from ..audit import notes
+from ..base.errors import ClusterError
+from ..kube.api_errors import NotServed, Unreachable
+from ..kube.client import Cluster
+from ..manifests import namespace as namespace_manifests
+from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
+from ..skupper import sites, state
+from ..skupper.state import State
+from ..spec.skupper_spec import OLDEST, version_fault
+from .cluster_action import ClusterAction
+
+Object = dict[str, Any]
+
+_OLDEST = ".".join(map(str, OLDEST))
+
+
+class SkupperAction(ClusterAction):
+    """An action on Skupper's objects."""
+
+    #: What was done so far, for the result.
+    done: dict[str, Any]
+
+    def begin(self) -> None:
+        """Forget what an earlier task of this process has done."""
+        self.done = {"changed": False, "objects": [], "hub_objects": [], "diff": [], "warnings": []}
+
+    def finished(self, msg: str, **more: Any) -> dict[str, Any]:
+        """The result."""
+        self._site = self.inventory_host
+        told_empty = ("hub_objects", "diff", "warnings")
+        return {key: value for key, value in self.done.items() if value or key not in told_empty} | {"msg": msg, **more}
+
+    @staticmethod
+    def refuse(faults: Iterable[str]) -> None:
+        """Stop when a spec has faults."""
+        found = list(faults)
+        if found:
+            raise ClusterError("; ".join(found) + ".")
+
+    def reach(self, host: str | None = None) -> Cluster:
+        """A connection whose messages name the inventory host."""
+        cluster = self.connect(host)
+        cluster.name = host or self.inventory_host
+        return cluster
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def is_served(cluster: Cluster) -> bool:
+        """Whether the cluster has Skupper's kinds."""
+        try:
+            cluster.resource(API, "Site")
+        except NotServed:
+            return False
+        return True
+
+    def require_kinds(self, cluster: Cluster) -> None:
+        """Stop where Skupper is not installed, or is too old to be of use.
+
+        MultiKeyListener came with 2.2.0, as did C(observer) of a Listener.
+        """
+        if not self.is_served(cluster):
+            raise ClusterError(
+                f"Skupper's CustomResourceDefinitions are not in the cluster {cluster.name}: {API} is not served. Have Skupper {_OLDEST} "
+                "or later installed there, or set skupper_site_install to manifests or operator to have it done by this run."
+            )
+        try:
+            cluster.resource(API, "MultiKeyListener")
+        except NotServed:
+            raise ClusterError(
+                f"Skupper's CustomResourceDefinitions in the cluster {cluster.name} are those of 2.1 or earlier (there is no kind "
+                f"MultiKeyListener). Skupper {_OLDEST} or later is needed: upgrade its CustomResourceDefinitions and its controller."
+            ) from None
+
+    @staticmethod
+    def listed(cluster: Cluster, kind: str, namespace: str) -> list[Object]:
+        """All objects of one of Skupper's kinds; none where the kind is not served."""
+        try:
+            return cluster.list(API, kind, namespace)
+        except NotServed:
+            return []
+
+    @staticmethod
+    def read(cluster: Cluster, kind: str, name: str, namespace: str, api_version: str = API) -> Object | None:
+        """One object; None where there is none, or its kind is not served."""
+        try:
+            return cluster.get(api_version, kind, name, namespace)
+        except NotServed:
+            return None
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+
+    def apply(
+        self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], *, at_hub: bool = False, **options: Any
+    ) -> Any:
+        """Apply objects and keep account of it.
+
+        Args:
+            cluster: where.
+            objects: see C(apply_objects), as for C(options).
+            at_hub: whether they are the hub's, of which the audit trail is told by that name.
+        """
+        result = apply_objects(cluster, objects, check=self.check, show_diff=self.show_diff, **options)
+        self.done["changed"] |= result.changed
+        self.done["diff"] += result.diff
+        self.warn(*result.warnings)
+        if at_hub:
+            self.done["hub_objects"] += [one for one in result.objects if one["change"] != "unchanged"]
+            self.note(cluster.name, objects=notes.of_objects(result.objects))
+        else:
+            self.done["objects"] += result.objects
+        return result
+
+    def remove(self, cluster: Cluster, objects: Sequence[Object], seconds: float, *, at_hub: bool = False) -> None:
+        """Delete objects and wait until they are gone."""
+        if objects:
+            self.apply(cluster, objects, state="absent", wait=True, wait_timeout=seconds, at_hub=at_hub)
+
+    def warn(self, *sentences: str) -> None:
+        """Tell people something, once."""
+        self.done["warnings"] += [one for one in sentences if one and one not in self.done["warnings"]]
+
+    def make_namespace(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> list[Object]:
+        """The Namespace, where it is ours to make and not there; waits for the end of one that is going."""
+        live = cluster.get("v1", "Namespace", spec["namespace"])
+        if live is not None and live["metadata"].get("deletionTimestamp") and not self.check:
+            left = Waiter(cluster, seconds).until_gone([{**live, "apiVersion": "v1", "kind": "Namespace"}])
+            for which, why in left.items():
+                raise ClusterError(f"{which} on {cluster.name} is being deleted, but {why} after {seconds:g} s.")
+            live = None
+        if live is not None:
+            return []
+        # The roles of SuperLink and SuperNodes own its labels; which release of Flower is there is theirs to say.
+        made = namespace_manifests.objects({**spec, "version": ""})
+        for item in made:
+            item["metadata"]["labels"].pop("app.kubernetes.io/version")
+        if not made:
+            raise ClusterError(
+                f"there is no namespace {spec['namespace']} on {cluster.name}, and flower_create_namespace is false: have it made."
+            )
+        return made
+
+    # ---- waiting -----------------------------------------------------------------------------------------------------
+
+    def wait(self, seconds: float, look: Callable[[], State]) -> State:
+        """Look until it is ready, hopeless, or time is up. An API server that restarts is no reason to give up."""
+        clock = Clock(0 if self.check else seconds)
+        while True:
+            lost: Unreachable | None = None
+            found = State(False)
+            try:
+                found = look()
+            except Unreachable as error:
+                lost = error
+            if found.ready or found.hopeless:
+                return found
+            if not clock.tick():
+                if lost is not None:
+                    raise lost
+                return found
+
+    def wait_gone(self, cluster: Cluster, objects: Sequence[Object], seconds: float) -> None:
+        """Wait until objects that are being deleted are gone."""
+        if self.check or not objects:
+            return
+        for which, why in Waiter(cluster, seconds).until_gone(list(objects)).items():
+            raise ClusterError(f"{which} on {cluster.name} is being deleted, but {why} after {seconds:g} s.")
+
+    def wait_cleared(self, cluster: Cluster, namespace: str, uids: Iterable[str], seconds: float) -> None:
+        """Wait until what Skupper made for deleted Sites is gone, too."""
+        for site_uid in filter(None, uids):
+
+            def look(site_uid: str = site_uid) -> State:
+                left = sites.dependents(site_uid, self._router_objects(cluster, namespace))
+                return State(not left, f"{', '.join(left)} of the deleted Site is still there")
+
+            found = self.wait(seconds, look)
+            if not found.ready and not self.check:
+                raise ClusterError(
+                    f"{found.why} after {seconds:g} s: Kubernetes' garbage collector has not cleared it away. Run again when it has."
+                )
+
+    @staticmethod
+    def _router_objects(cluster: Cluster, namespace: str) -> list[Object]:
+        found = []
+        for name in ("skupper-router", "skupper-router-2"):
+            for api_version, kind in (("v1", "ConfigMap"), ("apps/v1", "Deployment")):
+                live = cluster.get(api_version, kind, name, namespace)
+                if live is not None:
+                    found.append({**live, "apiVersion": api_version, "kind": kind})
+        return found
+
+    def look_at_site(self, cluster: Cluster, namespace: str, name: str) -> State:
+        """The state of a Site; where it is not ready, with what Service and pods of its router say."""
+        found = self.read(cluster, "Site", name, namespace)
+        if found is None:
+            return State(False, f"Site {namespace}/{name} is not there")
+        wrong = version_fault((state.status(found).get("controller") or {}).get("version"))
+        if wrong:
+            return State(False, f"the controller {wrong}", True)
+        first = state.site(found)
+        if first.ready or first.hopeless:
+            return first
+        service = cluster.get("v1", "Service", ROUTER_SERVICE, namespace)
+        chosen = ",".join(f"{key}={value}" for key, value in ROUTER.items())
+        pods = cluster.list("v1", "Pod", namespace, labels=chosen)
+        return state.site(found, [service] if service else [], pods)
+
+    def wait_site(self, cluster: Cluster, namespace: str, name: str, seconds: float) -> Object:
+        """Wait until a Site is ready; returns it.
+
+        Raises:
+            ClusterError: it is not; the text says what is missing.
+        """
+        found = self.wait(seconds, lambda: self.look_at_site(cluster, namespace, name))
+        if not found.ready:
+            when = "" if found.hopeless else f" after {seconds:g} s"
+            raise ClusterError(f"Site {namespace}/{name} on {cluster.name} is not ready{when}: {found.why}.")
+        live = self.read(cluster, "Site", name, namespace)
+        if live is None:
+            raise ClusterError(
+                f"Site {namespace}/{name} on {cluster.name} was deleted by somebody while this ran. Run again."
+            )
+        return live
+
+
+def facts(site: Mapping[str, Any] | None, *, adopted: bool = False) -> dict[str, Any]:
+    """Public facts of a Site."""
+    if site is None:
+        return {}
+    found = state.status(site)
+    return {
+        "name": site["metadata"]["name"],
+        "namespace": site["metadata"]["namespace"],
+        "uid": state.uid(site),
+        "adopted": adopted,
+        "ready": state.site(site).ready,
+        "endpoints": list(found.get("endpoints") or []),
+        "controller": dict(found.get("controller") or {}),
+    }

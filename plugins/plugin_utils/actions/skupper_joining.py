@@ -1,0 +1,263 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The join of a site with the hub: reads both, gets a client certificate for the link, by Certificate or by token.
+
+Every step looks first and writes one object, so a run that broke off is completed by the next one. Secrets go from one
+cluster to the other in memory, and are shown nowhere.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.secret_data import entries
+from ..base.values import text
+from ..kube.api_errors import Conflict
+from ..kube.client import Cluster
+from ..ledger.store import Ledger
+from ..manifests import skupper
+from ..manifests.skupper import API
+from ..skupper import link_credentials, links, sites, state, tokens
+from ..skupper.ownership import is_ours
+from ..skupper.state import State
+from .skupper_action import Object, SkupperAction
+
+ROUNDS = 3  # tokens that are tried in one run: who meets three bad ones in a row has another trouble
+_SET = skupper.applyset(skupper.LINK)
+
+
+class Join:
+    """One site and the hub.
+
+    Args:
+        action: keeps account of what is done.
+        hub: a connection to the hub.
+        site: a connection to the site.
+        spec: the link spec.
+        seconds: how long to wait for one thing.
+        renew_before: see C(links.decide).
+    """
+
+    def __init__(
+        self,
+        action: SkupperAction,
+        hub: Cluster,
+        site: Cluster,
+        spec: Mapping[str, Any],
+        seconds: float,
+        renew_before: datetime.timedelta | None,
+    ) -> None:
+        self.action = action
+        self.hub = hub
+        self.site = site
+        self.spec = spec
+        self.seconds = seconds
+        self.renew_before = renew_before
+        self.at_hub = spec["hub_namespace"]
+        self.at_site = spec["namespace"]
+
+    def now(self) -> datetime.datetime:
+        """The time by the hub's clock, which the ends of grants and certificates go by."""
+        return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.hub.skew or 0)
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+
+    def look_at_hub(self) -> links.Hub:
+        """What the hub shows."""
+        found = sites.active(self.action.listed(self.hub, "Site", self.at_hub))
+        denied = Ledger(self.hub, self.at_hub, self.spec["federation"]).read_denial(self.spec["cluster"])
+        ca = entries(self.hub.get("v1", "Secret", self.ca_name(found), self.at_hub)) if found else {}
+        server = entries(self.hub.get("v1", "Secret", skupper.SITE_SERVER, self.at_hub)) if found else {}
+        return links.Hub(found, ca.get("tls.crt", ""), server, denied)
+
+    @staticmethod
+    def ca_name(site: Mapping[str, Any] | None) -> str:
+        """Name of the Secret with the CA of a Site."""
+        return text(state.status(site).get("defaultIssuer")) or skupper.SITE_CA
+
+    def look_at_site(self) -> links.Site:
+        """What the site has."""
+        if self.site.get("v1", "Namespace", self.at_site) is None:
+            return links.Site(None)
+        secret = self.site.get("v1", "Secret", self.spec["name"], self.at_site)
+        return links.Site(
+            sites.active(self.action.listed(self.site, "Site", self.at_site)),
+            self.action.listed(self.site, "Link", self.at_site),
+            {**secret, "apiVersion": "v1", "kind": "Secret"} if secret else None,
+            entries(secret),
+            self.action.read(self.site, "AccessToken", self.spec["name"], self.at_site),
+        )
+
+    # ---- by the hub's Certificate ------------------------------------------------------------------------------------
+
+    def certificate(self, hub: links.Hub, worn: str = "") -> dict[str, str]:
+        """Entries of the hub's Secret for this site's link, made or made anew where they are not good.
+
+        Args:
+            hub: what the hub shows.
+            worn: a certificate that is to be replaced, PEM, however good it is.
+
+        Returns:
+            The entries; in check mode empty where they would be made.
+        """
+        name = skupper.certificate_name(self.spec["cluster"])
+        live = self.action.read(self.hub, "Certificate", name, self.at_hub)
+        if live is not None and not is_ours(live):
+            raise ClusterError(
+                f"{state.named(live)} on {self.hub.name} was made by somebody else, and has the name of the one for the link of "
+                f"{self.spec['cluster']}. Delete it."
+            )
+        wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
+        self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
+        asked, secret = False, None
+
+        def look() -> State:
+            nonlocal asked, secret
+            secret = self.hub.get("v1", "Secret", name, self.at_hub)
+            fault = self._fault(secret, hub, worn)
+            if secret is not None and fault and not asked and not self.action.check:
+                # Skupper makes it anew when it is gone, and for no other reason before its end.
+                asked = True
+                self._delete_secret(name, secret, fault)
+                return State(False, "its Secret was deleted to be made anew")
+            of = self.action.read(self.hub, "Certificate", name, self.at_hub)
+            if of is None:
+                return State(False, "it is not there")
+            found = state.certificate(of, secret)
+            return State(False, fault) if found.ready and fault else found
+
+        found = self.action.wait(self.seconds, look)
+        if not found.ready:
+            if self.action.check:
+                self.action.done["changed"] = True
+                return {}
+            raise ClusterError(
+                f"Certificate {self.at_hub}/{name} on {self.hub.name}, for the link of {self.spec['cluster']}, has led to no good Secret "
+                f"after {self.seconds:g} s: {found.why}."
+            )
+        return entries(secret)
+
+    def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, worn: str) -> str:
+        if worn and entries(secret).get("tls.crt") == worn:
+            return "another one was asked for"
+        return link_credentials.link_fault(entries(secret), hub.ca, self.spec["cluster"], self.now(), self.renew_before)
+
+    def _delete_secret(self, name: str, secret: Mapping[str, Any], why: str) -> None:
+        try:
+            self.hub.delete("v1", "Secret", name, self.at_hub, uid=secret["metadata"]["uid"], propagation="Background")
+        except Conflict:
+            return  # made anew in between
+        self.action.done["changed"] = True
+        self.action.done["hub_objects"].append(
+            {"apiVersion": "v1", "kind": "Secret", "namespace": self.at_hub, "name": name, "change": "deleted"}
+        )
+        self.action.note(
+            self.hub.name,
+            objects=[{"change": "deleted", "object": f"Secret {self.at_hub}/{name} (to be made anew: {why})"}],
+        )
+
+    # ---- by a token --------------------------------------------------------------------------------------------------
+
+    def redeem(self) -> list[str]:
+        """Get Secret and Links by a token; returns why tokens were made anew.
+
+        Raises:
+            ClusterError: it cannot be done, or no token would do.
+        """
+        reasons: list[str] = []
+        while True:
+            verdict = self._wait_token()
+            if verdict.do == tokens.DONE:
+                return reasons
+            if verdict.do == tokens.REFUSE:
+                raise ClusterError(f"{verdict.why}.")
+            if verdict.do == tokens.WAIT:
+                raise ClusterError(self._stuck(verdict.why))
+            if len(reasons) == ROUNDS:
+                raise ClusterError(
+                    f"AccessToken {self.at_site}/{self.spec['name']} on {self.site.name} did not lead to a link in {ROUNDS} tries: "
+                    f"{'; '.join(dict.fromkeys([*reasons, verdict.why]))}. Do the clocks agree, and does somebody else write it, too?"
+                )
+            reasons.append(verdict.why)
+            self._token_anew()
+
+    def _verdict(self) -> tokens.Verdict:
+        grant = self.action.read(self.hub, "AccessGrant", skupper.grant_name(self.spec["cluster"]), self.at_hub)
+        return links.token_verdict(self.spec, self.look_at_site(), grant, self.now())
+
+    def _wait_token(self) -> tokens.Verdict:
+        last = tokens.Verdict(tokens.WAIT)
+
+        def look() -> State:
+            nonlocal last
+            last = self._verdict()
+            return State(last.do != tokens.WAIT, last.why)
+
+        self.action.wait(self.seconds, look)
+        return last
+
+    def _stuck(self, why: str) -> str:
+        return (
+            f"AccessToken {self.at_site}/{self.spec['name']} on {self.site.name} was not redeemed after {self.seconds:g} s: {why}. The site's "
+            "Skupper controller calls the url of the hub's grant server, without a proxy: is there a way, and a NetworkPolicy that opens "
+            "it? skupper_link_mode: direct needs none."
+        )
+
+    def _token_anew(self) -> None:
+        own = self.look_at_site()
+        self.action.remove(self.site, links.leftovers(self.spec, own), self.seconds)
+        grant = self._grant()
+        found = {key: text(state.status(grant).get(key)) for key in ("url", "code", "ca")}
+        self.action.apply(
+            self.site,
+            [skupper.access_token(self.spec, found)],
+            applyset=_SET,
+            applyset_namespace=self.at_site,
+            prune=False,
+        )
+
+    def _grant(self) -> Object:
+        """A grant that nobody has used yet. Its end and its code cannot be changed, so an old one is replaced."""
+        name = skupper.grant_name(self.spec["cluster"])
+        live = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
+        if live is not None and not is_ours(live):
+            raise ClusterError(
+                f"{state.named(live)} on {self.hub.name} was made by somebody else, and has the name of the one for "
+                f"{self.spec['cluster']}. Delete it."
+            )
+        if live is not None and state.grant(live, self.now())[0] in (state.EXPIRED, state.EXHAUSTED):
+            self.action.remove(self.hub, [live], self.seconds, at_hub=True)
+        self.action.apply(
+            self.hub,
+            [skupper.access_grant(self.spec)],
+            at_hub=True,
+            applyset=_SET,
+            applyset_namespace=self.at_hub,
+            prune=False,
+        )
+
+        def look() -> State:
+            found = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
+            if found is None:
+                return State(False, "it was deleted by somebody")
+            what, why = state.grant(found, self.now())
+            return State(what == state.USABLE, f"it is {what}: {why}", what in (state.EXPIRED, state.EXHAUSTED))
+
+        found = self.action.wait(self.seconds, look)
+        if not found.ready:
+            raise ClusterError(
+                f"AccessGrant {self.at_hub}/{name} on {self.hub.name} is of no use after {self.seconds:g} s: {found.why}."
+            )
+        return self.hub.get(API, "AccessGrant", name, self.at_hub) or {}
+
+    def forget_grant(self) -> None:
+        """Delete the grant: it has done its work."""
+        name = skupper.grant_name(self.spec["cluster"])
+        live = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
+        if live is not None and is_ours(live):
+            self.action.remove(self.hub, [live], self.seconds, at_hub=True)

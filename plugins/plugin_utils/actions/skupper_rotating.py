@@ -1,0 +1,180 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The hub's side of a rotation in a Skupper network: reads what there is, and does one step. A step writes one object.
+
+A Secret is made anew by deleting it: its Certificate has Skupper make it again, within half a minute. That is done with
+nothing but Secrets, so no Link, Site or RouterAccess is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.secret_data import encode, entries
+from ..kube.api_errors import Conflict
+from ..kube.client import Cluster
+from ..manifests import skupper
+from ..pki import certificates
+from ..skupper import link_credentials, rotation_plan, sites, state
+from ..skupper.ownership import is_ours
+from ..skupper.state import State
+from .skupper_action import Object, SkupperAction
+from .skupper_joining import Join
+
+_CUT = "0"  # prior revisions that stay valid
+
+
+class HubRotation:
+    """The hub's part.
+
+    Args:
+        action: keeps account of what is done.
+        cluster: a connection to the hub.
+        namespace: of its Site.
+        seconds: how long to wait for one thing.
+    """
+
+    def __init__(self, action: SkupperAction, cluster: Cluster, namespace: str, seconds: float) -> None:
+        self.action = action
+        self.cluster = cluster
+        self.namespace = namespace
+        self.seconds = seconds
+
+    def site(self) -> Object:
+        """The hub's Site.
+
+        Raises:
+            ClusterError: there is none, or it is somebody else's: its certificates are theirs.
+        """
+        found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
+        if found is None:
+            raise ClusterError(
+                f"there is no Site in namespace {self.namespace} of {self.cluster.name}: run federated.flower.site first."
+            )
+        return found
+
+    def refuse_adopted(self) -> None:
+        """Stop where the hub's Site is somebody else's."""
+        found = self.site()
+        if not is_ours(found):
+            raise ClusterError(
+                f"{state.named(found)} on {self.cluster.name} was made by somebody else, so its CA and the certificate of its router are "
+                "theirs to replace: other links may hang on them. Certificates of links that this collection made are renewed by "
+                "federated.flower.site."
+            )
+
+    def read(self) -> rotation_plan.Hub:
+        """What the Secrets hold."""
+        found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
+        if found is None:
+            return rotation_plan.Hub()
+        there = {one["metadata"]["name"]: one for one in self.cluster.list("v1", "Secret", self.namespace)}
+        ca = entries(there.get(Join.ca_name(found)))
+        links = {}
+        for one in self.action.listed(self.cluster, "Certificate", self.namespace):
+            site = (one["metadata"].get("labels") or {}).get(skupper.SITE_LABEL)
+            made = entries(there.get(one["metadata"]["name"])).get("tls.crt")
+            if site and made and is_ours(one):
+                links[site] = made
+        return rotation_plan.Hub(ca.get("tls.crt", ""), entries(there.get(skupper.SITE_SERVER)), links)
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+
+    def step(self, which: str) -> None:
+        """Do one step (see C(rotation.next_step)) and wait for what comes of it."""
+        if which == rotation_plan.REPLACE_CA:
+            self._anew(Join.ca_name(self.site()), lambda made: "")
+        elif which == rotation_plan.TRUST_BOTH:
+            self._trust_both()
+        elif which == rotation_plan.REPLACE_SERVER:
+            ca = self.read().ca
+
+            def fault(made: Mapping[str, str]) -> str:
+                return (
+                    ""
+                    if link_credentials.issued_by(made["tls.crt"], ca)
+                    else "its certificate is still of the former CA"
+                )
+
+            self._anew(skupper.SITE_SERVER, fault)
+
+    def _anew(self, name: str, fault: Callable[[Mapping[str, str]], str]) -> None:
+        """Delete a Secret, and wait until Skupper has made it with another certificate."""
+        live = self.cluster.get("v1", "Secret", name, self.namespace)
+        old = entries(live).get("tls.crt", "")
+        if live is not None:
+            try:
+                self.cluster.delete(
+                    "v1", "Secret", name, self.namespace, uid=live["metadata"]["uid"], propagation="Background"
+                )
+            except Conflict as error:
+                raise ClusterError(
+                    f"Secret {self.namespace}/{name} on {self.cluster.name} was made anew by somebody while this ran. Run again."
+                ) from error
+            self._note("deleted", name)
+
+        def look() -> State:
+            secret = self.cluster.get("v1", "Secret", name, self.namespace)
+            made = entries(secret)
+            if not made.get("tls.crt") or not made.get("tls.key") or made["tls.crt"] == old:
+                return State(False, "Skupper has not made it anew")
+            why = fault(made)
+            return State(not why, why)
+
+        found = self.action.wait(self.seconds, look)
+        if not found.ready:
+            raise ClusterError(
+                f"Secret {self.namespace}/{name} on {self.cluster.name} is not there again after {self.seconds:g} s: {found.why}. Is "
+                "Skupper's controller running?"
+            )
+        made = entries(self.cluster.get("v1", "Secret", name, self.namespace))
+        told = link_credentials.describe(made["tls.crt"])
+        self.action.note(
+            self.cluster.name,
+            certificates=[{"change": "issued", "name": name, "serial": told["serial"], "not_after": told["not_after"]}],
+        )
+
+    def _trust_both(self) -> None:
+        """Have the hub's router trust the new CA beside the old one. Skupper does not look at this entry again."""
+        hub = self.read()
+        both = link_credentials.bundle(hub.server.get("ca.crt", ""), certificates.first(hub.ca))
+        patch: dict[str, Any] = {"data": {"ca.crt": encode(both)}}
+        if self._prior_revisions() == _CUT:
+            # Left by a revocation. With it, this very change would cut everybody's connections once more.
+            patch["metadata"] = {"annotations": {skupper.PRIOR_REVISIONS: None}}
+        self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, patch)
+        self._note("changed", skupper.SITE_SERVER)
+
+    # ---- cutting connections -----------------------------------------------------------------------------------------
+
+    def cut(self) -> bool:
+        """End connections that were made with former certificates; returns whether it was to be done.
+
+        A router keeps connections of some former revisions of a Secret open. With none to be kept, whoever has a good
+        certificate connects again at once. The mark stays until the next change of the CA: nothing tells when Skupper
+        has seen it, and one that is taken away before that has cut nobody.
+        """
+        if self._prior_revisions() == _CUT:
+            return False
+        patch = {"metadata": {"annotations": {skupper.PRIOR_REVISIONS: _CUT}}}
+        self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, patch)
+        self._note("changed", skupper.SITE_SERVER)
+        return True
+
+    def _prior_revisions(self) -> str | None:
+        """How many former revisions of the router's certificate stay valid, where its Secret says so."""
+        live = self.cluster.get("v1", "Secret", skupper.SITE_SERVER, self.namespace) or {}
+        return ((live.get("metadata") or {}).get("annotations") or {}).get(skupper.PRIOR_REVISIONS)
+
+    def _note(self, change: str, name: str) -> None:
+        self.action.done["changed"] = True
+        entry = {"apiVersion": "v1", "kind": "Secret", "namespace": self.namespace, "name": name, "change": change}
+        self.action.done["hub_objects"].append(entry)
+        if not self.action.check:
+            self.action.note(
+                self.cluster.name, objects=[{"change": change, "object": f"Secret {self.namespace}/{name}"}]
+            )

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What went wrong with one object, in a sentence that names the object, the field and the way out. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..kube.api_errors import ApiError, Forbidden, NotServed
+
+_WEBHOOK_DENIED = re.compile(r'admission webhook "(?P<name>[^"]+)" denied the request:?\s*(?P<why>.*)', re.S)
+_WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)":\s*(?P<why>.*)', re.S)
+_POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*?denied request: (?P<why>.*)", re.S)
+_QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.S)
+_SCHEMA = re.compile(
+    r"(?:failed to create typed patch object \([^)]*\)|strict decoding error|error decoding patch): ?(?P<why>.*)", re.S
+)
+_UNMARSHAL = re.compile(r"(?P<why>(?:json: )?cannot unmarshal .*|cannot convert .*|.*expected .*, got .*)", re.S)
+_NO_NAMESPACE = re.compile(r'^namespaces "(?P<name>[^"]+)" not found')
+_TERMINATING = re.compile(r"because it is being terminated")
+_IMMUTABLE = re.compile(
+    r"immutable|may not change once set|may not be changed|are forbidden|cannot change|is forbidden when"
+)
+
+
+def describe(error: ApiError) -> tuple[str, str]:
+    """(category, sentence without the object's name) for an error that the API server gave for one object.
+
+    Categories: forbidden, quota, webhook, policy, schema, immutable, invalid, conflict, not found, not served,
+    terminating, too large, refused.
+    """
+    text = " ".join(error.text.split())
+    if isinstance(error, NotServed):
+        return "not served", text
+    for category, pattern, form in (
+        ("quota", _QUOTA, "quota exceeded: {why}. Ask for more, or make the object smaller"),
+        ("webhook", _WEBHOOK_DENIED, "denied by the admission webhook '{name}': {why}"),
+        (
+            "webhook",
+            _WEBHOOK_DOWN,
+            "the admission webhook '{name}' did not answer ({why}); the cluster's administrator must mend or remove it",
+        ),
+        ("policy", _POLICY, "denied by the ValidatingAdmissionPolicy '{name}': {why}"),
+        ("not found", _NO_NAMESPACE, "the namespace {name} does not exist: make it first, or add it to the list"),
+    ):
+        match = pattern.search(text)
+        if match:
+            return category, form.format(**match.groupdict())
+    if isinstance(error, Forbidden):
+        return _forbidden(error, text)
+    match = _SCHEMA.search(text) or (_UNMARSHAL.search(text) if error.status in (400, 500) else None)
+    if match:
+        return "schema", f"not valid for its schema: {match['why']}"
+    if error.status == 422:
+        return _invalid(error, text)
+    if error.status == 409:
+        if _TERMINATING.search(text):
+            return "terminating", f"{text}. Run again when it is gone"
+        return "conflict", f"conflict: {text}. Run again"
+    if error.status == 413 or "Request entity too large" in text:
+        return "too large", f"too large for the API server: {text}"
+    return "refused", f"{error.reason or f'HTTP {error.status}'}: {text}"
+
+
+def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
+    if _TERMINATING.search(text):
+        return "terminating", f"{text}. Run again when the namespace is gone"
+    if not error.verb:
+        return "forbidden", f"forbidden: {text}"
+    where = f" in namespace {error.namespace}" if error.namespace else ""
+    group = f", API group {error.group}" if error.group else ""
+    return "forbidden", (
+        f"forbidden: user {error.user} cannot {error.verb} {error.resource}{where} "
+        f"(verb {error.verb}, resource {error.resource}{group})"
+    )
+
+
+def _invalid(error: ApiError, text: str) -> tuple[str, str]:
+    causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
+    told = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
+    if _IMMUTABLE.search(told):
+        fields = ", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field"))) or "a field"
+        return "immutable", (
+            f"{fields} cannot be changed on a live object ({told}). Put the old value back, or delete the object "
+            "(for a StatefulSet: kubectl delete --cascade=orphan, its pods and volumes stay) and run again"
+        )
+    return "invalid", f"invalid: {told}"
+
+
+def _cause(one: Mapping[str, Any]) -> str:
+    message = " ".join(str(one.get("message", "")).split())
+    field = str(one.get("field", ""))
+    return f"{field}: {message}" if field and field != "<nil>" and field not in message else message

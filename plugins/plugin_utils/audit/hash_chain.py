@@ -1,0 +1,173 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A chain of entries, each of which holds the hash of the one before. Pure.
+
+An entry is a dict with C(seq) (1, 2, …), C(prev) (hash of the entry before, zeros in the first), C(hash) (SHA-256 of its own
+canonical JSON without C(hash)) and whatever it tells. Whoever alters, drops, adds or moves an entry has to write all later
+ones anew, and the head record too; a hash that was noted elsewhere (an I(anchor)) finds even that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..base.digests import canonical, digest
+
+Entry = dict[str, Any]
+START = "0" * 64
+
+
+def seal(told: Mapping[str, Any], seq: int, prev: str) -> Entry:
+    """Make an entry of what is to be told: number it, chain it, hash it."""
+    entry = {**told, "seq": seq, "prev": prev}
+    return {**entry, "hash": digest(entry)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry as it was found.
+
+    Attributes:
+        text: its JSON.
+        where: the place, for messages.
+    """
+
+    text: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the head record says.
+
+    Attributes:
+        entries: number of entries.
+        hash: hash of the last one.
+    """
+
+    entries: int
+    hash: str
+
+
+@dataclass
+class Verdict:
+    """Outcome of C(verify).
+
+    Attributes:
+        fault: what is wrong with the first bad entry, a sentence; empty when the chain is whole.
+        notes: what is worth knowing though nothing is wrong, sentences.
+        entries: the entries that are proven, from the first to the last good one.
+        doubtful: entries behind the first bad one that can still be read.
+    """
+
+    fault: str = ""
+    notes: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    doubtful: list[Entry] = field(default_factory=list)
+
+    @property
+    def head(self) -> Head:
+        """Number and hash of the last proven entry."""
+        return Head(self.entries[-1]["seq"], self.entries[-1]["hash"]) if self.entries else Head(0, START)
+
+
+def parse(text: str) -> Entry | None:
+    """The entry of a line; None when it is none."""
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):  # what stands there instead may be anything
+        return None
+    shape = (("seq", int), ("prev", str), ("hash", str))
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), kind) for name, kind in shape):
+        return None
+    if isinstance(entry["seq"], bool):  # which Python takes for a number
+        return None
+    return entry
+
+
+def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()) -> Verdict:
+    """Go through a chain from its first entry.
+
+    Args:
+        lines: the entries in the order in which they lie there.
+        head: the head record; None when there is none.
+        anchors: hashes that were noted elsewhere; each has to be the hash of an entry.
+    """
+    verdict = Verdict()
+    for number, line in enumerate(lines):
+        entry = parse(line.text)
+        verdict.fault = _fault(line, entry, verdict.entries)
+        if verdict.fault or entry is None:
+            rest = (parse(other.text) for other in lines[number:])
+            verdict.doubtful = [other for other in rest if other is not None]
+            return verdict
+        verdict.entries.append(entry)
+    verdict.fault = _head_fault(verdict, head) or _anchor_fault(verdict, anchors)
+    if head is not None and not verdict.fault and head.entries < verdict.head.entries:
+        verdict.notes.append(
+            f"the head record names {head.entries} of {verdict.head.entries} entries: "
+            "what wrote the last ones was interrupted; the next entry mends it"
+        )
+    verdict.notes += _incomplete(verdict.entries)
+    return verdict
+
+
+def _fault(line: Line, entry: Entry | None, before: Sequence[Entry]) -> str:
+    seq = before[-1]["seq"] + 1 if before else 1
+    prev = before[-1]["hash"] if before else START
+    if entry is None or canonical(entry) != line.text:
+        return f"entry {seq} ({line.where}) was altered: it is not written as an entry is"
+    if digest({name: value for name, value in entry.items() if name != "hash"}) != entry["hash"]:
+        return f"entry {seq} ({line.where}) was altered: its content does not have the hash that it names"
+    if entry["seq"] > seq:
+        return f"entry {seq} is missing: entry {entry['seq']} stands in its place ({line.where})"
+    if entry["seq"] < seq:
+        return f"entry {entry['seq']} stands in the place of entry {seq} ({line.where})"
+    if entry["prev"] != prev:
+        if not before:
+            return f"entry 1 ({line.where}) is not the beginning: it names an entry before it"
+        return f"entry {seq - 1} was replaced: entry {seq} ({line.where}) was chained to another one"
+    return ""
+
+
+def _head_fault(verdict: Verdict, head: Head | None) -> str:
+    last = verdict.head
+    if head is None:
+        return "there is no good head record: entries may have been cut off at the end" if verdict.entries else ""
+    if head.entries > last.entries:
+        missing = (
+            f"entry {head.entries} is"
+            if head.entries == last.entries + 1
+            else f"entries {last.entries + 1} to {head.entries} are"
+        )
+        return f"{missing} missing: the head record names {head.entries} entries, {last.entries} are there"
+    known = verdict.entries[head.entries - 1]["hash"] if head.entries else START
+    if head.hash != known:
+        return f"entry {head.entries} is not the one that the head record names: one of the two was altered"
+    return ""
+
+
+def _anchor_fault(verdict: Verdict, anchors: Sequence[str]) -> str:
+    known = {entry["hash"] for entry in verdict.entries}
+    for anchor in anchors:
+        if anchor not in known:
+            return f"no entry has the noted hash {anchor}: the trail was cut off or written anew since it was noted"
+    return ""
+
+
+def _incomplete(entries: Sequence[Entry]) -> list[str]:
+    """Entries in several parts of which some are missing."""
+    parts: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.get("parts"):
+            parts.setdefault(entry["id"], []).append(entry)
+    return [
+        f"entry {found[0]['seq']} has {found[0]['parts']} parts, {len(found)} are there: what wrote it was interrupted"
+        for found in parts.values()
+        if len({entry["part"] for entry in found}) < found[0]["parts"]
+    ]

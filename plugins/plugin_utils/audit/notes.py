@@ -1,0 +1,128 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From what the actions of a run noted to what an entry of the audit trail tells. Pure.
+
+A I(note) is a dict: C(run) (facts of the run of Ansible, see C(run.run_facts)), C(at) (time, ISO 8601, UTC), C(check) (bool),
+C(site) (inventory name) and either C(facts) (kind of fact -> list, for example C({"objects": [{"change": "created", "object":
+"Secret flower/superexec"}], "keys": [{"change": "registered", "fingerprint": "SHA256:…"}]})) or C(failed) (a message).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..base.digests import canonical, digest
+
+Note = dict[str, Any]
+Told = dict[str, Any]
+
+#: Bytes of one entry. A larger one is told in parts, so that a ConfigMap never comes near its limit of 1 MiB.
+LIMIT = 200 * 1024
+#: Characters of a failed host's message.
+MESSAGE = 300
+_CHANGES = ("created", "changed", "deleted")
+
+
+def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What to note of the C(objects) of a result: those that changed.
+
+    Args:
+        objects: dicts with C(kind), C(namespace), C(name), C(change) and, where there is one, C(sha256). Others are passed over.
+    """
+    noted = []
+    for one in objects:
+        if one.get("change") in _CHANGES:
+            place = f"{one['namespace']}/" if one.get("namespace") else ""
+            entry = {"change": one["change"], "object": f"{one['kind']} {place}{one['name']}"}
+            noted.append(entry | ({"sha256": one["sha256"]} if one.get("sha256") else {}))
+    return noted
+
+
+def tell(
+    notes: Sequence[Note], *, time: str, kubernetes: str, failed: Iterable[str] = (), interrupted: bool = False
+) -> Told | None:
+    """Bring the notes of one run together; None when nothing was changed.
+
+    Args:
+        notes: the notes, all of the same run.
+        time: the time of the entry.
+        kubernetes: the Kubernetes user, or words on why it is not known.
+        failed: the hosts that failed. Notes of other failures do not count: they may have been rescued.
+        interrupted: whether the run ended before it could tell this itself.
+    """
+    real = [note for note in notes if not note["check"]]
+    sites = _sites(real)
+    if not sites:
+        return None
+    run = real[0]["run"]
+    told: Told = {
+        "id": digest([[note["run"]["pid"], note["at"], note["site"]] for note in real])[:16],
+        "time": time,
+        "playbook": run["playbook"],
+        "options": run["options"],
+        "who": {**run["who"], "kubernetes": kubernetes},
+        "sites": sites,
+    }
+    words = {note["site"]: note["failed"][:MESSAGE] for note in real if "failed" in note}
+    broken = {host: words.get(host, "") for host in sorted(words if interrupted else failed)}
+    if broken:
+        told["failed"] = broken
+    if interrupted:
+        told["interrupted"] = real[-1]["at"]
+    return told
+
+
+def would_tell(notes: Iterable[Note]) -> bool:
+    """Whether a run in check mode would have changed something."""
+    return any(note.get("facts") for note in notes if note["check"])
+
+
+def deleted(notes: Iterable[Note], site: str, objects: Iterable[str]) -> bool:
+    """Whether the last word on one of the objects of a site is that it was deleted."""
+    last: dict[str, str] = {}
+    for note in notes:
+        if note["site"] == site and not note["check"]:
+            last.update((one["object"], one["change"]) for one in note.get("facts", {}).get("objects", ()))
+    return any(last.get(one) == "deleted" for one in objects)
+
+
+def _sites(notes: Iterable[Note]) -> dict[str, dict[str, list[Any]]]:
+    sites: dict[str, dict[str, list[Any]]] = {}
+    seen: set[str] = set()
+    for note in notes:
+        for kind, found in note.get("facts", {}).items():
+            for fact in found:
+                same = canonical([note["site"], kind, fact])
+                if same not in seen:
+                    seen.add(same)
+                    sites.setdefault(note["site"], {}).setdefault(kind, []).append(fact)
+    return sites
+
+
+def in_parts(told: Told, limit: int = LIMIT) -> list[Told]:
+    """The same in as many parts as are needed for each of them to stay below C(limit), by site.
+
+    A single site is never divided. Parts have C(part) (1, 2, …) and C(parts).
+    """
+    common = {name: value for name, value in told.items() if name != "sites"}
+    room = limit - len(canonical(common))
+    groups: list[dict[str, Any]] = [{}]
+    used = 0
+    for site, facts in sorted(told["sites"].items()):
+        size = len(canonical({site: facts}))
+        if groups[-1] and used + size > room:
+            groups.append({})
+            used = 0
+        groups[-1][site] = facts
+        used += size
+    if len(groups) == 1:
+        return [told]
+    # The failed hosts are named once.
+    later = {name: value for name, value in common.items() if name != "failed"}
+    return [
+        {**(later if number else common), "sites": group, "part": number + 1, "parts": len(groups)}
+        for number, group in enumerate(groups)
+    ]

@@ -1,0 +1,36 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts, addresses and ports as text. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})$")
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of "host:port" or "[ipv6]:port".
+
+    :raises ValueError: the text is no such address.
+    """
+    match = _ADDRESS.match(address)
+    if not match or not 1 <= int(match["port"]) <= 65535:
+        raise ValueError(f"{address!r} is no host:port")
+    return match["six"] or match["host"], int(match["port"])
+
+
+def is_ip(host: str) -> bool:
+    """True for a literal IPv4 or IPv6 address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def is_address(text: str) -> bool:
+    """True for "host:port" and "[ipv6]:port", whatever the port is."""
+    return _ADDRESS.match(text) is not None

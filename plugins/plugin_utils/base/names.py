@@ -1,0 +1,35 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names and choices on which several parts of the collection agree."""
+
+from __future__ import annotations
+
+from .values import Spec, text
+
+# Where a site's keys are made. The annotation notes it on Secrets and pods; nothing stands for the controller.
+KEY_SOURCE = "federated.flower/key-source"
+CONTROLLER = "controller"
+SITE = "site"
+KEY_SOURCES = (CONTROLLER, SITE)
+
+# ConfigMap in which a site that makes its keys itself tells their public halves.
+PUBLIC_KEYS = "supernode-public"
+
+# Secret with the key of a site's client certificate.
+CLIENT_KEY = "supernode-client-key"
+
+# Where ClientApps run: in the SuperNode's pod, or in a workload of their own.
+POD, WORKLOAD = "pod", "workload"
+CLIENTAPPS = (POD, WORKLOAD)
+CLIENTAPP = "clientapp"
+
+
+def parted(spec: Spec) -> bool:
+    """Whether ClientApps are a workload of their own beside the SuperNodes."""
+    return text(spec.get("clientapp")) == WORKLOAD
+
+
+def keys_secret(pool: str) -> str:
+    """Name of the Secret with a pool's SuperNode keys, one entry per pod index or node name."""
+    return f"supernode-{pool}-keys"

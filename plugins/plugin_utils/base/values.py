@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values as Ansible hands them over, and as Kubernetes wants them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Spec = Mapping[str, Any]
+Object = dict[str, Any]
+
+
+def compact(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """The mapping without entries that say nothing (None, empty text, empty list, empty mapping); keeps 0 and False."""
+    return {k: v for k, v in mapping.items() if v is not None and v != "" and v != [] and v != {}}
+
+
+def integer(value: Any) -> int | None:
+    """An int, or None for a value that stands for "not given".
+
+    Ansible releases before 2.19 hand templated numbers over as text and a templated null as an empty string.
+    """
+    if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null")):
+        return None
+    return int(value)
+
+
+def boolean(value: Any) -> bool:
+    """A bool, also from the text that templating makes of one."""
+    if isinstance(value, str):
+        return value.strip().lower() in ("true", "yes", "on", "1", "y", "t")
+    return bool(value)
+
+
+def text(value: Any) -> str:
+    """Text for a label, annotation or environment value: true/false as Kubernetes users write them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def natural(name: str) -> tuple[int, int, str]:
+    """Sort key that puts 2 before 10 and numbers before names."""
+    return (0, int(name), "") if name.isdigit() else (1, 0, name)

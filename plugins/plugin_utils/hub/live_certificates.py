@@ -1,0 +1,73 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What live objects of the hub say of its gateway: the Secret that it serves, and what sites were told to trust."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.secret_data import entries
+from ..manifests import federation, gateway, superlink
+from ..pki import certificates as pki
+from ..pki import chain
+from .wanted import Ref, Wanted
+
+# On the gateway's pod: fingerprint of the certificate for which the kubelet was asked to hurry.
+NOTE = "federated.flower/certificate"
+
+
+def stateful_set_ref(wanted: Wanted) -> Ref:
+    """The SuperLink's StatefulSet."""
+    return Ref("apps/v1", "StatefulSet", wanted.namespace, superlink.NAME)
+
+
+def publication_ref(wanted: Wanted) -> Ref:
+    """What sites are told."""
+    return Ref("v1", "ConfigMap", wanted.namespace, federation.NAME)
+
+
+def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
+    """Name of the Secret that the gateway mounts; empty when there is none."""
+    volumes = ((stateful_set or {}).get("spec") or {}).get("template", {}).get("spec", {}).get("volumes") or []
+    return next(
+        (volume["secret"]["secretName"] for volume in volumes if volume["name"] == gateway.CERTIFICATE_VOLUME), ""
+    )
+
+
+def published_bundle(publication: Mapping[str, Any] | None) -> str:
+    """What sites were told to trust, PEM; empty when nothing is published."""
+    return ((publication or {}).get("data") or {}).get("ca.crt", "")
+
+
+def served(
+    name: str, secret: Mapping[str, Any] | None, published: str, now: datetime.datetime
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Facts of the gateway's certificate, and of each CA that sites were told to trust.
+
+    Args:
+        name: the Secret that the gateway mounts.
+        secret: it, live.
+        published: what sites were told to trust, PEM; empty when nothing is published.
+        now: the present.
+
+    Returns:
+        The certificate's facts (C(pki.describe)) with C(secret) and C(fault), the reason why sites refuse it or an empty
+        text; and the facts of the CAs. Where no certificate can be read there is only the fault.
+    """
+    trust = [pki.describe(part) for part in pki.split(published)]
+    try:
+        certificates = chain.read(entries(secret).get("tls.crt", ""))
+    except chain.ChainError as error:
+        return {"secret": name, "fault": f"tls.crt of Secret {name} {error}"}, trust
+    fault = ""
+    try:
+        way = chain.path(certificates, chain.read(published))
+        chain.check_use(way)
+        chain.check_times(way, {"the controller": now})
+    except chain.ChainError as error:
+        fault = f"{error} (Secret {name}, against what sites were told to trust)" if published else ""
+    return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault}, trust

@@ -1,0 +1,75 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Cross-checks of what the gateway is about to serve, whoever made it: before anything is changed. Pure."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+
+from ..pki import chain
+from ..pki.chain import ChainError
+from .sources.source import Plan
+
+
+def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime]) -> list[str]:
+    """Why sites would refuse the certificate of a plan; empty when they would not, or when it is not there yet.
+
+    Args:
+        plan: a source's plan without faults of its own.
+        needed: names that sites verify -> who does (C(names.needed)).
+        clocks: whose clock -> what it shows.
+
+    Returns:
+        Sentences that name the variable or Secret, the value and the way out. Nothing of a key is in them.
+    """
+    if not plan.certificate:
+        return []
+    try:
+        served = chain.read(plan.certificate)
+    except ChainError as error:
+        return [f"{plan.where} {error}; put the certificate there, and its chain behind it"]
+    found = []
+    try:
+        chain.check_key(served[0], plan.key)
+    except ChainError as error:
+        found.append(f"{plan.key_where} {error}; it takes the private key that {plan.where} was asked for with")
+    dns, addresses = chain.names(served[0])
+    for name, who in needed.items():
+        if not chain.covers(served[0], name):
+            found.append(
+                f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers "
+                f"{', '.join([*dns, *addresses]) or 'no name at all'}. Have it issued with {name} as a subject alternative "
+                "name, or say in flower_server_name which of its DNS names sites are to verify"
+            )
+    try:
+        trusted = chain.read(plan.trust)
+    except ChainError as error:
+        return [*found, f"{plan.trust_where} {error}; put the root there that sites are to trust"]
+    try:
+        way = chain.path(served, trusted)
+    except ChainError as error:
+        found.append(
+            f"{plan.where}: its chain {error}. Trusted are {', '.join(map(chain.subject, trusted))} ({plan.trust_where}). Put "
+            f"missing intermediates behind the certificate, and its root into {plan.trust_where}"
+        )
+        way = served[:1]
+    for check in (lambda: chain.check_use(way), lambda: chain.check_times(way, clocks)):
+        try:
+            check()
+        except ChainError as error:
+            found.append(f"{plan.where}: {error}; have it renewed or issued anew, and clocks set where one is wrong")
+    return found
+
+
+def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
+    """Sentences on a certificate without faults that nobody seems to renew: a third of its lifetime or 30 days are left."""
+    if not plan.certificate:
+        return []
+    leaf = chain.read(plan.certificate)[0]
+    start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+    if end - now > min((end - start) / 3, datetime.timedelta(days=30)):
+        return []
+    return [f"{plan.where} ends on {end.isoformat()}, and nobody has renewed it yet"]

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can go wrong between us and an API server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+
+
+class Unreachable(ClusterError):
+    """No answer from the API server: name, route, port, TLS or time."""
+
+
+class AuthError(ClusterError):
+    """The auth options, a kubeconfig or an exec plugin do not lead to a usable connection."""
+
+
+class Unauthorized(ClusterError):
+    """The API server does not know us (401)."""
+
+
+class ApiError(ClusterError):
+    """The API server refused a request.
+
+    ``status`` is the HTTP code, ``reason`` and ``details`` are those of the ``Status`` object, ``text`` its message.
+    """
+
+    def __init__(self, cluster: str, action: str, status: int, body: Mapping[str, Any]) -> None:
+        self.status = status
+        self.reason: str = body.get("reason") or ""
+        self.details: dict[str, Any] = dict(body.get("details") or {})
+        self.text: str = body.get("message") or f"HTTP {status}"
+        super().__init__(f"{cluster}: {action}: {self.text}")
+
+
+class NotFound(ApiError):
+    """404: no such object."""
+
+
+class NotServed(NotFound):
+    """404: the API server does not serve this kind (its CRD is missing)."""
+
+
+class Conflict(ApiError):
+    """409: somebody was faster, another manager owns the field, or the name is taken."""
+
+
+class Invalid(ApiError):
+    """422: the object breaks a rule of its schema, or changes a field that cannot change."""
+
+
+class Forbidden(ApiError):
+    """403. ``verb``, ``resource``, ``namespace`` name the missing right, if it is one (not a quota or a webhook)."""
+
+    _RIGHT = re.compile(
+        r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]*)" in API group "(?P<group>[^"]*)"'
+        r'(?: in the namespace "(?P<namespace>[^"]*)")?'
+    )
+
+    def __init__(self, cluster: str, action: str, status: int, body: Mapping[str, Any]) -> None:
+        super().__init__(cluster, action, status, body)
+        right = self._RIGHT.search(self.text)
+        self.user = right["user"] if right else ""
+        self.verb = right["verb"] if right else ""
+        self.resource = right["resource"] if right else ""
+        self.group = right["group"] if right else ""
+        self.namespace = (right["namespace"] or "") if right else ""
+
+
+ERRORS: dict[int, type[ApiError]] = {403: Forbidden, 404: NotFound, 409: Conflict, 422: Invalid}
+
+
+def status_of(data: bytes) -> dict[str, Any]:
+    """The Status object of an error answer; proxies and gateways send other things."""
+    try:
+        body = json.loads(data)
+    except ValueError:
+        body = None
+    if isinstance(body, dict):
+        return body
+    text = " ".join(data.decode("utf-8", "replace").split())
+    return {"message": text[:300]} if text else {}

@@ -1,0 +1,548 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one door to an API server: one connection, kept alive, with errors that people can act on.
+
+``connect(auth)`` takes the auth options of kubernetes.core and gives a :class:`Cluster`. Nothing in it knows of
+Ansible. What it returns is plain JSON data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from ..base import kinds
+from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unreachable, status_of
+from .auth import Access, resolve
+from .exec import PROTOCOLS, Exec, ExecResult
+from .explain import explain, nothing_sent, one_line, worth_repeating
+
+try:
+    import urllib3
+    import websocket
+    from urllib3.exceptions import HTTPError
+    from urllib3.response import HTTPHeaderDict  # its place in urllib3 1 and 2
+
+    _URLLIB3_1 = urllib3.__version__.startswith("1.")
+except ImportError:  # resolve() tells the user
+    pass
+
+#: The one field manager of this collection.
+FIELD_MANAGER = "federated.flower"
+USER_AGENT = "federated.flower"
+APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML; API servers before 1.33 know no other name for it
+
+# Cluster has a method named list; inside the class the builtin is reached by these names.
+Objects = list[dict[str, Any]]
+Answers = list[bool]
+
+_PAGE = 500  # objects per LIST request
+_CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
+_ATTEMPTS = 3
+_BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
+_RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile("[\x7f-\uffff]")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """How objects of one kind are addressed."""
+
+    api_version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    verbs: tuple[str, ...] = ()
+
+    def path(self, namespace: str | None = None, name: str | None = None) -> str:
+        """URL path of the collection, or of one object. Without ``namespace``: the collection over all namespaces."""
+        parts = [f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"]
+        if self.namespaced and namespace:
+            parts.append(f"namespaces/{quote(namespace, safe='')}")
+        parts.append(self.plural)
+        if name:
+            parts.append(quote(name, safe=""))
+        return "/".join(parts)
+
+
+def encoded(body: Any) -> bytes:
+    """JSON that is YAML as well, since API servers read the body of a server-side apply as YAML.
+
+    YAML knows no surrogate pairs, by which JSON escapes characters beyond U+FFFF: they stand as they are. The others that
+    are not ASCII are escaped, because YAML takes some of them (U+0085, U+2028) for ends of lines.
+    """
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
+def connect(auth: Mapping[str, Any], *, timeout: float = 30) -> Cluster:
+    """Resolve ``auth`` (option names of kubernetes.core) and return a :class:`Cluster`.
+
+    No request is sent yet. ``timeout``: seconds for one request, and for all its retries together.
+    Raises :class:`AuthError` when the options lead nowhere.
+    """
+    return Cluster(resolve(auth), auth, timeout=timeout)
+
+
+class Cluster:
+    """One API server over one kept-alive connection. Not for use by several threads."""
+
+    def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30) -> None:
+        self.name = access.name
+        self.server = access.server
+        self.timeout = timeout
+        #: HTTP requests sent so far.
+        self.requests = 0
+        #: What the API server warned of (deprecated versions, Pod Security …), each once.
+        self.warnings: dict[str, None] = {}
+        self._clock: tuple[float, float, str] | None = None  # quickest answer so far: seconds it took, when, its Date
+        self._auth = dict(auth or {})
+        self._kinds: dict[str, dict[str, Resource]] = {}
+        self._use(access)
+
+    def _use(self, access: Access) -> None:
+        self._access = access
+        options: dict[str, Any] = {"num_pools": 1, "maxsize": 1}
+        if access.tls is not None:
+            self._verifies = access.tls.verify_mode != ssl.CERT_NONE
+            if _URLLIB3_1 and self._verifies:
+                # it compares the name itself: given an address, it would not tell the context what to compare with
+                access.tls.check_hostname = False
+                options["cert_reqs"] = "CERT_REQUIRED"
+            options["ssl_context"] = access.tls
+            if access.tls_server_name:
+                options["server_hostname"] = access.tls_server_name
+            if not self._verifies:
+                options["cert_reqs"] = "CERT_NONE"
+                options["assert_hostname"] = False
+                urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
+        if access.proxy is None:
+            self._pool = urllib3.PoolManager(**options)
+        elif access.proxy.startswith("socks"):
+            self._pool = _socks_manager(access.proxy, options)
+        else:
+            self._pool = urllib3.ProxyManager(access.proxy, proxy_headers=access.proxy_headers, **options)
+        self._headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
+        for name, value in access.headers:
+            self._headers.add(name, value)
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. The object opens a new one if it is used again."""
+        self._pool.clear()
+
+    # ---- one request -------------------------------------------------------------------------------------------------
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        """Send one request; return the JSON answer.
+
+        Connection errors, 429 and 503 are retried for GET and for server-side apply, which may be repeated without
+        harm. Any method is retried while nothing has been sent (the connection could not be made). A 401 renews the
+        credentials once if they come from an exec plugin, a token file or an auth provider.
+
+        Raises :class:`Unreachable`, :class:`Unauthorized` or an :class:`ApiError`.
+        """
+        url = self.server + path
+        if query:
+            url += "?" + urlencode(query, doseq=True)
+        data = None if body is None else encoded(body)
+        repeatable = method == "GET" or (method == "PATCH" and content_type == APPLY_PATCH)
+        deadline = time.monotonic() + self.timeout
+        renewed = not self._access.renewable
+        attempt = 0
+        while True:
+            attempt += 1
+            headers = self._headers
+            if data is not None:
+                headers = headers.copy()
+                headers["Content-Type"] = content_type
+            left = deadline - time.monotonic()
+            may_repeat = attempt < _ATTEMPTS and left > 0
+            self.requests += 1
+            sent = time.time()
+            try:
+                response = self._pool.request(
+                    method,
+                    url,
+                    body=data,
+                    headers=headers,
+                    retries=False,
+                    redirect=False,
+                    timeout=urllib3.Timeout(connect=min(_CONNECT_TIMEOUT, self.timeout), read=self.timeout),
+                )
+            except (HTTPError, OSError) as error:
+                if may_repeat and worth_repeating(error) and (repeatable or nothing_sent(error)):
+                    time.sleep(_BACKOFF[attempt - 1])
+                    continue
+                raise self._unreachable(error) from error
+            status = response.status
+            self._note_clock(sent, response.headers.get("Date"))
+            if "Warning" in response.headers:
+                self._note_warnings(response.headers)
+            if status < 300:
+                return json.loads(response.data) if response.data else {}
+            if status in (429, 503) and repeatable and may_repeat:
+                pause = _retry_after(response.headers.get("Retry-After"), _BACKOFF[attempt - 1])
+                if pause <= min(_RETRY_AFTER_MAX, left):
+                    time.sleep(pause)
+                    continue
+            if status == 401:
+                if not renewed:
+                    renewed = True
+                    self.close()
+                    self._use(resolve(self._auth))
+                    continue
+                raise self._unauthorized()
+            raise self._api_error(method, path, status, response.data)
+
+    def _note_clock(self, sent: float, date: str | None) -> None:
+        took = time.time() - sent
+        if date and (self._clock is None or took < self._clock[0]):
+            self._clock = (took, sent + took / 2, date)
+
+    @property
+    def skew(self) -> float | None:
+        """Seconds by which the API server's clock is ahead of this machine's, good to about a second.
+
+        From the answers so far (HTTP's Date, which counts whole seconds); None while there is none.
+        """
+        if self._clock is None:
+            return None
+        _took, at, date = self._clock
+        try:
+            shown = parsedate_to_datetime(date)
+        except ValueError:  # some proxy's idea of a date
+            return None
+        return shown.timestamp() + 0.5 - at
+
+    def _note_warnings(self, headers: Any) -> None:
+        for header in headers.getlist("Warning"):
+            for text in _WARNING.findall(header):
+                self.warnings[text.replace('\\"', '"')] = None
+
+    def _api_error(self, method: str, path: str, status: int, data: bytes) -> ApiError:
+        body = status_of(data)
+        action = f"{method} {path}"
+        kind = ERRORS.get(status, ApiError)
+        if status == 404 and not (body.get("details") or {}).get("name"):
+            text = body.get("message") or ""
+            if "could not find the requested resource" in text or "page not found" in text:
+                kind = NotServed
+        return kind(self.name, action, status, body)
+
+    def _unauthorized(self) -> Unauthorized:
+        return Unauthorized(
+            f"{self.name}: the API server {self.server} does not accept the credentials of "
+            f"{self._access.source} (401). "
+            "Has the token or certificate expired, or does the context name another cluster's user? "
+            "Renew it, or check with: kubectl auth whoami"
+        )
+
+    def _unreachable(self, error: BaseException) -> Unreachable:
+        address = urlsplit(self.server)
+        where = f"the API server {self.server}"
+        through = f" through the proxy {self._access.proxy_for_people()}" if self._access.proxy else ""
+        return Unreachable(f"{self.name}: {explain(error, where, through, address.hostname or '', self.timeout)}")
+
+    # ---- kinds -------------------------------------------------------------------------------------------------------
+
+    def resource(self, api_version: str, kind: str) -> Resource:
+        """How objects of this kind are addressed. Kinds of Kubernetes itself cost no request, others one per group.
+
+        Raises :class:`NotServed` when the API server has no such kind.
+        """
+        known = kinds.builtin(api_version, kind)
+        if known is not None:
+            return Resource(api_version, kind, known[0], known[1])
+        if api_version not in self._kinds:
+            self._kinds[api_version] = self._discover(api_version)
+        try:
+            return self._kinds[api_version][kind]
+        except KeyError:
+            raise self.not_served(api_version, kind) from None
+
+    def not_served(self, api_version: str, kind: str) -> NotServed:
+        """The error for a kind that the API server does not have."""
+        message = f"the API server does not serve {kind} ({api_version}); is its CustomResourceDefinition installed?"
+        return NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
+
+    def forget_kinds(self, api_version: str) -> None:
+        """Ask the API server again for the kinds of this group and version (after a CRD was made)."""
+        self._kinds.pop(api_version, None)
+
+    def _discover(self, api_version: str) -> dict[str, Resource]:
+        path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        try:
+            answer = self.request("GET", path)
+        except NotFound:
+            return {}
+        return {
+            item["kind"]: Resource(api_version, item["kind"], item["name"], item["namespaced"], tuple(item["verbs"]))
+            for item in answer.get("resources") or []
+            if "/" not in item["name"]
+        }
+
+    # ---- objects -----------------------------------------------------------------------------------------------------
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
+        """The object, or None if there is none (:class:`NotServed` if the kind itself is unknown)."""
+        resource = self.resource(api_version, kind)
+        try:
+            return self.request("GET", resource.path(namespace, name))
+        except NotServed:
+            raise
+        except NotFound:
+            return None
+
+    def list(
+        self,
+        api_version: str,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str | None = None,
+        fields: str | None = None,
+    ) -> Objects:
+        """Objects by label and field selector. ``apiVersion`` and ``kind`` are filled in: lists leave them out."""
+        resource = self.resource(api_version, kind)
+        query: dict[str, Any] = {"limit": _PAGE}
+        if labels:
+            query["labelSelector"] = labels
+        if fields:
+            query["fieldSelector"] = fields
+        found: Objects = []
+        while True:
+            answer = self.request("GET", resource.path(namespace), query=query)
+            for item in answer.get("items") or []:
+                item["apiVersion"] = api_version
+                item["kind"] = kind
+                found.append(item)
+            token = (answer.get("metadata") or {}).get("continue")
+            if not token:
+                return found
+            query["continue"] = token
+
+    def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
+        """POST. Raises :class:`Conflict` (reason ``AlreadyExists``) if the name is taken."""
+        resource, namespace, _name = self._address(obj)
+        return self.request("POST", resource.path(namespace), query=_write_query(dry_run), body=obj)
+
+    def replace(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """PUT. With ``metadata.resourceVersion`` it raises :class:`Conflict` if somebody was faster."""
+        resource, namespace, name = self._address(obj)
+        return self.request("PUT", resource.path(namespace, name), query=_write_query(False), body=obj)
+
+    def apply(self, obj: Mapping[str, Any], *, dry_run: bool = False, force: bool = True) -> dict[str, Any]:
+        """Server-side apply as :data:`FIELD_MANAGER`; returns the object as the API server has it now."""
+        resource, namespace, name = self._address(obj)
+        query = _write_query(dry_run) | {"force": "true" if force else "false"}
+        return self.request("PATCH", resource.path(namespace, name), query=query, body=obj, content_type=APPLY_PATCH)
+
+    def patch(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None,
+        body: Any,
+        *,
+        content_type: str = "application/merge-patch+json",
+    ) -> dict[str, Any]:
+        """PATCH with a merge, strategic-merge or JSON patch."""
+        resource = self.resource(api_version, kind)
+        path = resource.path(namespace, name)
+        return self.request("PATCH", path, query=_write_query(False), body=body, content_type=content_type)
+
+    def delete(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None = None,
+        *,
+        dry_run: bool = False,
+        propagation: str = "Foreground",
+        uid: str | None = None,
+    ) -> dict[str, Any] | None:
+        """DELETE; None if there was no such object. ``uid``: only that very object (else :class:`Conflict`)."""
+        resource = self.resource(api_version, kind)
+        body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        if uid:
+            body["preconditions"] = {"uid": uid}
+        if dry_run:
+            body["dryRun"] = ["All"]
+        try:
+            return self.request("DELETE", resource.path(namespace, name), body=body)
+        except NotServed:
+            raise
+        except NotFound:
+            return None
+
+    def access_review(self, checks: Sequence[Mapping[str, Any]]) -> Answers:
+        """May we? One answer per check (keys verb, group, resource, subresource, namespace, name)."""
+        answers = []
+        for check in checks:
+            body = {
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": {key: value for key, value in check.items() if value}},
+            }
+            answer = self.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body=body)
+            answers.append(bool((answer.get("status") or {}).get("allowed")))
+        return answers
+
+    def _address(self, obj: Mapping[str, Any]) -> tuple[Resource, str | None, str]:
+        meta = obj["metadata"]
+        return self.resource(obj["apiVersion"], obj["kind"]), meta.get("namespace"), meta.get("name", "")
+
+    # ---- commands in containers --------------------------------------------------------------------------------------
+
+    def exec(
+        self,
+        namespace: str,
+        pod: str,
+        container: str | None,
+        command: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        timeout: float = 60,
+        on_stdout: Callable[[bytes], None] | None = None,
+    ) -> ExecResult:
+        """Run ``command`` (no shell) in a container; return its output and exit code.
+
+        ``stdin`` is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
+        know by itself when its input ends. ``timeout``: seconds for the whole command. ``on_stdout`` gets the output
+        piece by piece as it comes. Needs the right to ``get`` and ``create`` ``pods/exec``.
+
+        Raises :class:`NotFound` (no such pod or container), :class:`Forbidden`, :class:`ApiError` (the command could
+        not be started) and :class:`Unreachable` (connection lost, or time is up; the command may go on running).
+        """
+        query = [("command", word) for word in command]
+        query += [("stdout", "true"), ("stderr", "true")]
+        if container:
+            query.append(("container", container))
+        if stdin is not None:
+            query.append(("stdin", "true"))
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
+        what = f"exec {command[0] if command else ''} in {namespace}/{pod}" + (f" ({container})" if container else "")
+        deadline = time.monotonic() + timeout
+        channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
+        try:
+            return Exec(channel, self.name, what, deadline, timeout).run(stdin, on_stdout)
+        except (websocket.WebSocketException, OSError) as error:
+            raise Unreachable(
+                f"{self.name}: {what}: the connection to {self.server} was lost: {one_line(error)}"
+            ) from error
+        finally:
+            channel.close()
+
+    def _open_websocket(self, path: str, what: str) -> websocket.WebSocket:
+        access = self._access
+        options: dict[str, Any] = {"timeout": min(_CONNECT_TIMEOUT, self.timeout), "enable_multithread": False}
+        tls: dict[str, Any] = {}
+        if access.tls is not None:
+            # websocket-client sets these two on the context that it is given
+            tls = {
+                "context": access.tls,
+                "cert_reqs": access.tls.verify_mode,
+                "check_hostname": self._verifies,
+            }
+            if access.tls_server_name:
+                tls["server_hostname"] = access.tls_server_name
+        options["header"] = [f"{name}: {value}" for name, value in access.headers]
+        options["header"].append(f"User-Agent: {USER_AGENT}")
+        options["subprotocols"] = PROTOCOLS
+        options["suppress_origin"] = True
+        options.update(_websocket_proxy(access))
+        url = "ws" + self.server.removeprefix("http") + path
+        for renewed in (not access.renewable, True):
+            self.requests += 1
+            try:
+                channel = websocket.WebSocket(sslopt=tls, skip_utf8_validation=True)
+                channel.connect(url, **options)
+                return channel
+            except websocket.WebSocketBadStatusException as error:
+                if error.status_code == 401:
+                    if renewed:
+                        raise self._unauthorized() from error
+                    self.close()
+                    self._use(resolve(self._auth))
+                    return self._open_websocket(path, what)
+                body = status_of(error.resp_body or b"")
+                raise ERRORS.get(error.status_code, ApiError)(self.name, what, error.status_code, body) from error
+            except (websocket.WebSocketException, OSError) as error:
+                raise self._unreachable(error) from error
+            finally:
+                if access.tls is not None and _URLLIB3_1:
+                    access.tls.check_hostname = False
+        raise AssertionError("not reached")
+
+
+def _socks_manager(proxy: str, options: Mapping[str, Any]) -> Any:
+    try:
+        from urllib3.contrib.socks import SOCKSProxyManager
+    except ImportError as error:
+        raise AuthError("A SOCKS proxy needs the Python package 'PySocks' on the controller.") from error
+    return SOCKSProxyManager(proxy, **options)
+
+
+def _websocket_proxy(access: Access) -> dict[str, Any]:
+    # without this, websocket-client would read the environment by rules of its own
+    if access.proxy is None:
+        return {"http_no_proxy": ["*"]}
+    parts = urlsplit(access.proxy)
+    if parts.scheme not in ("http", "socks4", "socks4a", "socks5", "socks5h"):
+        raise AuthError(
+            f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy_for_people()})."
+        )
+    options: dict[str, Any] = {
+        "http_proxy_host": parts.hostname,
+        "http_proxy_port": parts.port or 80,
+        "proxy_type": parts.scheme,
+        "http_no_proxy": ["-"],
+    }
+    header = access.proxy_headers.get("proxy-authorization", "")
+    if header.startswith("Basic "):
+        import base64
+
+        user, _colon, password = base64.b64decode(header[6:]).decode().partition(":")
+        options["http_proxy_auth"] = (user, password)
+    return options
+
+
+def _write_query(dry_run: bool) -> dict[str, str]:
+    query = {"fieldManager": FIELD_MANAGER}
+    if dry_run:
+        query["dryRun"] = "All"
+    return query
+
+
+def _retry_after(header: str | None, default: float) -> float:
+    try:
+        return max(float(header or default), 0.0)
+    except ValueError:
+        return default

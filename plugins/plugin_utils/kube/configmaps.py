@@ -1,0 +1,79 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records kept in ConfigMaps that several controllers may write at once: what ledger and audit trail have in common."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from ..base.errors import ClusterError
+from ..base.labels import record_labels
+from .api_errors import Conflict
+from .client import Cluster
+
+# A controller that loses a race waits and tries again; this many losses in a row mean that something else is wrong.
+ATTEMPTS = 20
+
+Outcome = TypeVar("Outcome")
+
+
+def config_map(
+    federation: str,
+    namespace: str,
+    name: str,
+    data: Mapping[str, str],
+    *,
+    application: str,
+    component: str,
+    labels: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """A ConfigMap with the labels of a record; it is in no ApplySet, so nothing prunes it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {**record_labels(federation, application, component), **(labels or {})},
+        },
+        "data": dict(data),
+    }  # fmt: skip
+
+
+def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
+    """Create a ConfigMap, or replace it when it was read before.
+
+    Raises:
+        Conflict: when somebody else created or changed it since.
+    """
+    if item["metadata"].get("resourceVersion"):
+        cluster.replace(item)
+    else:
+        cluster.create(item)
+
+
+def until_unrivalled(what: str, attempt: Callable[[], Outcome]) -> Outcome:
+    """Call C(attempt), which reads, changes and writes, until nobody wrote in between.
+
+    Args:
+        what: what is written, for the error.
+        attempt: raises Conflict when somebody else was faster.
+
+    Raises:
+        ClusterError: when that happened C(ATTEMPTS) times.
+    """
+    for number in range(ATTEMPTS):
+        try:
+            return attempt()
+        except Conflict:
+            # Read again after a moment that differs between the contenders.
+            time.sleep(random.uniform(0, 0.05) * (number + 1))
+    raise ClusterError(
+        f"{what} changed {ATTEMPTS} times while it was being written; "
+        "is another controller running? Run again when it is done"
+    )

@@ -1,0 +1,94 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands in containers: the stream protocol of pods/exec."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .api_errors import ApiError, Unreachable, status_of
+
+with contextlib.suppress(ImportError):  # resolve() tells the user
+    import websocket
+
+PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"]
+
+
+@dataclass(frozen=True)
+class ExecResult:
+    """Outcome of a command in a container."""
+
+    stdout: bytes
+    stderr: bytes
+    rc: int
+
+
+class Exec:
+    """The stream protocol of pods/exec: every frame begins with a byte that names its channel."""
+
+    STDIN, STDOUT, STDERR, ERROR = range(4)
+    CLOSE = 255
+    CHUNK = 32 * 1024
+
+    def __init__(self, channel: Any, name: str, what: str, deadline: float, timeout: float) -> None:
+        self.channel = channel
+        self.name = name
+        self.what = what
+        self.deadline = deadline
+        self.timeout = timeout
+
+    def run(self, stdin: bytes | None, on_stdout: Callable[[bytes], None] | None) -> ExecResult:
+        if stdin is not None:
+            for start in range(0, len(stdin), self.CHUNK):
+                self.channel.send_binary(bytes([self.STDIN]) + stdin[start : start + self.CHUNK])
+            if self.channel.getsubprotocol() == PROTOCOLS[0]:
+                self.channel.send_binary(bytes([self.CLOSE, self.STDIN]))
+        output: dict[int, bytearray] = {self.STDOUT: bytearray(), self.STDERR: bytearray(), self.ERROR: bytearray()}
+        for number, data in self._frames():
+            if number in output:
+                output[number] += data
+            if number == self.STDOUT and data and on_stdout is not None:
+                on_stdout(bytes(data))
+            if number == self.ERROR and data:
+                break
+        return ExecResult(
+            bytes(output[self.STDOUT]), bytes(output[self.STDERR]), self._exit_code(bytes(output[self.ERROR]))
+        )
+
+    def _frames(self) -> Iterator[tuple[int, bytes]]:
+        while True:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                raise self._too_late()
+            self.channel.settimeout(left)
+            try:
+                opcode, data = self.channel.recv_data()
+            except websocket.WebSocketTimeoutException:
+                raise self._too_late() from None
+            except websocket.WebSocketConnectionClosedException:
+                return
+            if opcode == websocket.ABNF.OPCODE_CLOSE:
+                return
+            if data:
+                yield data[0], data[1:]
+
+    def _too_late(self) -> Unreachable:
+        return Unreachable(
+            f"{self.name}: {self.what}: not done after {self.timeout:g} s; the command may still be running."
+        )
+
+    def _exit_code(self, data: bytes) -> int:
+        if not data:
+            raise Unreachable(f"{self.name}: {self.what}: the connection was closed before the command ended.")
+        status = status_of(data)
+        if status.get("status") == "Success":
+            return 0
+        for cause in (status.get("details") or {}).get("causes") or []:
+            if cause.get("reason") == "ExitCode":
+                return int(cause["message"])
+        raise ApiError(self.name, self.what, status.get("code") or 500, status)

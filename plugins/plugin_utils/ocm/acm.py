@@ -1,0 +1,162 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The security baseline of sites as a policy of Red Hat Advanced Cluster Management, for the clusters of the add-on's Placement.
+
+    Policy               the baseline, in the federation's namespace on the hub
+    PlacementBinding     to the add-on's Placement, so that exactly the clusters with SuperNodes are looked at
+
+In the Policy, each a ConfigurationPolicy on the managed cluster:
+
+    -namespace    the namespace has its Pod Security level
+    -network      every pod in it is closed, and so are the SuperNodes but for the ways that the site's own policy opens
+    -pods         no pod is privileged, or shares the namespaces of its node
+    -rights       nobody has a role in it that reaches beyond it
+
+It says what all sites have in common, whatever their settings: C(musthave) compares what is named, and leaves alone what else
+an object has (config-policy-controller, C(controllers/configurationpolicy_utils.go)). What it finds is what the collection sets
+itself, so C(enforce) changes nothing where sites were deployed. The last two only ever tell: to enforce that something is not
+there would delete it, a pod that trains among them. That is why the Policy itself has no remediationAction, which would be that
+of all parts.
+
+Go templates in policies are C({{ }}) and C({{hub hub}}). Nothing here comes from a user's free text, and both engines are told
+to leave the policy alone (annotation C(disable-templates), read by governance-policy-propagator of the Policy and by
+config-policy-controller of each part).
+
+Keys of the add-on's spec beside those of ocm.py: C(policy_remediation), "inform" or "enforce"; C(network_policies), bool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..base.labels import selector
+from ..base.values import Object, Spec, boolean, text
+from ..manifests import namespace, policies
+from .addon_objects import addon_labels
+
+GROUP = "policy.open-cluster-management.io"
+API = f"{GROUP}/v1"
+INFORM, ENFORCE = "inform", "enforce"
+REMEDIATIONS = (INFORM, ENFORCE)
+# governance-policy-propagator, api/v1/policy_webhook.go: the replicated policy is called NAMESPACE.NAME.
+MAX_NAMES = 62
+
+_NO_TEMPLATES = {f"{GROUP}/disable-templates": "true"}
+# How ACM's console files a policy.
+_FILED = {
+    f"{GROUP}/standards": "NIST SP 800-53",
+    f"{GROUP}/categories": "CM Configuration Management",
+    f"{GROUP}/controls": "CM-2 Baseline Configuration",
+}
+# ClusterRoles that, given in one namespace, let pods there out of it, or all that is in it be had.
+_FAR = (
+    "cluster-admin",
+    *(
+        f"system:openshift:scc:{name}"
+        for name in ("anyuid", "hostaccess", "hostmount-anyuid", "hostnetwork", "hostnetwork-v2", "privileged")
+    ),
+)
+
+
+def policy_name(spec: Spec) -> str:
+    """Name of the Policy, and what the names of its parts begin with."""
+    return f"{text(spec['federation'])}-baseline"
+
+
+def objects(spec: Spec) -> list[Object]:
+    """Policy and PlacementBinding, from an add-on's spec."""
+    name = policy_name(spec)
+    meta = {"name": name, "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    parts = [part for part in (_namespace(spec), _network(spec), _pods(spec), _rights(spec)) if part]
+    policy = {
+        "apiVersion": API,
+        "kind": "Policy",
+        "metadata": {**meta, "annotations": {**_FILED, **_NO_TEMPLATES}},
+        "spec": {"disabled": False, "policy-templates": [{"objectDefinition": part} for part in parts]},
+    }
+    binding = {
+        "apiVersion": API,
+        "kind": "PlacementBinding",
+        "metadata": meta,
+        "placementRef": {
+            "apiGroup": "cluster.open-cluster-management.io",
+            "kind": "Placement",
+            "name": spec["placement"],
+        },
+        "subjects": [{"apiGroup": GROUP, "kind": "Policy", "name": name}],
+    }
+    return [policy, binding]
+
+
+def _part(spec: Spec, name: str, severity: str, listed: Sequence[Object], *, present: bool) -> Object:
+    """A ConfigurationPolicy: these objects are there, or none of these is."""
+    action = text(spec.get("policy_remediation") or INFORM) if present else INFORM
+    compliance = "musthave" if present else "mustnothave"
+    return {
+        "apiVersion": API,
+        "kind": "ConfigurationPolicy",
+        "metadata": {"name": f"{policy_name(spec)}-{name}", "annotations": dict(_NO_TEMPLATES)},
+        "spec": {
+            "severity": severity,
+            "remediationAction": action,
+            "object-templates": [{"complianceType": compliance, "objectDefinition": item} for item in listed],
+        },
+    }
+
+
+def _bare(item: Object) -> Object:
+    """An object without what is a user's, or of no concern."""
+    meta = item["metadata"]
+    kept = {key: meta[key] for key in ("name", "namespace") if meta.get(key)}
+    level = {
+        key: value for key, value in (meta.get("labels") or {}).items() if key.startswith("pod-security.kubernetes.io/")
+    }
+    return {**item, "metadata": {**kept, "labels": level} if level else kept}
+
+
+def _namespace(spec: Spec) -> Object | None:
+    found = [_bare(item) for item in namespace.objects(spec)]
+    found = [item for item in found if item["metadata"].get("labels")]
+    return _part(spec, "namespace", "high", found, present=True) if found else None
+
+
+def _network(spec: Spec) -> Object | None:
+    if not boolean(spec.get("network_policies", True)):
+        return None
+    closed = [_bare(item) for item in policies.default_deny(spec, policies.SUPERNODE)]
+    # Its rules are the site's own.
+    own = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": policies.SUPERNODE, "namespace": text(spec["namespace"])},
+        "spec": {
+            "podSelector": {"matchLabels": selector(spec, policies.SUPERNODE)},
+            "policyTypes": ["Ingress", "Egress"],
+        },
+    }
+    return _part(spec, "network", "high", [*closed, own], present=True)
+
+
+def _pods(spec: Spec) -> Object:
+    privileged = [{"securityContext": {"privileged": True}}]
+    wrong: list[Object] = [{"containers": privileged}, {"initContainers": privileged}]
+    wrong += [{share: True} for share in ("hostNetwork", "hostPID", "hostIPC")]
+    found = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": text(spec["namespace"])}, "spec": one}
+        for one in wrong
+    ]
+    return _part(spec, "pods", "high", found, present=False)
+
+
+def _rights(spec: Spec) -> Object:
+    found = [
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"namespace": text(spec["namespace"])},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        }
+        for role in _FAR
+    ]
+    return _part(spec, "rights", "high", found, present=False)

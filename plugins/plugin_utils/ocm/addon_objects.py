@@ -1,0 +1,352 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects on the hub of Open Cluster Management, by which SuperNodes reach a managed cluster.
+
+    ClusterManagementAddOn   the add-on. Its default is a Namespace and nothing in it: a cluster that a Placement brings in
+                             runs nothing before its keys are registered.
+    AddOnTemplate            what all sites with the same settings have in common
+    AddOnDeploymentConfig    the namespace it goes to
+    ManagedClusterAddOn      one cluster's add-on: names a template and a config, so it has a complete config of its own
+    ManifestWork             what is the site's own; belongs to the ManagedClusterAddOn and goes with it
+
+Edited in place, an AddOnTemplate or AddOnDeploymentConfig changes all clusters at once, whatever the rollout strategy is
+(ocm, C(getDesiredAddOnTemplateInner)): so their names come from their content, and none is ever changed.
+
+The namespace of a config is never left to its default, which would move every object to another one. It is never empty
+either: the schema of 0.16 does not take that.
+
+Keys of the add-on's spec (role C(ocm_addon)), beside those of every spec:
+
+    name                 of the add-on
+    install              "Placements" or "Manual"
+    placement            name of the Placement in the federation's namespace
+    cluster_sets         cluster sets that the Placement chooses from; each is bound to the namespace
+    bind_cluster_sets    bool; false where the hub's administrators make the ManagedClusterSetBindings
+    predicates           the Placement's own (Placement API v1beta1); the label of the federation if empty
+    number_of_clusters, prioritizers, spread, decision_groups     the Placement's own; empty for none
+    tolerations          of the Placement, beside those for clusters that are not heard
+    rollout              the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once
+    clientapps           bool; whether ClientApps of some site are a workload of their own, see replica_set.py
+
+and of a site's, beside those of supernode.py: C(ocm_addon), the add-on's name, C(ocm_cluster), the ManagedCluster's name,
+C(hub_namespace), and C(ocm_install).
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..base.kinds import group_of, plural_of
+from ..base.labels import MANAGER, PART_OF
+from ..base.names import WORKLOAD
+from ..base.values import Object, Spec, boolean, compact, integer, text
+from ..manifests import namespace
+from . import api
+
+# Label of a ManagedCluster by which the Placement chooses, if the user says nothing else.
+FEDERATION_LABEL = "federated.flower/federation"
+# On what belongs to a site: its name in the inventory.
+SITE_NOTE = "federated.flower/site"
+# On a workload in a ManifestWork: the digest of its content, which comes back together with its numbers.
+CONTENT_NOTE = "federated.flower/content"
+# On the pods of a workload in a ManifestWork: nobody there can be told to restart one, but a change of their template does it.
+RESTART_NOTE = "federated.flower/restart"
+# On the ManagedClusterAddOn of a site that has ClientApps beside its SuperNodes.
+APPS_NOTE = "federated.flower/clientapp"
+APPLICATION = "supernode"
+PLACEMENTS, MANUAL = "Placements", "Manual"
+INSTALLS = (PLACEMENTS, MANUAL)
+# Pods of a pool about which the site tells why they wait. More of them fail for the same reason.
+WATCHED_PODS = 8
+
+
+def addon_labels(instance: Any) -> dict[str, str]:
+    """Labels by which the add-on's objects are found again. No version: it would change names that come from content."""
+    return {
+        "app.kubernetes.io/component": "ocm",
+        "app.kubernetes.io/instance": text(instance),
+        "app.kubernetes.io/managed-by": MANAGER,
+        "app.kubernetes.io/name": APPLICATION,
+        "app.kubernetes.io/part-of": PART_OF,
+    }
+
+
+def digest(value: Any, digits: int = 12) -> str:
+    """What tells one content from another."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:digits]
+
+
+def _versioned(kind: str, addon: str, instance: Any, spec: Object, where: str | None = None) -> Object:
+    """An object whose name comes from its content."""
+    meta = {"name": f"{addon}-{digest([kind, spec, where])}", "namespace": where, "labels": addon_labels(instance)}
+    return {"apiVersion": api.ADDONS, "kind": kind, "metadata": compact(meta), "spec": spec}
+
+
+def template(addon: str, instance: Any, manifests: Iterable[Object]) -> Object:
+    """The AddOnTemplate of these manifests; a Namespace stays when the add-on leaves, since it may hold volumes."""
+    listed = [copy.deepcopy(dict(item)) for item in manifests]
+    for item in listed:
+        if item["kind"] == "Namespace":
+            item["metadata"].setdefault("annotations", {})[api.STAYS] = ""
+    spec = {"addonName": addon, "agentSpec": {"workload": {"manifests": listed}}}
+    return _versioned("AddOnTemplate", addon, instance, spec)
+
+
+def deployment_config(addon: str, instance: Any, where: str, target: str) -> Object:
+    """The AddOnDeploymentConfig, complete: the namespace on the managed cluster, and no variables.
+
+    :arg where: its own namespace on the hub.
+    :arg target: the namespace on the managed cluster.
+    """
+    return _versioned("AddOnDeploymentConfig", addon, instance, {"agentInstallNamespace": target}, where)
+
+
+def config_reference(item: Mapping[str, Any]) -> Object:
+    """How an add-on refers to a template or config."""
+    resource = api.TEMPLATES_RESOURCE if item["kind"] == "AddOnTemplate" else api.CONFIGS_RESOURCE
+    meta = item["metadata"]
+    return compact(
+        {"group": api.ADDON_GROUP, "resource": resource, "name": meta["name"], "namespace": meta.get("namespace")}
+    )
+
+
+# ---- the add-on ------------------------------------------------------------------------------------------------------
+
+
+def addon_objects(spec: Spec) -> list[Object]:
+    """All objects of the add-on that are no cluster's own, in the order in which they can be applied."""
+    name, instance = text(spec["name"]), spec["federation"]
+    base = template(name, instance, namespace.objects(spec) or [_placeholder(spec)])
+    config = deployment_config(name, instance, spec["namespace"], text(spec["namespace"]))
+    found = [base, config]
+    # ClientApps are always brought by Placements.
+    if boolean(spec.get("bind_cluster_sets")) and (spec["install"] == PLACEMENTS or boolean(spec.get("clientapps"))):
+        found += [set_binding(spec, text(one)) for one in spec["cluster_sets"]]
+    if spec["install"] == PLACEMENTS:
+        found.append(placement(spec))
+    found.append(management_addon(spec, base, config))
+    return found
+
+
+def _placeholder(spec: Spec) -> Object:
+    """Where somebody else makes the namespace, a template still needs a manifest."""
+    meta = {"name": f"{spec['name']}-addon", "namespace": text(spec["namespace"])}
+    meta["labels"] = addon_labels(spec["federation"])
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
+
+
+def management_addon(spec: Spec, base: Object, config: Object) -> Object:
+    """The ClusterManagementAddOn. Both kinds of configs are supported, and none is left out of the default."""
+    references = [config_reference(item) for item in (base, config)]
+    supported = [
+        {
+            "group": one["group"],
+            "resource": one["resource"],
+            "defaultConfig": compact({"name": one["name"], "namespace": one.get("namespace")}),
+        }
+        for one in references
+    ]
+    strategy: Object = {"type": spec["install"]}
+    if spec["install"] == PLACEMENTS:
+        entry: Object = {"name": spec["placement"], "namespace": spec["namespace"], "configs": references}
+        entry["rolloutStrategy"] = spec.get("rollout") or {"type": "All"}
+        strategy["placements"] = [entry]
+    words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec['federation']}"}
+    return {
+        "apiVersion": api.ADDONS,
+        "kind": "ClusterManagementAddOn",
+        "metadata": {"name": spec["name"], "labels": addon_labels(spec["federation"])},
+        "spec": {"addOnMeta": words, "supportedConfigs": supported, "installStrategy": strategy},
+    }
+
+
+def set_binding(spec: Spec, cluster_set: str) -> Object:
+    """Leave for the Placements of a namespace to choose from a cluster set. Its name is that of the set."""
+    meta = {"name": cluster_set, "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    return {
+        "apiVersion": api.SETS,
+        "kind": "ManagedClusterSetBinding",
+        "metadata": meta,
+        "spec": {"clusterSet": cluster_set},
+    }
+
+
+def predicates(spec: Spec) -> list[Object]:
+    """The Placement's predicates: the user's, or clusters with the label of the federation."""
+    given = spec.get("predicates") or []
+    labelled = {"labelSelector": {"matchLabels": {FEDERATION_LABEL: text(spec["federation"])}}}
+    return list(given) or [{"requiredClusterSelector": labelled}]
+
+
+def patient() -> list[Object]:
+    """Tolerations of a Placement for clusters that are not heard, or not well."""
+    return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
+
+
+def placement(spec: Spec) -> Object:
+    """The Placement. A cluster that is not heard for a while keeps its SuperNodes: they may be training all the same."""
+    spread = spec.get("spread")
+    body = {
+        "clusterSets": [text(one) for one in spec["cluster_sets"]],
+        "numberOfClusters": integer(spec.get("number_of_clusters")),
+        "predicates": predicates(spec),
+        "prioritizerPolicy": {"configurations": spec["prioritizers"]} if spec.get("prioritizers") else None,
+        "spreadPolicy": {"spreadConstraints": spread} if spread else None,
+        "decisionStrategy": {"groupStrategy": spec["decision_groups"]} if spec.get("decision_groups") else None,
+        "tolerations": patient() + list(spec.get("tolerations") or []),
+    }
+    meta = {"name": spec["placement"], "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}
+
+
+# ---- one cluster -----------------------------------------------------------------------------------------------------
+
+
+def configs(spec: Spec, common: Sequence[Object]) -> list[Object]:
+    """Template and config for a site.
+
+    :arg common: the manifests that it shares with others, see C(ocm/template.py).
+    """
+    addon, instance = text(spec["ocm_addon"]), spec["federation"]
+    return [
+        template(addon, instance, common or [_placeholder({**spec, "name": addon})]),
+        deployment_config(addon, instance, spec["hub_namespace"], text(spec["namespace"])),
+    ]
+
+
+def managed_addon(spec: Spec, references: Iterable[Object], *, apps: bool = False) -> Object:
+    """The ManagedClusterAddOn: it names all of its configs itself, so no default can reach it.
+
+    With the strategy Placements the object itself is made by OCM; here only its configs are set.
+
+    :arg apps: whether the site has ClientApps beside its SuperNodes, or had them and they are yet to be taken away.
+    """
+    notes = {SITE_NOTE: text(spec["cluster"]), **({APPS_NOTE: WORKLOAD} if apps else {})}
+    return {
+        "apiVersion": api.ADDONS,
+        "kind": "ManagedClusterAddOn",
+        "metadata": {
+            "name": spec["ocm_addon"],
+            "namespace": spec["ocm_cluster"],
+            "labels": addon_labels(spec["federation"]),
+            "annotations": notes,
+        },
+        "spec": {"configs": list(references)},
+    }
+
+
+def work_name(spec: Spec, part: str) -> str:
+    """Name of one of a site's ManifestWorks."""
+    return f"{spec['ocm_addon']}-{part}"
+
+
+def manifest_work(
+    spec: Spec,
+    part: str,
+    manifests: Iterable[Object],
+    *,
+    owner: Mapping[str, Any] | None = None,
+    read_only: Iterable[Object] = (),
+    feedback: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
+) -> Object:
+    """A ManifestWork in the namespace of the site's cluster.
+
+    It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back. A Namespace
+    among the manifests stays when it goes.
+
+    :arg part: what its name ends with.
+    :arg owner: the live ManagedClusterAddOn, with which it goes.
+    :arg read_only: objects that somebody else makes and that are only looked at.
+    :arg feedback: (kind, name) -> name of a value -> JSONPath of it.
+    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    """
+    meta: Object = {
+        "name": work_name(spec, part),
+        "namespace": spec["ocm_cluster"],
+        "labels": addon_labels(spec["federation"]),
+        "annotations": {SITE_NOTE: text(spec["cluster"])},
+    }
+    if owner is not None:
+        named = {"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "name": owner["metadata"]["name"]}
+        meta["ownerReferences"] = [{**named, "uid": owner["metadata"]["uid"]}]
+    body = work_spec(manifests, read_only, feedback)
+    return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": body}
+
+
+def work_spec(
+    manifests: Iterable[Object],
+    read_only: Iterable[Object] = (),
+    feedback: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
+    conditions: Mapping[tuple[str, str], Sequence[Object]] | None = None,
+) -> Object:
+    """The specification of a ManifestWork.
+
+    :arg read_only: see C(manifest_work).
+    :arg feedback: see C(manifest_work).
+    :arg conditions: (kind, name) -> conditionRules, for a hub that knows them.
+    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    """
+    listed, looked_at = list(manifests), list(read_only)
+    for item in listed:
+        if item["kind"] == "Secret":
+            raise ValueError(f"Secret {item['metadata']['name']} would lie on the hub in plain text")
+    apply = {"type": "ServerSideApply", "serverSideApply": {"fieldManager": "work-agent", "force": True}}
+    options = [_option(item, apply, feedback or {}, conditions or {}) for item in listed]
+    options += [_option(item, {"type": "ReadOnly"}, feedback or {}, {}) for item in looked_at]
+    body: Object = {"workload": {"manifests": listed + looked_at}, "manifestConfigs": options}
+    kept = [item["metadata"]["name"] for item in listed if item["kind"] == "Namespace"]
+    if kept:
+        orphans = [{"group": "", "resource": "namespaces", "name": name} for name in kept]
+        body["deleteOption"] = {
+            "propagationPolicy": "SelectivelyOrphan",
+            "selectivelyOrphans": {"orphaningRules": orphans},
+        }
+    return body
+
+
+def _option(
+    item: Object,
+    strategy: Object,
+    rules: Mapping[tuple[str, str], Mapping[str, str]],
+    conditions: Mapping[tuple[str, str], Sequence[Object]],
+) -> Object:
+    meta = item["metadata"]
+    asked = rules.get((item["kind"], meta["name"]))
+    which = {"group": group_of(item["apiVersion"]), "resource": plural_of(item["kind"])}
+    which |= compact({"namespace": meta.get("namespace"), "name": meta["name"]})
+    paths = [{"name": name, "path": path} for name, path in sorted((asked or {}).items())]
+    return compact(
+        {
+            "resourceIdentifier": which,
+            "updateStrategy": strategy,
+            "feedbackRules": [{"type": "JSONPaths", "jsonPaths": paths}] if paths else None,
+            "conditionRules": list(conditions.get((item["kind"], meta["name"])) or []),
+        }
+    )
+
+
+def with_content(item: Object) -> Object:
+    """A workload with the digest of its content, so that numbers of an older one are told from those of this one."""
+    marked = copy.deepcopy(item)
+    marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = digest(item)
+    return marked
+
+
+def without_content(item: Object) -> Object:
+    """A workload as it was before it got that digest."""
+    bare = copy.deepcopy(item)
+    notes = bare["metadata"].get("annotations") or {}
+    notes.pop(CONTENT_NOTE, None)
+    if not notes:
+        bare["metadata"].pop("annotations", None)
+    return bare
+
+
+def content_of(item: Mapping[str, Any]) -> str:
+    """That digest."""
+    return text((item["metadata"].get("annotations") or {}).get(CONTENT_NOTE))

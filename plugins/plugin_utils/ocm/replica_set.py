@@ -1,0 +1,142 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ClientApps on the hub of Open Cluster Management: a ManifestWorkReplicaSet for each version, and the Placement of it.
+
+A version is a content, named by its digest: sites with the same ClientApps share one, and none is ever changed. A cluster
+has the version that its label says. So the clusters move one after the other, each by its own label, and back to a former
+version in the same way. A Placement chooses the clusters with its version's label that have the add-on, too: whoever
+leaves the add-on's Placement loses the ClientApps with the SuperNodes. It asks whether the add-on's label is there and not
+whether it says C(available), or each restart of a SuperNode would take the ClientApps away.
+
+With C(clientapp_pace: ocm) a version is named by its content without images, new images are edited in, and OCM's own
+rollout paces. That takes conditionRules, without which a rollout never leaves its first clusters (ocm,
+C(clusterRolloutStatusFunc), from 1.1 on), or takes what is applied for what is ready (before).
+
+Keys of a site's spec used here: C(federation), C(hub_namespace), C(ocm_addon), C(clientapp_predicates),
+C(clientapp_cluster_sets), C(clientapp_pace), C(clientapp_rollout).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from ..base.names import CLIENTAPP
+from ..base.values import Object, Spec, text
+from . import addon_objects, api, nodes_work
+
+PREFIX = f"{CLIENTAPP}-"
+DIGITS = 10
+PLAY, OCM = "play", "ocm"
+PACES = (PLAY, OCM)
+# Until all pods are there in their present form.
+_PROGRESSING = (
+    "!(object.metadata.generation == object.status.?observedGeneration.orValue(0)"
+    " && object.status.?updatedReplicas.orValue(0) >= object.spec.replicas"
+    " && object.status.?readyReplicas.orValue(0) >= object.spec.replicas)"
+)
+
+
+def label(federation: Any) -> str:
+    """The label of a ManagedCluster that says which version it has. A cluster may be in several federations."""
+    return f"clientapp.federated.flower/{text(federation)}"
+
+
+def labels(federation: Any) -> dict[str, str]:
+    """Labels by which versions are found again."""
+    return {**addon_objects.addon_labels(federation), "app.kubernetes.io/component": CLIENTAPP}
+
+
+def name_of(version: str) -> str:
+    """Name of a version's objects."""
+    return f"{PREFIX}{version}"
+
+
+def version_of(name: str) -> str:
+    """The reverse."""
+    return name.removeprefix(PREFIX)
+
+
+def version(spec: Spec, workloads: Sequence[Object]) -> str:
+    """What tells these ClientApps from others.
+
+    :arg workloads: all of the site's, see clientapp.py.
+    """
+    listed: Sequence[Any] = workloads
+    if spec.get("clientapp_pace") == OCM:
+        listed = [without_images(item) for item in workloads]
+    return addon_objects.digest([listed, _predicates(spec, ""), _where(spec)], DIGITS)
+
+
+def without_images(item: Object) -> Object:
+    """A workload without what a new release of the app changes."""
+    bare = copy.deepcopy(item)
+    for meta in (bare["metadata"], bare["spec"]["template"]["metadata"]):
+        meta["labels"].pop("app.kubernetes.io/version", None)
+    for container in bare["spec"]["template"]["spec"]["containers"]:
+        container.pop("image")
+    return bare
+
+
+def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Object]:
+    """Placement and ManifestWorkReplicaSet of a site's version, in the order in which they can be applied.
+
+    :arg rules: whether the hub knows conditionRules.
+    """
+    own = version(spec, workloads)
+    return [placement(spec, own), replica_set(spec, own, workloads, rules=rules)]
+
+
+def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
+    """The ManifestWorkReplicaSet."""
+    listed, watched, asked = nodes_work.watch(workloads)
+    progressing = [{"condition": "Progressing", "type": "CEL", "celExpressions": [_PROGRESSING]}]
+    conditions = {(item["kind"], item["metadata"]["name"]): progressing for item in listed} if rules else {}
+    rollout = {"type": "All"}
+    if spec.get("clientapp_pace") == OCM:
+        rollout = spec.get("clientapp_rollout") or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
+    return {
+        "apiVersion": api.REPLICA_SETS,
+        "kind": "ManifestWorkReplicaSet",
+        "metadata": _meta(spec, own),
+        "spec": {
+            "manifestWorkTemplate": addon_objects.work_spec(listed, watched, asked, conditions),
+            "placementRefs": [{"name": name_of(own), "rolloutStrategy": rollout}],
+        },
+    }
+
+
+def placement(spec: Spec, own: str) -> Object:
+    """Which clusters have this version."""
+    body = {
+        "clusterSets": [text(one) for one in spec["clientapp_cluster_sets"]],
+        "predicates": _predicates(spec, own),
+        "tolerations": addon_objects.patient(),
+    }
+    return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
+
+
+def _predicates(spec: Spec, own: str) -> list[Object]:
+    """What the user asks for, and the version's label and the add-on with each."""
+    found = []
+    for one in spec.get("clientapp_predicates") or [{}]:
+        chosen = copy.deepcopy(dict(one.get("requiredClusterSelector") or {}))
+        asked = dict(chosen.get("labelSelector") or {})
+        has_addon = {"key": f"{api.ADDON_LABEL}{spec['ocm_addon']}", "operator": "Exists"}
+        chosen["labelSelector"] = {
+            "matchLabels": {**(asked.get("matchLabels") or {}), label(spec["federation"]): own},
+            "matchExpressions": [*(asked.get("matchExpressions") or []), has_addon],
+        }
+        found.append({"requiredClusterSelector": chosen})
+    return found
+
+
+def _where(spec: Spec) -> list[Any]:
+    """What besides its ClientApps is a version's own."""
+    return [text(spec["hub_namespace"]), list(spec["clientapp_cluster_sets"]), text(spec.get("clientapp_pace"))]
+
+
+def _meta(spec: Spec, own: str) -> Object:
+    return {"name": name_of(own), "namespace": text(spec["hub_namespace"]), "labels": labels(spec["federation"])}

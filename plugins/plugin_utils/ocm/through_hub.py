@@ -1,0 +1,156 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The way to a site's job through a hub of Open Cluster Management, see C(site_keygen.Place)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..apply.engine import Result, apply_objects
+from ..apply.wait import Clock
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
+from ..manifests import key_job
+from ..site_keys import public, shipped
+from . import addon_objects, api, key_work
+from . import work as works
+
+# The site's own patience ends after the controller's.
+_HEADROOM = 60
+# An agent tries again what was refused: the namespace may come a moment later.
+_PATIENCE = 20.0
+
+
+class ThroughHub:
+    """A site that is reached through the hub only.
+
+    Args:
+        hub: a connection to it.
+        spec: the site's specification.
+        owner: gives the live ManagedClusterAddOn, after having made sure of it.
+        first: see C(key_work.at_rest).
+        seconds: how long to wait until the site has told something at all.
+        check: nothing is written, and nothing waited for.
+    """
+
+    def __init__(
+        self,
+        hub: Cluster,
+        spec: Mapping[str, Any],
+        owner: Callable[[], Mapping[str, Any] | None],
+        *,
+        first: Sequence[Mapping[str, Any]] = (),
+        seconds: float,
+        check: bool = False,
+    ) -> None:
+        self.hub, self.spec, self.owner, self.first = hub, spec, owner, [dict(item) for item in first]
+        self.seconds, self.check = seconds, check
+        self.name = str(spec["cluster"])
+        #: What became of the ManifestWork.
+        self.written: list[Result] = []
+        self._made: Mapping[str, Any] | None = None
+        self._told: public.Public | None = None
+
+    def read(self) -> public.Public:
+        """What the site tells now: nothing before it was ever asked.
+
+        Raises:
+            ClusterError: it was asked and does not answer.
+        """
+        if self._told is not None:
+            told, self._told = self._told, None
+            return told
+        live = self._live()
+        if live is None or self.check:
+            return key_work.told(live, self.spec["namespace"])
+        return key_work.told(self._answered(live, Clock(self.seconds)), self.spec["namespace"])
+
+    def make_room(self, seconds: float) -> bool:
+        """Wait for the job of another run, for as long as it may take, and take it away."""
+        clock, live = Clock(seconds), self._live()
+        if not key_work.job_of(live):
+            return False
+        while key_work.job_of(live) and not (key_work.job_state(live).done or key_work.job_state(live).failed):
+            if not clock.tick():
+                break  # whoever started it has died, or the site is not heard: it has to make way
+            live = self._live()
+        self.settle()
+        return True
+
+    def run(self, request: Mapping[str, Any], seconds: int) -> None:
+        """Let the site make its keys, and take the job away."""
+        clock = Clock(seconds)
+        owner = self._owner()
+        self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
+        live = self._answered(self._live(), clock)
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": key_work.owner_uid(live)}
+        complete = {**request, "owner": reference}
+        wanted = key_work.busy(self.spec, complete, shipped.files(), seconds + _HEADROOM, owner, self.first)
+        try:
+            self._apply(wanted)
+            live = self._wait(key_work.job_of(wanted), clock)
+            self._told = key_work.told(live, self.spec["namespace"])
+        finally:
+            self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
+
+    def settle(self) -> None:
+        """Have the ManifestWork at rest in its present form: labels follow, and the job that another run left goes."""
+        live = self._live()
+        if live is not None:
+            names = sorted(self._secrets(live))
+            self._apply(key_work.at_rest(self.spec, names, self._owner(), self.first))
+
+    def _owner(self) -> Mapping[str, Any] | None:
+        if self._made is None:
+            self._made = self.owner()
+        return self._made
+
+    def _secrets(self, live: Mapping[str, Any] | None) -> set[str]:
+        told = key_work.told(live, self.spec["namespace"])
+        return {
+            *key_job.secret_names(pool["name"] for pool in self.spec["pools"]),
+            *key_job.secret_names(pool.name for pool in told.pools),
+        }
+
+    def _live(self) -> dict[str, Any] | None:
+        name = addon_objects.work_name(self.spec, key_work.PART)
+        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
+
+    def _apply(self, wanted: Mapping[str, Any]) -> None:
+        self.written.append(apply_objects(self.hub, [wanted], check=self.check))
+
+    def _answered(self, live: dict[str, Any] | None, clock: Clock) -> dict[str, Any] | None:
+        """The ManifestWork once the site has told something of its present form."""
+        while not (works.applied(live).done and key_work.owner_uid(live)):
+            if not clock.tick():
+                raise ClusterError(
+                    f"{self.name}: the agents of the managed cluster {self.spec['ocm_cluster']} have not taken over the "
+                    f"ManifestWork {addon_objects.work_name(self.spec, key_work.PART)} ({works.applied(live).why or 'no values came back'}). "
+                    "Is the cluster available, and may its work agent write what is refused? Run again then."
+                )
+            live = self._live()
+        return live
+
+    def _wait(self, job: str, clock: Clock) -> dict[str, Any] | None:
+        patience = Clock(_PATIENCE)
+        while True:
+            live = self._live()
+            if key_work.job_of(live) != job:
+                raise ClusterError(
+                    f"{self.name}: another run is making keys there at the same time; run again when it is done."
+                )
+            state = key_work.job_state(live)
+            if state.done:
+                return live
+            there = works.applied(live)
+            refused = there.failed and patience.is_over()
+            if state.failed or refused or not clock.tick():
+                why = there.why if there.failed else state.words
+                raise ClusterError(
+                    f"{self.name}: job {self.spec['namespace']}/{job} on the managed cluster {self.spec['ocm_cluster']} could not "
+                    f"make the site's keys: {why}. Its last words are with its pod, in that cluster: kubectl logs -n "
+                    f"{self.spec['namespace']} job/{job}. Nothing is half done: run again when that is mended."
+                )

@@ -1,0 +1,237 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Would a site accept this certificate? Read, name and chain checks as the clients of the gateway make them. Pure.
+
+Sources of the rules: RFC 5280 section 6, and HAProxy 2.6 with OpenSSL 3, tried: a chain must end in a self-signed
+certificate of the trust bundle (an intermediate alone is refused), a CA of version 1 is taken as a root, C(*) stands for
+one label. C(cryptography)'s own verifier follows the rules of web browsers, which refuse CAs that these clients take.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+
+try:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+except ImportError:  # pki.require() tells the user
+    pass
+
+from ..base.addresses import is_ip
+from . import certificates
+
+MAX_DEPTH = 10
+# OpenSSL's security level 2, the default of Debian and of what is built on it.
+MIN_RSA_BITS = 2048
+_WEAK_HASHES = ("md5", "sha1")
+
+
+class ChainError(ValueError):
+    """A certificate, key or chain that the gateway cannot serve or sites would refuse; the text says why."""
+
+
+def read(pem: str) -> list[x509.Certificate]:
+    """The certificates of a PEM text.
+
+    Raises:
+        ChainError: there are none, one is broken, or a private key lies among them.
+    """
+    if "PRIVATE KEY-----" in pem:
+        raise ChainError("holds a private key; certificates only belong there")
+    if not pem.strip():
+        raise ChainError("is empty")
+    found = []
+    parts = certificates.split(pem)
+    if not parts or pem.count("-----BEGIN CERTIFICATE-----") != len(parts):
+        raise ChainError("is no PEM certificate: it needs whole blocks from BEGIN CERTIFICATE to END CERTIFICATE")
+    for number, part in enumerate(parts, 1):
+        try:
+            certificate = x509.load_pem_x509_certificate(part.encode("ascii"))
+            list(certificate.extensions)  # read when asked for: a broken one is to be told now
+            subject(certificate)
+        except certificates.UNREADABLE as error:
+            raise ChainError(f"has a certificate that cannot be read (number {number}: {error})") from error
+        found.append(certificate)
+    return found
+
+
+def subject(certificate: x509.Certificate) -> str:
+    """Who a certificate is for, for people; a subject may be empty."""
+    return certificate.subject.rfc4514_string() or f"serial {certificate.serial_number:x}"
+
+
+def is_root(certificate: x509.Certificate) -> bool:
+    """Has it signed itself?"""
+    return certificate.subject == certificate.issuer and certificates.not_issued_by(certificate, certificate) is None
+
+
+def check_key(leaf: x509.Certificate, key: str) -> None:
+    """Does the private key belong to the certificate?
+
+    Raises:
+        ChainError: it does not, or cannot be read. The text holds nothing of the key.
+    """
+    if not key.strip():
+        raise ChainError("is empty")
+    try:
+        private = serialization.load_pem_private_key(key.encode("ascii"), password=None)
+    except TypeError as error:
+        raise ChainError("is encrypted with a passphrase, which nobody could enter; give it without") from error
+    except certificates.UNREADABLE as error:
+        # The library's words may quote what it read.
+        raise ChainError(f"is no private key in PEM ({type(error).__name__})") from error
+    if _spki(private.public_key()) != _spki(leaf.public_key()):
+        raise ChainError(f"belongs to another certificate than {subject(leaf)}")
+
+
+def _spki(key: object) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined]
+
+
+def names(leaf: x509.Certificate) -> tuple[list[str], list[str]]:
+    """DNS names and IP addresses of a certificate; the common name does not count (Python's clients ignore it)."""
+    try:
+        extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return [], []
+    dns = extension.get_values_for_type(x509.DNSName)
+    return [name.lower() for name in dns], [str(address) for address in extension.get_values_for_type(x509.IPAddress)]
+
+
+def covers(leaf: x509.Certificate, name: str) -> bool:
+    """Is the certificate good for this host? An IP address needs an entry of that type."""
+    dns, addresses = names(leaf)
+    if is_ip(name):
+        return certificates.canonical(name) in addresses
+    name = name.lower()
+    return name in dns or "*." + name.partition(".")[2] in dns
+
+
+def path(chain: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate]) -> list[x509.Certificate]:
+    """The way from the first certificate of a chain to a self-signed one that is trusted, both included.
+
+    Validity in time is not looked at: C(check_times) says which clock is concerned.
+
+    Raises:
+        ChainError: there is none; the text names the certificate where it ends.
+    """
+    dead_ends: list[tuple[int, str]] = []
+    anchors = {_print(certificate) for certificate in trusted}
+    known = list({_print(certificate): certificate for certificate in [*trusted, *chain]}.values())
+
+    def climb(way: list[x509.Certificate]) -> list[x509.Certificate] | None:
+        last = way[-1]
+        if is_root(last):
+            if _print(last) in anchors:
+                return way
+            dead_ends.append((len(way), f"ends in {subject(last)}, a root that is not among the trusted ones"))
+            return None
+        if len(way) >= MAX_DEPTH:
+            dead_ends.append((len(way), f"is longer than {MAX_DEPTH} certificates"))
+            return None
+        issuers = [one for one in known if one.subject == last.issuer and one not in way]
+        if not issuers:
+            dead_ends.append(
+                (len(way), f"lacks the certificate of {last.issuer.rfc4514_string() or 'an issuer without a name'}, "
+                 f"which issued {subject(last)}")
+            )  # fmt: skip
+        for issuer in issuers:
+            reason = _issued(last, issuer) or _no_ca(issuer, len(way) - 1)
+            if reason:
+                dead_ends.append((len(way), reason))
+                continue
+            found = climb([*way, issuer])
+            if found:
+                return found
+        return None
+
+    way = climb([chain[0]])
+    if way is None:
+        raise ChainError(max(dead_ends, key=lambda item: item[0])[1])
+    return way
+
+
+def _print(certificate: x509.Certificate) -> bytes:
+    return certificate.fingerprint(hashes.SHA256())
+
+
+def _issued(certificate: x509.Certificate, issuer: x509.Certificate) -> str | None:
+    reason = certificates.not_issued_by(certificate, issuer)
+    return f"breaks at {subject(certificate)}: {subject(issuer)} has not signed it ({reason})" if reason else None
+
+
+def _no_ca(certificate: x509.Certificate, below: int) -> str | None:
+    """Why a certificate may not issue others; C(below) counts the CAs between it and the leaf."""
+    name = subject(certificate)
+    try:
+        basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
+    except x509.ExtensionNotFound:
+        if certificate.version == x509.Version.v1 and certificate.subject == certificate.issuer:
+            return None
+        return f"goes over {name}, which is no CA (it has no basic constraints)"
+    if not basic.ca:
+        return f"goes over {name}, which is no CA"
+    if basic.path_length is not None and below > basic.path_length:
+        return f"has {below} CAs below {name}, which allows {basic.path_length}"
+    try:
+        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
+    except x509.ExtensionNotFound:
+        return None
+    return None if usage.key_cert_sign else f"goes over {name}, whose key usage does not let it sign certificates"
+
+
+def check_use(way: Sequence[x509.Certificate]) -> None:
+    """Is the first one a server certificate, and are signatures and keys strong enough for OpenSSL?
+
+    Raises:
+        ChainError: it is not.
+    """
+    try:
+        usage = way[0].extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        usage = None
+    any_use = (x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, x509.oid.ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)
+    if usage is not None and not any(allowed in usage for allowed in any_use):
+        raise ChainError(f"{subject(way[0])} is not meant for servers: its extended key usage has no serverAuth")
+    for certificate in way:
+        key = certificate.public_key()
+        if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
+            raise ChainError(
+                f"{subject(certificate)} has an RSA key of {key.key_size} bits; {MIN_RSA_BITS} are the least"
+            )
+        if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.key_size < 224:
+            raise ChainError(f"{subject(certificate)} has a key on {key.curve.name}, which is too short")
+        algorithm = certificate.signature_hash_algorithm
+        root = certificate is way[-1] and len(way) > 1  # nobody looks at the signature of what is trusted anyway
+        if algorithm is not None and algorithm.name in _WEAK_HASHES and not root:
+            raise ChainError(f"{subject(certificate)} is signed with {algorithm.name}, which TLS libraries refuse")
+
+
+def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.datetime]) -> None:
+    """Are all certificates valid by every clock?
+
+    Args:
+        way: certificates.
+        clocks: whose clock -> what it shows.
+
+    Raises:
+        ChainError: one has ended or is not valid yet; the text has certificate, clock and times.
+    """
+    for certificate in way:
+        start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        for who, now in clocks.items():
+            shown = now.replace(microsecond=0).isoformat()
+            if now > end:
+                raise ChainError(
+                    f"{subject(certificate)} ended on {end.isoformat()} (the clock of {who} shows {shown})"
+                )
+            if now < start:
+                late = round((start - now).total_seconds())
+                raise ChainError(
+                    f"{subject(certificate)} is not valid before {start.isoformat()}, and the clock of {who} shows {shown}, "
+                    f"{late} s before that"
+                )

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who gets the rights: what the variables of playbooks/rbac.yml say, checked. Pure.
+
+Source: Kubernetes API reference, Subject (rbac.authorization.k8s.io/v1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..base.values import text
+from ..rights.need import WORKS, Spec
+from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, WAYS
+from ..spec.faults import Faults
+
+KINDS = ("ServiceAccount", "User", "Group")
+STATES = ("present", "absent")
+# Holder -> the variable that names its subjects, without its prefix flower_rbac_.
+VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors"}
+# Anybody, or anybody with a token: nobody means to make them administrators of a federation. system:masters may do
+# everything already.
+_EVERYBODY = (
+    "system:anonymous",
+    "system:authenticated",
+    "system:masters",
+    "system:serviceaccounts",
+    "system:unauthenticated",
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Somebody who gets rights; C(namespace) is empty but for a ServiceAccount."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def as_object(self) -> dict[str, str]:
+        """The subject of a RoleBinding."""
+        if self.kind == "ServiceAccount":
+            return {"kind": self.kind, "name": self.name, "namespace": self.namespace}
+        return {"apiGroup": "rbac.authorization.k8s.io", "kind": self.kind, "name": self.name}
+
+
+def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the variables, sentences that name cluster, variable and value.
+
+    Args:
+        spec: the part's specification, for the cluster's name.
+        settings: C(controller), C(scientists), C(auditors) (a subject or a list of them), C(scientist_ways), C(state),
+            C(works) (what the controller is to do; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
+            for the superlink, C(ca_namespace).
+    """
+    found = Faults(spec, "flower_rbac_")
+    for variable in VARIABLES.values():
+        entries = settings.get(variable)
+        single = isinstance(entries, Mapping)
+        if entries and not single and not found.sequence(variable, entries):
+            continue
+        for number, entry in enumerate(_entries(entries)):
+            _subject_faults(found, variable if single else f"{variable}[{number}]", entry)
+    if found.sequence("scientist_ways", settings.get("scientist_ways")):
+        for number, way in enumerate(settings.get("scientist_ways") or []):
+            found.choice(f"scientist_ways[{number}]", way, WAYS)
+        if settings.get("scientists") and not settings.get("scientist_ways"):
+            found.add(
+                "scientist_ways",
+                settings.get("scientist_ways"),
+                f"leaves scientists no way; choose of {', '.join(WAYS)}",
+            )
+    if found.sequence("works", settings.get("works")):
+        for number, work in enumerate(settings.get("works") or []):
+            found.choice(f"works[{number}]", work, WORKS)
+    found.choice("state", settings.get("state", "present"), STATES)
+    return found.found
+
+
+def subjects(settings: Mapping[str, Any], holder: str, namespace: str) -> list[Subject]:
+    """The subjects of a holder.
+
+    Args:
+        settings: as in C(faults), without faults.
+        holder: C(controller), C(scientist) or C(auditor).
+        namespace: of ServiceAccounts that do not name theirs.
+    """
+    found = []
+    for entry in _entries(settings.get(VARIABLES[holder])):
+        own = text(entry.get("namespace")) or namespace
+        found.append(Subject(entry["kind"], entry["name"], own if entry["kind"] == "ServiceAccount" else ""))
+    return list(dict.fromkeys(found))
+
+
+def _entries(value: Any) -> list[Any]:
+    if not value:
+        return []
+    return [value] if isinstance(value, Mapping) else list(value)
+
+
+def _subject_faults(found: Faults, at: str, entry: Any) -> None:
+    if not isinstance(entry, Mapping):
+        found.add(at, entry, "is no mapping of kind, name and, for a ServiceAccount, namespace")
+        return
+    for key in entry:
+        if key not in ("kind", "name", "namespace"):
+            found.add(f"{at}.{key}", entry[key], "is none of kind, name, namespace")
+    if not found.choice(f"{at}.kind", entry.get("kind"), KINDS):
+        return
+    account = entry["kind"] == "ServiceAccount"
+    if account:
+        found.subdomain(f"{at}.name", entry.get("name"))
+    elif not isinstance(entry.get("name"), str) or not entry["name"].strip():
+        found.add(f"{at}.name", entry.get("name"), "is no name")
+    elif entry["name"] in _EVERYBODY or entry["name"].startswith("system:serviceaccounts:"):
+        found.add(f"{at}.name", entry["name"], "stands for far too many, or for somebody who may do everything already")
+    if entry.get("namespace"):
+        if account:
+            found.label(f"{at}.namespace", entry["namespace"])
+        else:
+            found.add(f"{at}.namespace", entry["namespace"], f"means nothing for a {entry['kind']}")

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What has to be so before pods are restarted: every SuperNode is online, and no run is active."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..base import values
+from ..flower.cli import FlowerCLI, FlowerError
+from ..flower.runs import look
+from ..ledger import records
+from ..ledger.ranges import Book
+
+_SLICE = 30.0  # seconds of one look at a run
+
+Record = Mapping[str, Any]
+
+
+def expected(record: Record) -> list[dict[str, str]]:
+    """The keys of a site that a SuperNode has to run with: C(pool), C(name), C(node_id)."""
+    return [
+        {"pool": key["pool"], "name": key["name"], "node_id": node}
+        for node, key in sorted(
+            records.node_ids(record).items(), key=lambda item: (item[1]["pool"], values.natural(item[1]["name"]))
+        )
+    ]
+
+
+def excuse(site: str, book: Book, found: Mapping[str, Record]) -> str:
+    """Why a site need not be asked; empty when it has to be."""
+    record = found.get(site)
+    denied = (record or {}).get("access") or (book.get("denied") or {}).get(site)
+    if denied:
+        return "it is denied access" + (f" since {denied['since']}" if denied.get("since") else "")
+    if record is None or not expected(record):
+        return "it has no SuperNodes yet"
+    return ""
+
+
+def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Site -> sentence on its SuperNodes that are not online, of those sites that are not excused.
+
+    Args:
+        found: site -> its record.
+        book: the ledger's book.
+        nodes: node id -> what Flower says of it.
+    """
+    told = {}
+    for site, record in sorted(found.items()):
+        if excuse(site, book, found):
+            continue
+        away = [
+            f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}"
+            for key in expected(record)
+            if nodes.get(key["node_id"], {}).get("status") != "online"
+        ]
+        if away:
+            told[site] = ", ".join(away)
+    return told
+
+
+def active(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Runs that are not finished."""
+    return [run for run in runs if not str(run.get("status", "")).startswith("finished")]
+
+
+def describe(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Runs in words."""
+    return ", ".join(f"run {run['run-id']} of {run.get('fab-id') or 'an app'} ({run['status']})" for run in runs)
+
+
+def read_runs(cli: FlowerCLI) -> list[Mapping[str, Any]]:
+    """All runs that the SuperLink knows."""
+    (answer,) = cli.do([cli.command("list")])
+    if not answer.ok:
+        raise FlowerError(f"cannot list the runs on {cli.cluster.name}: {answer.message}")
+    return answer.data.get("runs", [])
+
+
+def wait_no_run(
+    cli: FlowerCLI,
+    seconds: float,
+    say: Callable[[str], None],
+    way_out: tuple[str, str] = ("cert_rotation_wait", "cert_rotation_force=true"),
+) -> None:
+    """Wait until no run is active.
+
+    Args:
+        cli: the SuperLink's command line.
+        seconds: how long to wait at most.
+        say: tells people what is waited for.
+        way_out: the variable that says how long, and what does without waiting.
+
+    Raises:
+        FlowerError: time is over; names the run and the way out.
+    """
+    deadline = time.monotonic() + seconds
+    told = ""
+    while True:
+        busy = active(read_runs(cli))
+        if not busy:
+            return
+        words = describe(busy)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise FlowerError(
+                f"pods have to be restarted, which would fail {words}; it is not over after {seconds:g} s "
+                f"({way_out[0]}). Run again later, or with {way_out[1]} to do it nevertheless"
+            )
+        if words != told:
+            say(f"{cli.cluster.name}: waiting for {words}, at most {left:.0f} s more")
+            told = words
+        look(cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1)

@@ -1,0 +1,327 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The hub's side of a rotation: reads what there is, and does one step. Every step writes one object."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..apply.content import content_digest
+from ..apply.engine import apply_objects
+from ..apply.owned import as_applied
+from ..audit.notes import of_objects
+from ..base.certificate_names import next_server_name
+from ..base.errors import ClusterError
+from ..base.secret_data import encode, entries, secret
+from ..hub.authority import trust_bundle
+from ..hub.sources.builtin import CA
+from ..kube import refresh
+from ..kube.api_errors import Conflict
+from ..kube.client import FIELD_MANAGER, Cluster
+from ..manifests import federation as publication
+from ..manifests.gateway import NEXT_SECRET
+from ..pki import certificates
+from . import ca_state as ca
+from . import gateway_certificates, machine
+from .ca_state import State
+from .running_gateway import Gateway
+
+POD_LABELS = "app.kubernetes.io/name=superlink"
+_ROTATION_SECONDS = 90  # until a Secret is served that a kubelet has to bring
+
+
+class RotationError(ClusterError):
+    """A rotation cannot go on. The text names object, reason and way out."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a rotation needs to know of its federation.
+
+    Attributes:
+        federation: its name.
+        namespace: the SuperLink's.
+        ca_namespace: that of the CA.
+        lifetime: of the gateway's certificate.
+        ca_lifetime: of the CA.
+        handed_in: a CA that comes from variables; it signs instead of that of the Secret, and is never replaced here.
+    """
+
+    federation: str
+    namespace: str
+    ca_namespace: str
+    lifetime: datetime.timedelta
+    ca_lifetime: datetime.timedelta
+    handed_in: certificates.Issued | None = field(default=None, repr=False)
+
+
+class Hub:
+    """The hub of one federation.
+
+    Args:
+        cluster: a connection to it.
+        settings: see there.
+        note: tells the audit trail of what was written, right after it was (C(ClusterAction.note)).
+    """
+
+    def __init__(self, cluster: Cluster, settings: Settings, note: Callable[..., None]) -> None:
+        self.cluster = cluster
+        self.settings = settings
+        self.note = note
+        self.gateway = Gateway(cluster, settings.namespace)
+        #: What people should know of what was done.
+        self.warnings: list[str] = []
+
+    # ---- what there is -----------------------------------------------------------------------------------------------
+
+    def is_deployed(self) -> bool:
+        """Whether there is a federation, with a gateway that can show two certificates."""
+        told = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
+        return told is not None and self.gateway.is_able()
+
+    def publication(self) -> dict[str, Any]:
+        """The ConfigMap with what sites are told."""
+        found = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
+        if found is None:
+            raise RotationError(
+                f"there is no federation in namespace {self.settings.namespace} of {self.cluster.name}: deploy it first, or "
+                "correct flower_namespace and flower_hub_group"
+            )
+        return found
+
+    def is_insecure(self) -> bool:
+        """Whether the federation has no TLS."""
+        return self.publication()["data"].get("insecure") == "true"
+
+    def ca(self) -> tuple[dict[str, Any], State]:
+        """The Secret of the CA, and what it tells."""
+        place = f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name}"
+        live = self.cluster.get("v1", "Secret", CA, self.settings.ca_namespace)
+        if live is None:
+            raise RotationError(
+                f"{place} does not exist: it is in another namespace (flower_ca_namespace), or the CA is lost, and then site.yml "
+                "makes another one and hands over to it"
+            )
+        try:
+            return live, ca.read(entries(live), live["metadata"].get("annotations") or {})
+        except ca.StateError as error:
+            raise RotationError(f"{place}: {error}") from error
+
+    def secret(self, name: str) -> dict[str, str]:
+        """Decoded entries of a Secret in the SuperLink's namespace; empty when there is none."""
+        return entries(self.cluster.get("v1", "Secret", name, self.settings.namespace))
+
+    def gateway_secret(self) -> dict[str, Any]:
+        """The live Secret with the certificate that the gateway serves."""
+        name = self.gateway.secret()
+        found = self.cluster.get("v1", "Secret", name, self.settings.namespace)
+        if found is None:
+            raise RotationError(
+                f"the gateway on {self.cluster.name} serves Secret {self.settings.namespace}/{name}, which does not exist: run "
+                "site.yml, which makes it or says what is missing"
+            )
+        return found
+
+    def facts(self, state: State | None, now: datetime.datetime) -> machine.Facts:
+        """What the machine has to know of the hub.
+
+        Args:
+            state: the CA; None where it is not ours.
+            now: the present.
+        """
+        told = self.publication()["data"]
+        name = told["server_name"]
+        own, extra = self.secret(self.gateway.secret()), self.secret(NEXT_SECRET)
+        shown = self.gateway.served([name, next_server_name(name)])
+        # Under a name that it has no certificate for, the gateway shows the one that sites are served.
+        tried = "" if shown[1] == shown[0] else shown[1]
+        return machine.Facts(
+            now=now,
+            published=trust_bundle(told["ca.crt"]),
+            leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(told), shown[0], now),
+            extra=gateway_certificates.leaf(
+                extra,
+                state,
+                gateway_certificates.next_names(certificates.describe(own["tls.crt"])["names"]),
+                tried,
+                now,
+            ),
+            current_good=state is None
+            or not gateway_certificates.over(certificates.describe(state.authority.current.certificate), now),
+        )
+
+    def needed_names(self) -> list[str]:
+        """Names without which sites do not find the gateway."""
+        return gateway_certificates.needed_names(self.publication()["data"])
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+
+    def do(self, step: machine.Step, now: datetime.datetime) -> None:
+        """Do a step of the machine that is the hub's.
+
+        Raises:
+            RotationError: it did not work; or somebody else was faster, and the machine has to look again.
+        """
+        done = {
+            machine.BEGIN: self.begin,
+            machine.PUBLISH: self.publish,
+            machine.ISSUE: self.issue,
+            machine.SERVE: self.serve,
+            machine.ISSUE_NEXT: self.issue_next,
+            machine.SERVE_NEXT: self.serve_next,
+            machine.SWITCH: self.switch,
+            machine.DROP: self.drop,
+            machine.REMOVE_NEXT: self.remove_next,
+            machine.FINISH: self.finish,
+        }[step.name]
+        try:
+            done(now)
+        except Conflict as error:
+            raise RotationError(
+                f"{error.message}: another controller works on the same federation; run again when it is done"
+            ) from error
+        except ca.StateError as error:
+            raise RotationError(f"{self.cluster.name}: {error}") from error
+
+    def begin(self, now: datetime.datetime) -> None:
+        """Make the next CA."""
+        live, state = self.ca()
+        new = certificates.make_ca(f"{self.settings.federation} federation CA", self.settings.ca_lifetime)
+        self._write_ca(live, ca.begin(state, new, now), certificates=[public(CA, new.certificate)])
+
+    def switch(self, now: datetime.datetime) -> None:
+        """Let the next CA sign."""
+        live, state = self.ca()
+        self._write_ca(live, ca.switch(state, now))
+
+    def drop(self, now: datetime.datetime) -> None:
+        """Trust the previous CA no longer."""
+        live, state = self.ca()
+        self._write_ca(live, ca.drop(state))
+
+    def finish(self, now: datetime.datetime) -> None:
+        """End the rotation."""
+        live, state = self.ca()
+        self._write_ca(live, ca.finish(state))
+
+    def _write_ca(self, live: dict[str, Any], state: State, **facts: list[Any]) -> None:
+        notes = {**(live["metadata"].get("annotations") or {}), **state.notes()}
+        live["metadata"]["annotations"] = {name: text for name, text in notes.items() if text is not None}
+        live["data"] = {name: encode(value) for name, value in state.authority.entries().items()}
+        self.cluster.replace(live)
+        words = [f"the change of the CA is {state.phase}" if state.phase != ca.IDLE else "the change of the CA is over"]
+        self.note(objects=changed("Secret", live), words=words, **facts)
+
+    def publish(self, now: datetime.datetime) -> None:
+        """Tell sites that join what to trust."""
+        _live, state = self.ca()
+        self.note(objects=apply_trust(self.cluster, self.publication(), state.bundle))
+
+    def issue(self, now: datetime.datetime) -> None:
+        """Put a new certificate of the present CA into the gateway's Secret."""
+        signer, names = self._signer()
+        if not signer.key:
+            raise RotationError(
+                f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name} has lost its key, so nothing can be issued: "
+                "replace the CA (flower_rotate=ca)"
+            )
+        self._write_leaf(self.gateway.secret(), gateway_certificates.issue(signer, names, self.settings.lifetime))
+
+    def _signer(self) -> tuple[certificates.Issued, list[str]]:
+        """Who signs, and the names of the gateway's next certificate."""
+        handed_in = self.settings.handed_in
+        if handed_in:
+            signer, ours = handed_in, handed_in.certificate
+        else:
+            state = self.ca()[1]
+            signer, ours = state.authority.current, state.bundle
+        return signer, gateway_certificates.names_of(
+            self.secret(self.gateway.secret()), ours, self.publication()["data"]
+        )
+
+    def issue_next(self, now: datetime.datetime) -> None:
+        """Put a certificate of the next CA into the Secret of the names that are tried."""
+        _live, state = self.ca()
+        if state.authority.next is None:
+            raise ca.StateError("there is no next CA any more: another controller was faster; run again")
+        _signer, names = self._signer()
+        self._write_leaf(
+            NEXT_SECRET,
+            gateway_certificates.issue(
+                state.authority.next, gateway_certificates.next_names(names), self.settings.lifetime
+            ),
+        )
+
+    def _write_leaf(self, name: str, data: Mapping[str, str]) -> None:
+        wanted = secret(self.settings.federation, self.settings.namespace, name, data, application="superlink")
+        outcome = apply_objects(self.cluster, [wanted])
+        self.note(objects=of_objects(outcome.objects), certificates=[public(name, data["tls.crt"])])
+
+    def serve(self, now: datetime.datetime) -> None:
+        """Have the gateway serve what is in its Secret: at once through its runtime API, and by its files for later."""
+        found = self.secret(self.gateway.secret())
+        self.warnings += self.gateway.push(found["tls.crt"] + found["tls.key"])
+        refresh.touch_pods(self.cluster, self.settings.namespace, POD_LABELS)
+        self._wait_served(self.publication()["data"]["server_name"], found["tls.crt"])
+
+    def serve_next(self, now: datetime.datetime) -> None:
+        """Have the gateway serve the certificate that is tried; a new file takes a reload."""
+        found = self.secret(NEXT_SECRET)
+        refresh.touch_pods(self.cluster, self.settings.namespace, POD_LABELS)
+        self._wait_served(next_server_name(self.publication()["data"]["server_name"]), found["tls.crt"])
+
+    def _wait_served(self, name: str, certificate: str) -> None:
+        serial = certificates.describe(certificate)["serial"]
+        shown = self.gateway.wait_served(name, serial, _ROTATION_SECONDS)
+        if shown != serial:
+            raise RotationError(
+                f"the gateway on {self.cluster.name} does not serve certificate {serial} for {name} after {_ROTATION_SECONDS} s: "
+                f"{shown}. Its log tells why (container gateway of pod superlink-0)"
+            )
+
+    def remove_next(self, now: datetime.datetime) -> None:
+        """Take the certificate that was tried away."""
+        self.cluster.delete("v1", "Secret", NEXT_SECRET, self.settings.namespace, propagation="Background")
+        gone = {"kind": "Secret", "namespace": self.settings.namespace, "name": NEXT_SECRET, "change": "deleted"}
+        self.note(objects=of_objects([gone]))
+        refresh.touch_pods(self.cluster, self.settings.namespace, POD_LABELS)
+
+
+def public(name: str, certificate: str) -> dict[str, str]:
+    """What the audit trail tells of a certificate."""
+    facts = certificates.describe(certificate)
+    return {"name": name, **{key: facts[key] for key in ("serial", "fingerprint", "not_after")}}
+
+
+def changed(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dict[str, str]]:
+    """What the audit trail tells of an object that was changed."""
+    where = {key: written["metadata"][key] for key in ("namespace", "name")}
+    return of_objects([{"kind": kind, **where, "change": "changed", "sha256": sha256}])
+
+
+def apply_trust(cluster: Cluster, live: dict[str, Any], bundle: str) -> list[dict[str, str]]:
+    """Put another trust into a ConfigMap that was applied before.
+
+    Args:
+        cluster: its cluster.
+        live: the ConfigMap as read. Somebody who changed it since makes this fail with a conflict.
+        bundle: PEM.
+
+    Returns:
+        What the audit trail tells of it; nothing when it had this trust.
+    """
+    if trust_bundle(live["data"].get("ca.crt", "")) == bundle:
+        return []
+    wanted = as_applied({"apiVersion": "v1", "kind": "ConfigMap", **live}, FIELD_MANAGER)
+    place = f"ConfigMap {live['metadata']['namespace']}/{live['metadata']['name']} on {cluster.name}"
+    if wanted is None:
+        raise RotationError(f"{place} was not made by this collection: run site.yml first")
+    wanted["data"] = {**wanted.get("data", {}), "ca.crt": bundle}
+    cluster.apply(wanted)
+    del wanted["metadata"]["resourceVersion"]
+    return changed("ConfigMap", wanted, content_digest(wanted))

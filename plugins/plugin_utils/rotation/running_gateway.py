@@ -1,0 +1,107 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The running gateway: which certificates it shows, and how it is given another one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.ports import FLEET_PORT
+from ..flower import in_pod
+from ..flower.cli import CONTAINER
+from ..kube.client import Cluster
+from ..manifests.gateway import NEXT_VOLUME
+from ..manifests.superlink import POD
+from ..manifests.watch import RUN_DIR
+from . import gateway_program
+
+CERTIFICATE = "/certs/tls.pem"  # as the configuration names it
+VOLUME = "gw-certs"
+_SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
+
+
+class Gateway:
+    """The gateway in the SuperLink pod.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's namespace.
+    """
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self._volumes: dict[str, Any] | None = None
+
+    def _read(self) -> dict[str, Any]:
+        """Volumes of its pod by name; none when there is no such pod to be."""
+        if self._volumes is None:
+            found = self.cluster.get("apps/v1", "StatefulSet", "superlink", self.namespace)
+            volumes = found["spec"]["template"]["spec"]["volumes"] if found else []
+            self._volumes = {volume["name"]: volume for volume in volumes}
+        return self._volumes
+
+    def is_able(self) -> bool:
+        """Whether it can show a certificate of the next CA beside its own."""
+        return NEXT_VOLUME in self._read()
+
+    def secret(self) -> str:
+        """Name of the Secret whose certificate it serves."""
+        if not self.is_able():
+            raise ClusterError(
+                f"StatefulSet {self.namespace}/superlink on {self.cluster.name} is not there, or of an earlier release: run "
+                "site.yml first"
+            )
+        return str(self._read()[VOLUME]["secret"]["secretName"])
+
+    def served(self, names: Sequence[str]) -> list[str]:
+        """Serials that it shows for some names; words where it shows none."""
+        return [_shown(answer) for answer in self._ask([_look(name) for name in names], 60)]
+
+    def wait_served(self, name: str, serial: str, seconds: float) -> str:
+        """Wait until it shows a serial for a name; returns what it shows at last."""
+        shown, left = "", seconds
+        while left > 0 and shown != serial:
+            step = _look(name, serial, min(left, _SLICE))
+            shown = _shown(self._ask([step], min(left, _SLICE) + 60)[0])
+            left -= _SLICE
+        return shown
+
+    def push(self, pem: str) -> list[str]:
+        """Give it a certificate with its key at once, without a reload; returns a warning when it did not take it.
+
+        Args:
+            pem: certificate and key. They go over the connection to the API server and the pod's memory, into no file.
+        """
+        step = {"push": CERTIFICATE, "socket": f"{RUN_DIR}/admin.sock", "pem": pem}
+        (answer,) = self._ask([step], 60)
+        if "error" not in answer:
+            return []
+        return [
+            f"the gateway on {self.cluster.name} did not take the certificate at once ({answer['error']}); it will when the "
+            "kubelet has brought the file"
+        ]
+
+    def _ask(self, steps: list[dict[str, Any]], seconds: float) -> list[Mapping[str, str]]:
+        output = in_pod.run(
+            self.cluster, self.namespace, POD, CONTAINER, gateway_program, {"steps": steps}, seconds=seconds
+        )
+        if output.rc != 0 or len(output.answers) != len(steps):
+            raise ClusterError(
+                f"the program that looks at the gateway, in pod {self.namespace}/{POD} on {self.cluster.name}, ended with code "
+                f"{output.rc}: {output.said}"
+            )
+        return [json.loads(line) for line in output.answers]
+
+
+def _look(name: str, serial: str = "", seconds: float = 0) -> dict[str, Any]:
+    return {"port": FLEET_PORT, "name": name, "serial": serial, "seconds": seconds}
+
+
+def _shown(answer: Mapping[str, str]) -> str:
+    return answer.get("serial") or answer.get("error", "nothing")

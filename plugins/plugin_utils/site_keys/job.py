@@ -1,0 +1,192 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the job of C(manifests/key_job.py) in a site's cluster: start, wait, say what went wrong, take away."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from ..apply.readiness import job as job_state
+from ..apply.wait import Clock, Waiter, pod_faults
+from ..base.errors import ClusterError
+from ..base.names import PUBLIC_KEYS
+from ..kube.api_errors import Conflict, Forbidden
+from ..kube.client import Cluster
+from ..manifests import key_job
+from . import public, shipped
+
+_JOB = ("batch/v1", "Job", key_job.NAME)
+# A job is suspended for as long as its belongings are made, a second or two. After this time its controller has died.
+_ORPHANED = 15.0
+# The controller gives up first, while the pod is still there to tell why.
+_HEADROOM = 60
+# A pod that cannot be made now (a quota, a policy of the cluster) cannot be made later either, most of the time.
+_NO_POD = 20.0
+# Why a container waits when waiting longer will not help.
+_HOPELESS = frozenset(
+    ["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError"]
+)
+
+
+class AtSite:
+    """The way to a site's job through the site's own API server, see C(site_keygen.Place).
+
+    Args:
+        site: a connection to it.
+        spec: the site's specification.
+    """
+
+    def __init__(self, site: Cluster, spec: Mapping[str, Any]) -> None:
+        self.site, self.spec, self.name = site, spec, site.name
+
+    def read(self) -> public.Public:
+        """What the site tells now."""
+        return read(self.site, self.spec["namespace"])
+
+    def make_room(self, seconds: float) -> bool:
+        """See C(make_room) below."""
+        return make_room(self.site, self.spec["namespace"], seconds)
+
+    def run(self, request: Mapping[str, Any], seconds: int) -> None:
+        """See C(run) below."""
+        run(self.site, self.spec, request, seconds)
+
+
+def read(site: Cluster, namespace: str) -> public.Public:
+    """What a site tells now."""
+    return public.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
+
+
+def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
+    """Wait for an earlier job, or take it away when nobody else will; returns whether there was one.
+
+    Raises:
+        ClusterError: it is still there when time is up.
+    """
+    clock, suspended = Clock(seconds), Clock(_ORPHANED)
+    there = site.get(*_JOB, namespace)
+    if there is None:
+        return False
+    while there is not None:
+        spec, going = there["spec"], there["metadata"].get("deletionTimestamp")
+        if not spec.get("suspend"):
+            suspended = Clock(_ORPHANED)
+        if not going and (_is_over(there) or suspended.is_over()):
+            _take_away(site, there)
+        if not clock.tick():
+            raise ClusterError(
+                f"job {namespace}/{key_job.NAME} on {site.name}, which makes the site's keys, is still "
+                f"{'being deleted' if going else 'at work'} after {seconds:g} s. Another run of the role may have "
+                "started it: wait for it, or delete the job, and run again."
+            )
+        there = site.get(*_JOB, namespace)
+    return True
+
+
+def _is_over(job: Mapping[str, Any]) -> bool:
+    state = job_state(job)
+    return state.failed or (state.ready and not job["spec"].get("suspend"))
+
+
+def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seconds: int) -> None:
+    """Let the site make its keys.
+
+    Args:
+        site: a connection to the site's cluster; needs no right on Secrets when C(given) below is true.
+        spec: the site's specification.
+        request: see C(maker.py), without C(owner).
+        seconds: how long the job may take, image pull included.
+
+    Raises:
+        ClusterError: with the job's last words, or what its pod waits for.
+    """
+    namespace = spec["namespace"]
+    given = site.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
+    suffix = "".join(secrets.choice(string.ascii_lowercase) for _letter in range(5))
+    account = key_job.ACCESS if given else key_job.own_name(suffix)
+    program = shipped.files()
+    owner = site.apply(key_job.owner(spec))
+    belongs = {name: owner[name] for name in ("apiVersion", "kind")}
+    belongs |= {name: owner["metadata"][name] for name in ("name", "uid")}
+    try:
+        job = site.create(key_job.job(spec, account, suffix, program, seconds + _HEADROOM))
+    except Conflict as error:
+        raise ClusterError(
+            f"another run of the role has just started to make keys on {site.name} ({error.text}); run again when it is done."
+        ) from error
+    try:
+        for item in key_job.belongings(spec, job, suffix, program, {**request, "owner": belongs}, given=given):
+            _create(site, item)
+        site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
+        _wait(site, job, seconds)
+    finally:
+        _take_away(site, job)
+
+
+def _create(site: Cluster, item: dict[str, Any]) -> None:
+    try:
+        site.create(item)
+    except Forbidden as error:
+        if item["kind"] not in ("Role", "RoleBinding"):
+            raise
+        raise ClusterError(
+            f"the identity used for {site.name} may not give the job that makes the keys its rights ({error.text}). Let "
+            f"the site's administrators make service account {key_job.ACCESS}, a role and a role binding of that name "
+            f"in namespace {item['metadata']['namespace']}: it takes the place of these."
+        ) from error
+
+
+def _take_away(site: Cluster, job: Mapping[str, Any]) -> None:
+    """Delete this very job; what belongs to it goes with it."""
+    with contextlib.suppress(Conflict):  # then it is gone, and another run's has its name
+        site.delete(*_JOB, job["metadata"]["namespace"], uid=job["metadata"]["uid"])
+
+
+def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
+    namespace = started["metadata"]["namespace"]
+    clock, unmade = Clock(seconds), Clock(_NO_POD)
+    while True:
+        job = site.get(*_JOB, namespace)
+        if job is None or job["metadata"]["uid"] != started["metadata"]["uid"]:
+            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by somebody; run again.")
+        state = job_state(job)
+        if state.ready:
+            return
+        labels = ",".join(f"{key}={value}" for key, value in job["spec"]["selector"]["matchLabels"].items())
+        pods = site.list("v1", "Pod", namespace, labels=labels)
+        refused = not pods and unmade.is_over() and "FailedCreate" in _reasons(site, job)
+        if state.failed:
+            raise ClusterError(_words(site, job, state.why, pods))
+        if refused or any(map(_is_hopeless, pods)):
+            raise ClusterError(_words(site, job, "its pod does not start", pods))
+        if not clock.tick():
+            raise ClusterError(_words(site, job, f"not done after {seconds} s", pods))
+
+
+def _reasons(site: Cluster, job: Mapping[str, Any]) -> set[str]:
+    """What the cluster says of this very job, in words of one kind each."""
+    events = site.list(
+        "v1", "Event", job["metadata"]["namespace"], fields=f"involvedObject.uid={job['metadata']['uid']}"
+    )
+    return {str(event.get("reason")) for event in events}
+
+
+def _is_hopeless(pod: Mapping[str, Any]) -> bool:
+    statuses = pod.get("status", {}).get("containerStatuses", [])
+    return any(one.get("state", {}).get("waiting", {}).get("reason") in _HOPELESS for one in statuses)
+
+
+def _words(site: Cluster, job: Mapping[str, Any], why: str, pods: list[dict[str, Any]]) -> str:
+    namespace = job["metadata"]["namespace"]
+    faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}" for pod in pods]
+    return (
+        f"job {namespace}/{key_job.NAME} on {site.name} could not make the site's keys: "
+        + ". ".join([why, *faults, *Waiter(site, 0).events([job, *pods])])
+        + ". Nothing is half done: run again when that is mended."
+    )

@@ -1,0 +1,215 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a site tells of keys that it made itself: ConfigMap C(supernode-public), public halves only. Pure.
+
+The ConfigMap is written at the site (C(maker.py)) and read by the controller, which needs no right on Secrets there. It
+tells as well which of the Secrets still exist: all of them are its owners, and Kubernetes takes an owner that is gone
+out of C(ownerReferences), and the ConfigMap away with the last one
+(https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents; graph_builder and
+garbagecollector of kube-controller-manager, C(attemptToDeleteItem)).
+
+Shape of the entry C(public.json)::
+
+    {"pools": {"cpu": {"offset": 0, "keys": {"0": {"public_key": "ecdsa-…", "fingerprint": "SHA256:…"}}}},
+     "client": {"name": "site-a", "request": "-----BEGIN CERTIFICATE REQUEST-----…"},
+     "versions": {"supernode-cpu-keys": "1234"},
+     "digests": {"supernode-cpu-keys": {"0": "9f86…"}},
+     "marks": {"supernode-superexec": "1a2b"},
+     "names": ["localhost", "127.0.0.1", "*.flower.svc"]}
+
+C(offset) is null in a DaemonSet pool; C(client) is there when the site has a client key; C(versions) are the Secrets'
+resource versions, which tell what was written anew. C(digests) (SHA-256 of each entry, of which each is too random to be
+guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew; C(names) those in
+the sidecars' certificate.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.labels import record_labels
+from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
+from ..base.secret_data import entries
+from ..base.values import natural
+from ..pki import certificates, keypairs
+from . import keys
+
+COMPONENT = "supernode-public"
+ENTRY = "public.json"
+
+
+@dataclass(frozen=True)
+class Public:
+    """What the site tells.
+
+    Attributes:
+        pools: pools whose Secret exists, with the names of all keys in it.
+        lines: pool -> name -> public line.
+        versions: Secret that exists -> its resource version when the site wrote this.
+        digests: Secret that exists -> entry -> SHA-256 of it, hex.
+        marks: Secret that exists -> the demand on which it was made anew; without those that were not.
+        client: name of the site in C(client_request).
+        client_request: request for its client certificate, PEM; empty when it has no client key.
+        names: names in the certificate of its sidecars.
+    """
+
+    pools: Sequence[keys.Pool] = ()
+    lines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    client: str = ""
+    client_request: str = ""
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
+    names: Sequence[str] = ()
+
+    @property
+    def offsets(self) -> dict[str, int | None]:
+        """Pool -> number of its first pod when its keys were named."""
+        return {pool.name: pool.offset for pool in self.pools}
+
+
+def record(
+    federation: str,
+    namespace: str,
+    secrets: Mapping[str, Mapping[str, Any]],
+    client: str = "",
+    client_request: str = "",
+) -> dict[str, Any]:
+    """The ConfigMap for these Secrets (name -> live Secret) and this request."""
+    pools = {}
+    for there in secrets.values():
+        pool = keys.pool_of(there)
+        if pool:
+            public = {name: keypairs.supernode_public_key(key) for name, key in entries(there).items()}
+            pools[pool.name] = {
+                "offset": pool.offset,
+                "keys": {
+                    name: {"public_key": public[name], "fingerprint": keypairs.fingerprint(public[name])}
+                    for name in pool.names
+                },
+            }
+    told: dict[str, Any] = {
+        "pools": pools,
+        "versions": {name: there["metadata"]["resourceVersion"] for name, there in secrets.items()},
+        "digests": {name: _digests(there) for name, there in secrets.items()},
+        "marks": {name: keys.mark_of(there) for name, there in secrets.items() if keys.mark_of(there)},
+        "names": keys.names_of(secrets.get(keys.LOCAL_TLS)),
+    }
+    if client_request:
+        told["client"] = {"name": client, "request": client_request}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": PUBLIC_KEYS,
+            "namespace": namespace,
+            "labels": record_labels(federation, "supernode", COMPONENT),
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Secret", "name": name, "uid": there["metadata"]["uid"]}
+                for name, there in sorted(secrets.items())
+            ],
+        },
+        "data": {ENTRY: json.dumps(told, indent=1, sort_keys=True)},
+    }
+
+
+def read(there: Mapping[str, Any] | None) -> Public:
+    """What a live ConfigMap tells; nothing when there is none.
+
+    Raises:
+        ClusterError: when somebody else wrote it.
+    """
+    if there is None:
+        return Public()
+    standing = {owner["name"] for owner in there["metadata"].get("ownerReferences", []) if owner["kind"] == "Secret"}
+    try:
+        told = json.loads(there["data"][ENTRY])
+        lines = {
+            pool: {name: _checked(key["public_key"]) for name, key in found["keys"].items()}
+            for pool, found in told["pools"].items()
+            if keys_secret(pool) in standing
+        }
+        client = told.get("client") if CLIENT_KEY in standing else None
+        if client:
+            certificates.request_fingerprint(client["request"])  # raises when it is none
+        return Public(
+            [keys.Pool(pool, list(lines[pool]), told["pools"][pool]["offset"]) for pool in sorted(lines)],
+            lines,
+            {name: version for name, version in told["versions"].items() if name in standing},
+            client["name"] if client else "",
+            client["request"] if client else "",
+            {name: found for name, found in told["digests"].items() if name in standing},
+            {name: mark for name, mark in told["marks"].items() if name in standing},
+            told.get("names") or [],  # a site that an older release made tells none
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ClusterError(
+            f"ConfigMap {PUBLIC_KEYS} in namespace {there['metadata']['namespace']} is not what the site's job writes "
+            f"({type(error).__name__}: {error}); delete it and run again: it is written anew from the Secrets."
+        ) from error
+
+
+def _digests(there: Mapping[str, Any]) -> dict[str, str]:
+    return {name: hashlib.sha256(value.encode("ascii")).hexdigest() for name, value in entries(there).items()}
+
+
+def _checked(line: str) -> str:
+    """A public line that flwr takes. :raises ValueError: it is none."""
+    kind, _blank, rest = line.partition(" ")
+    if not kind.startswith("ecdsa-sha2-nistp"):
+        raise ValueError(f"{kind[:40]!r} is no kind of SuperNode key")
+    try:
+        keypairs.fingerprint(line)
+    except (IndexError, binascii.Error) as error:
+        raise ValueError(f"{rest[:40]!r} is no public key") from error
+    return line
+
+
+def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
+    """Compare what a site tells with what its pools need, as C(keys.plan) does at the site.
+
+    Returns:
+        The keys and the request that are good, the extra keys, and in C(reasons) why the site has to work; no C(secrets).
+    """
+    result = keys.SiteKeys()
+    for pool in wanted.pools:
+        name = keys_secret(pool.name)
+        held = public.lines.get(pool.name, {})
+        was = public.offsets.get(pool.name)
+        settled = keys.settle(pool, held, was, lambda line: keypairs.fingerprint(line) in wanted.dead)
+        result.keys += [
+            keys.key_facts(pool.name, entry, settled.kept[entry])
+            for entry in pool.names
+            if entry not in settled.lacking
+        ]
+        if settled.extra:
+            result.extra[pool.name] = settled.extra
+        if settled.moved:
+            result.reasons.append(settled.moved)
+        if name not in public.versions:
+            result.reasons.append(f"{name}: there is none")
+        elif settled.lacking:
+            result.reasons.append(f"{name}: no good keys for {', '.join(settled.lacking)}")
+        elif was != pool.offset and not settled.moved:
+            result.reasons.append(f"{name}: its numbers are not noted")
+    for pool in public.pools:
+        if pool.name not in {one.name for one in wanted.pools}:
+            result.extra[pool.name] = sorted(pool.names, key=natural)
+    result.reasons += [f"{name}: there is none" for name in keys.SHARED if name not in public.versions]
+    if wanted.door and keys.LOCAL_TLS in public.versions and wanted.door not in public.names:
+        result.reasons.append(f"{keys.LOCAL_TLS}: it is not for {wanted.door}")
+    if wanted.client and not public.client_request:
+        result.reasons.append(f"{CLIENT_KEY}: there is none")
+    elif wanted.client and certificates.request_fingerprint(public.client_request) in wanted.dead:
+        result.reasons.append(f"{CLIENT_KEY}: the certificate of the old key was revoked")
+    elif wanted.client:
+        result.client_request = public.client_request
+    return result

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The files of the program that makes keys at a site: C(maker.py) and all that it imports, as they are.
+
+So the site and the controller follow the same rules because they run the same code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT.name
+MAIN = "site_keys/maker.py"
+# What the pod starts, in the folder that holds PACKAGE.
+MODULE = f"{PACKAGE}.{MAIN.removesuffix('.py').replace('/', '.')}"
+
+
+@cache
+def files() -> dict[str, str]:
+    """Path below the program's folder -> text."""
+    found: dict[str, str] = {}
+    waiting = [ROOT / MAIN]
+    while waiting:
+        path = waiting.pop()
+        name = f"{PACKAGE}/{path.relative_to(ROOT).as_posix()}"
+        if name not in found:
+            found[name] = path.read_text(encoding="utf-8")
+            waiting += imported(path, found[name])
+    return dict(sorted(found.items()))
+
+
+def imported(path: Path, text: str) -> Iterator[Path]:
+    """The files of this collection that a file imports, by relative imports: others would not work in the pod."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            if folder.with_suffix(".py").is_file():
+                yield folder.with_suffix(".py")
+            else:
+                yield from (folder / f"{alias.name}.py" for alias in node.names)

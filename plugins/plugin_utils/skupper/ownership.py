@@ -1,0 +1,36 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whose object is it? What this collection made carries its label; everything else is used as it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..base.labels import MANAGER
+
+Object = Mapping[str, Any]
+
+
+def is_ours(obj: Object | None) -> bool:
+    """Whether this collection made an object."""
+    return (((obj or {}).get("metadata") or {}).get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
+
+
+def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
+    """Ours, and those of others."""
+    found = list(objects)
+    return [obj for obj in found if is_ours(obj)], [obj for obj in found if not is_ours(obj)]
+
+
+def owners(obj: Object | None, kind: str) -> list[str]:
+    """Uids of the owners of this kind."""
+    listed = ((obj or {}).get("metadata") or {}).get("ownerReferences") or []
+    return [str(one.get("uid")) for one in listed if one.get("kind") == kind]
+
+
+def is_redeemed(secret: Object | None) -> bool:
+    """Whether a Secret came of a token: Skupper makes its Site the owner of it."""
+    return bool(owners(secret, "Site"))

@@ -1,0 +1,186 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Rotation of the certificates of a Skupper network: what is due, and the next step. Pure.
+
+Three things end: the client certificate of each link, the certificate that the hub's router shows, and the CA of the hub's
+Site, which signed both. Where a rotation is, is told by the Secrets alone, so whoever looks can go on:
+
+===========  ======================================================================================================
+stage        what the hub's Secrets say
+===========  ======================================================================================================
+C(SETTLED)   the router's certificate is of the present CA, and its router trusts that one alone
+C(BEGUN)     there is a new CA, which the router does not trust yet
+C(OVERLAP)   the router trusts both, and shows a certificate of the old one: sites change over, one by one
+C(TRIMMED)   the router shows a certificate of the new CA, and somebody has it trust others as well
+===========  ======================================================================================================
+
+From C(OVERLAP) the router's own certificate may only be replaced when every site has changed over, since Skupper makes the
+Secret anew with the new CA alone in it. A site changes over by the action C(skupper_link): it sees that its certificate is of
+another CA than the present one, gets a new one, and trusts whatever the hub's router shows and trusts.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..pki import certificates, chain
+from . import link_credentials, state
+
+SETTLED, BEGUN, OVERLAP, TRIMMED, NONE = "settled", "begun", "overlap", "trimmed", "none"
+
+LINK, SERVER, CA = "link", "server", "ca"
+DUE = "due"
+CHOICES = (DUE, LINK, SERVER, CA)
+
+# Steps of the hub.
+REPLACE_CA, TRUST_BOTH, REPLACE_SERVER = "replace_ca", "trust_both", "replace_server"
+
+Entries = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Hub:
+    """What the hub's Secrets hold.
+
+    Attributes:
+        ca: certificate of the CA of the Site, PEM; empty when there is none.
+        server: decoded entries of the Secret that the router shows.
+        links: site -> certificate of its link, PEM, as the hub made it.
+    """
+
+    ca: str = ""
+    server: Entries = field(default_factory=dict, repr=False)
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+def stage(hub: Hub) -> str:
+    """Where a change of the CA is."""
+    if not hub.ca or not hub.server.get("tls.crt"):
+        return NONE
+    trusted = hub.server.get("ca.crt", "")
+    fresh = link_credentials.issued_by(hub.server["tls.crt"], hub.ca)
+    if fresh:
+        return SETTLED if link_credentials.same_authorities(trusted, certificates.first(hub.ca)) else TRIMMED
+    return OVERLAP if set(certificates.split(certificates.first(hub.ca))) <= set(certificates.split(trusted)) else BEGUN
+
+
+def facts(hub: Hub) -> list[dict[str, Any]]:
+    """Public facts of all certificates that the hub knows of: C(what), C(kind) and those of C(credentials.describe)."""
+    found = [
+        ("the CA of the Skupper network", CA, hub.ca),
+        ("the certificate of the hub's Skupper router", SERVER, hub.server.get("tls.crt", "")),
+    ]
+    found += [(f"the certificate of the link of {site}", LINK, pem) for site, pem in sorted(hub.links.items())]
+    return [{"what": what, "kind": kind, **link_credentials.describe(pem)} for what, kind, pem in found if pem]
+
+
+def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> dict[str, str]:
+    """Kind -> why something of that kind is to be replaced.
+
+    A CA that is replaced has its leaves replaced as well.
+
+    Args:
+        hub: what the hub's Secrets hold.
+        now: the time to judge by.
+        renew_before: how long before its end; half of its lifetime by default.
+    """
+    found: dict[str, str] = {}
+    if stage(hub) in (BEGUN, OVERLAP):
+        found[CA] = "the change of the CA was begun"
+    elif hub.ca:
+        reason = link_credentials.due(hub.ca, now, renew_before)
+        if reason:
+            found[CA] = reason
+    if hub.server.get("tls.crt"):
+        reason = link_credentials.due(hub.server["tls.crt"], now, renew_before)
+        if reason:
+            found[SERVER] = reason
+    late = [site for site, pem in sorted(hub.links.items()) if link_credentials.due(pem, now, renew_before)]
+    if late:
+        found[LINK] = f"those of {', '.join(late)} end"
+    return found
+
+
+def todo(
+    choice: str, hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None
+) -> dict[str, str]:
+    """Kind -> why it is to be replaced, for what was asked for (C(CHOICES)); what was begun is always gone on with."""
+    found = due(hub, now, renew_before)
+    if choice != DUE:
+        found = {kind: why for kind, why in found.items() if kind == CA and stage(hub) in (BEGUN, OVERLAP)}
+        found.setdefault(choice, "it was asked for")
+    return found
+
+
+def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
+    """The hub's next step; empty when it has none (now).
+
+    Args:
+        hub: what the hub's Secrets hold.
+        wanted: kinds that are to be replaced and were not yet.
+        changed_over: whether every site has a certificate of the present CA and trusts it.
+    """
+    now, kinds = stage(hub), set(wanted)
+    if now == NONE:
+        return ""
+    if now == BEGUN:
+        return TRUST_BOTH
+    if now == OVERLAP:
+        return REPLACE_SERVER if changed_over else ""
+    if CA in kinds:
+        return REPLACE_CA
+    return REPLACE_SERVER if SERVER in kinds else ""
+
+
+def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "") -> dict[str, str]:
+    """Site -> why it has not changed over to the present CA.
+
+    Args:
+        hub: what the hub's Secrets hold.
+        sites: all that have to.
+        reports: results of the action C(skupper_link), each with C(site).
+        excused: a site that need not, because it is to be cut off.
+    """
+    wanted = link_credentials.describe(hub.ca).get("serial")
+    told = {report["site"]: report for report in reports if report.get("site")}
+    found = {}
+    for site in sites:
+        report = told.get(site) or {}
+        link = report.get("link") or {}
+        if site == excused or report.get("denied"):
+            continue
+        if not link:
+            found[site] = str(report.get("msg") or "this run did not reach it")
+        elif link.get("adopted"):
+            found[site] = "its link was made by somebody else, who has to renew it"
+        elif wanted not in (link.get("trusts") or []):
+            found[site] = "it does not trust the new CA yet"
+        elif not link.get("ready"):
+            found[site] = "its link is not up"
+    return found
+
+
+def strangers(site: Mapping[str, Any] | None, known: Iterable[str]) -> list[str]:
+    """Names of sites that link to the hub and are none of ours: a change of the CA would cut them off.
+
+    Args:
+        site: the hub's Site, live. What it knows of links that are gone may be late (Skupper issue 2069).
+        known: uids of sites that this run looked after, or that are to be cut off.
+    """
+    mine, ours = state.uid(site), set(known)
+    return sorted(
+        one.get("name") or one.get("id", "?")
+        for one in state.status(site).get("network") or []
+        if one.get("id") not in (mine, *ours)
+        and any(link.get("remoteSiteId") == mine and link.get("operational") for link in one.get("links") or [])
+    )
+
+
+def issuer_of(pem: str) -> str:
+    """Who signed a certificate, for people."""
+    return chain.read(pem)[0].issuer.rfc4514_string()

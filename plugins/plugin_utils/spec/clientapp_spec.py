@@ -1,0 +1,86 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Faults of a site's ClientApps: where they run, and how they are delivered (see manifests/clientapp.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..base.names import CLIENTAPPS, parted
+from ..base.values import boolean, text
+from ..manifests import clientapp, sidecar, supernode
+from ..ocm import replica_set
+from .faults import Faults, Spec
+from .ocm_spec import OCM, predicate_faults, rollout_faults
+
+MAX_LABEL = 63
+
+
+def clientapp_faults(spec: Spec, faults: Faults) -> None:
+    """Rules for ClientApps as a workload of their own."""
+    where = spec.get("clientapp") or CLIENTAPPS[0]
+    if not faults.choice("clientapp", where, CLIENTAPPS) or not parted(spec):
+        return
+    if boolean(spec.get("insecure")):
+        faults.add("clientapp", where, "needs TLS between ClientApp and SuperNode: set flower_insecure to false")
+    elif not sidecar.enabled(spec):
+        faults.add("clientapp", where, "needs the sidecar, whose door ClientApps call: set supernode_sidecar to true")
+    for number, pool in enumerate(spec.get("pools") or []):
+        if isinstance(pool, Mapping):
+            _pool_faults(spec, pool, faults, f"pools[{number}]")
+    faults.number("clientapp_wait", spec.get("clientapp_wait"), 0)
+    if text(spec.get("delivery")) == OCM:
+        _delivery_faults(spec, faults)
+
+
+def _pool_faults(spec: Spec, pool: Mapping[str, object], faults: Faults, at: str) -> None:
+    if supernode.pool_mode(pool) == supernode.DAEMON_SET:
+        faults.add(
+            f"{at}.mode",
+            supernode.DAEMON_SET,
+            "does not go together with supernode_clientapp: workload: which SuperNode is on which node nobody knows before. "
+            "Use a StatefulSet, or set supernode_clientapp to pod",
+        )
+        return
+    isolation = pool.get("isolation") or spec.get("isolation")
+    if isolation != "process":
+        at = f"{at}.isolation" if pool.get("isolation") else "isolation"
+        faults.add(
+            at,
+            isolation,
+            "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process",
+        )
+    try:
+        last = max((supernode.pool_replicas(pool) or 0) - 1, 0)
+    except (TypeError, ValueError):
+        return  # told elsewhere
+    name = clientapp.door(text(pool.get("name")), last)
+    if len(name) > MAX_LABEL:
+        faults.add(
+            f"{at}.name",
+            pool.get("name"),
+            f"is too long: its last SuperNode's Service would be called {name}, and {MAX_LABEL} characters are the limit",
+        )
+
+
+def _delivery_faults(spec: Spec, faults: Faults) -> None:
+    name = f"{spec.get('hub_namespace')}.{replica_set.PREFIX}{'0' * replica_set.DIGITS}"
+    if len(name) > MAX_LABEL:
+        faults.add(
+            "hub_namespace",
+            spec.get("hub_namespace"),
+            f"is too long: Open Cluster Management labels ManifestWorks with it and the name of the ManifestWorkReplicaSet ({name})",
+        )
+    for number, one in enumerate(spec.get("clientapp_predicates") or []):
+        predicate_faults(f"clientapp_predicates[{number}]", one, faults)
+    if not faults.choice("clientapp_pace", spec.get("clientapp_pace"), replica_set.PACES):
+        return
+    if spec["clientapp_pace"] == replica_set.OCM:
+        rollout_faults("clientapp_rollout", spec.get("clientapp_rollout"), faults)
+    elif spec.get("clientapp_rollout"):
+        faults.add(
+            "clientapp_rollout",
+            spec["clientapp_rollout"],
+            "has no meaning while the play paces: set supernode_clientapp_pace to ocm, or use flower_serial",
+        )

@@ -1,0 +1,208 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Faults of a supernode spec (see manifests/objects.py and manifests/supernode.py for its shape)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils import node_config
+from ..base.values import boolean, text
+from ..manifests import clientapp, sidecar
+from ..manifests import supernode as manifests
+from .clientapp_spec import clientapp_faults
+from .faults import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
+from .ocm_spec import delivery_faults
+from .policies_spec import peer_faults, policy_faults
+
+MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
+
+# A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
+# a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
+MAX_POOL_NAME = 63 - len("-") - 10 - len(manifests.workload_name(""))
+
+# RFC 5280, appendix A: ub-common-name.
+MAX_COMMON_NAME = 64
+
+POOL_KEYS = (*manifests.POOL_KEYS, "name", "mode", "replicas", "node_config", "gpu")
+
+_SUPERNODE_OPTIONS = {
+    "--superlink": "use superlink_address",
+    "--insecure": "use flower_insecure",
+    "--root-certificates": "the certificate authority comes from the hub or supernode_ca_bundle",
+    "--auth-supernode-private-key": "keys are made and registered by the role",
+    "--auth-supernode-public-key": "keys are made and registered by the role",
+    "--node-config": "use node_config of the pool",
+    "--isolation": "use supernode_isolation",
+    "--host": "the Runtime API stays on the loopback of the pod",
+    "--port": "the Runtime API stays on the loopback of the pod",
+    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--health-server-address": "the probes use it",
+    "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
+}
+_SUPEREXEC_OPTIONS = {
+    "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
+    "--insecure": "the role sets it where the connection stays in the pod",
+    "--root-certificates": "the role sets it where the connection leaves the pod",
+    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--health-server-address": "the probes use it",
+    "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
+}
+_VOLUMES = {
+    "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
+}  # fmt: skip
+_PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
+
+
+def spec_faults(spec: Spec) -> list[str]:
+    """All faults of the spec, each a sentence; an empty list if there is none.
+
+    Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
+    """
+    faults = Faults(spec, "supernode_")
+    common_faults(spec, faults)
+    policy_faults(spec, faults)
+    if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
+        faults.add(
+            "superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router"
+        )
+    if spec.get("cluster_domain"):
+        faults.subdomain("cluster_domain", spec["cluster_domain"])
+    faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
+    peer_faults("egress", spec.get("egress"), faults)
+    peer_faults("api_server", spec.get("api_server"), faults)
+    faults.resources("sidecar_resources", spec.get("sidecar_resources"))
+    faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
+    _mtls_faults(spec, faults)
+    delivery_faults(spec, faults)
+    clientapp_faults(spec, faults)
+    if spec.get("disruption_budget") is not None:
+        faults.number("disruption_budget", spec["disruption_budget"], 0)
+    _workload_faults(spec, spec, faults, "")
+
+    pools = spec.get("pools")
+    if faults.sequence("pools", pools):
+        if not pools:
+            faults.add("pools", pools, "is empty; a site without SuperNodes is no site")
+        seen: dict[str, int] = {}
+        for number, pool in enumerate(pools or []):
+            at = f"pools[{number}]"
+            if not isinstance(pool, Mapping):
+                faults.add(at, pool, "is no mapping")
+                continue
+            _pool_faults(spec, pool, faults, f"{at}.")
+            name = text(pool.get("name"))
+            if name in seen:
+                faults.add(f"{at}.name", name, f"is the name of pools[{seen[name]}], too")
+            seen.setdefault(name, number)
+
+    patch_faults(spec, faults, lambda whole: manifests.objects(_complete(whole)))
+    return faults.found
+
+
+def _mtls_faults(spec: Spec, faults: Faults) -> None:
+    if not boolean(spec.get("mtls", True)):
+        return
+    if boolean(spec.get("insecure")):
+        faults.add("mtls", spec.get("mtls"), "has no meaning without TLS: insecure is true; set it to false")
+    elif not sidecar.enabled(spec):
+        faults.add(
+            "mtls",
+            spec.get("mtls"),
+            "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and "
+            "superlink_client_certificates to optional",
+        )
+    elif len(text(spec.get("cluster"))) > MAX_COMMON_NAME:
+        faults.sentence(
+            f"{spec['cluster']}: the name of this host has {len(text(spec['cluster']))} characters; it is the name in the site's "
+            f"client certificate, which takes at most {MAX_COMMON_NAME}"
+        )
+
+
+def _complete(spec: Spec) -> dict[str, Any]:
+    """The spec with stand-ins for what is found later, so that patches can be tried."""
+    allocation = {
+        pool["name"]: {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)} for pool in spec["pools"]
+    }
+    return {
+        **spec,
+        "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
+        "ca_bundle": spec.get("ca_bundle") or "-",
+        "client_certificate": spec.get("client_certificate") or "-",
+        "allocation": {**allocation, **(spec.get("allocation") or {})},
+    }
+
+
+def render_faults(spec: Spec) -> list[str]:
+    """Faults that only matter once the spec is to be rendered: what has to be known by then and is not."""
+    faults = Faults(spec, "supernode_")
+    if not spec.get("superlink_address"):
+        faults.add("superlink_address", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.get("ca_bundle") and not boolean(spec.get("insecure")):
+        faults.add("ca_bundle", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.get("client_certificate") and sidecar.mtls(spec):
+        faults.add("mtls", spec.get("mtls"), "needs a client certificate, and the hub has issued none yet")
+    for number, pool in enumerate(spec.get("pools") or []):
+        if node_config.uses_partition(pool.get("node_config") or {}):
+            allotted = (spec.get("allocation") or {}).get(pool["name"])
+            if not allotted:
+                faults.add(
+                    f"pools[{number}].name", pool["name"], "uses {partition}, but the ledger allots nothing to it"
+                )
+    return faults.found
+
+
+def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -> None:
+    for key in pool:
+        if key not in POOL_KEYS:
+            faults.add(f"{at}{key}", pool[key], "is no option of a pool")
+    faults.label(f"{at}name", pool.get("name"), MAX_POOL_NAME)
+    mode = manifests.pool_mode(pool)
+    good = faults.choice(f"{at}mode", mode, MODES)
+    if mode == manifests.DAEMON_SET:
+        if pool.get("replicas") is not None:
+            faults.add(f"{at}replicas", pool["replicas"], "has no meaning for a DaemonSet, which has one pod per node")
+    else:
+        good = faults.number(f"{at}replicas", pool.get("replicas"), 0) and good
+    effective = {key: spec.get(key) for key in manifests.POOL_KEYS}
+    effective.update({key: value for key, value in pool.items() if value is not None})
+    if pool.get("isolation"):
+        faults.choice(f"{at}isolation", pool["isolation"], ISOLATIONS)
+    process = effective.get("isolation") == "process"
+    computes = effective.get("superexec_resources" if process else "resources")
+    faults.gpu(f"{at}gpu", pool.get("gpu"), computes)
+    _workload_faults(pool, effective, faults, at)
+    if faults.mapping(f"{at}node_config", pool.get("node_config")) and good and pool.get("name"):
+        _node_config_faults(spec, pool, faults)
+
+
+def _node_config_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults) -> None:
+    known = dict(spec)
+    allocation = dict(spec.get("allocation") or {})
+    # The ledger is read after validation; any numbers do to find what is wrong with the text.
+    allocation.setdefault(pool["name"], {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)})
+    known["allocation"] = allocation
+    try:
+        manifests.expansion(known, pool)
+    except node_config.NodeConfigError as exc:
+        for fault in exc.faults:
+            faults.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
+
+
+def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faults: Faults, at: str) -> None:
+    """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
+    for key in ("resources", "superexec_resources"):
+        faults.resources(f"{at}{key}", keys.get(key))
+    faults.env(f"{at}env", keys.get("env"))
+    faults.arguments(f"{at}extra_args", keys.get("extra_args"), _SUPERNODE_OPTIONS)
+    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), _SUPEREXEC_OPTIONS)
+    if keys.get("volumes") or keys.get("volume_mounts"):
+        paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
+        volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")
+        faults.volumes(f"{at}volumes", volumes, f"{at}volume_mounts", mounts, _VOLUMES, paths)
+    if keys.get("shm_size"):
+        faults.quantity(f"{at}shm_size", keys["shm_size"])
+    faults.number(f"{at}termination_grace_period", keys.get("termination_grace_period"), 10, 3600)
+    placement_faults(keys, faults, at)

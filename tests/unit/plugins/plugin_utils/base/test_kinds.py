@@ -1,0 +1,42 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base import kinds
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Resource
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "expected"),
+    [
+        ("v1", "ConfigMap", ("configmaps", True)),
+        ("v1", "Endpoints", ("endpoints", True)),
+        ("v1", "Namespace", ("namespaces", False)),
+        ("networking.k8s.io/v1", "NetworkPolicy", ("networkpolicies", True)),
+        ("networking.k8s.io/v1", "Ingress", ("ingresses", True)),
+        ("storage.k8s.io/v1", "StorageClass", ("storageclasses", False)),
+        ("node.k8s.io/v1", "RuntimeClass", ("runtimeclasses", False)),
+        ("policy/v1", "PodDisruptionBudget", ("poddisruptionbudgets", True)),
+        ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", ("validatingadmissionpolicies", False)),
+        ("skupper.io/v2alpha1", "Site", None),
+        ("v2", "ConfigMap", None),
+    ],
+)
+def test_builtin(api_version: str, kind: str, expected: tuple[str, bool] | None) -> None:
+    assert kinds.builtin(api_version, kind) == expected
+
+
+def test_version_of() -> None:
+    assert kinds.version_of("apps", "StatefulSet") == "apps/v1"
+    assert kinds.version_of("", "Secret") == "v1"
+    assert kinds.version_of("skupper.io", "Site") is None
+
+
+def test_paths() -> None:
+    pods = Resource("v1", "Pod", "pods", True)
+    assert pods.path("n", "a/b") == "/api/v1/namespaces/n/pods/a%2Fb"
+    assert pods.path() == "/api/v1/pods"
+    roles = Resource("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", False)
+    assert roles.path("ignored", "system:node") == "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode"

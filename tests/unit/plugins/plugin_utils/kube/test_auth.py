@@ -1,0 +1,297 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import os
+import re
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import auth
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import AuthError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import bypasses_proxy, options_of, resolve
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.kubeconfig import KubeconfigFile
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith(("K8S_AUTH_", "KUBE")) or name.lower() in (
+            "http_proxy",
+            "https_proxy",
+            "no_proxy",
+            "all_proxy",
+        ):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def kubeconfig(count: int = 3, **user: Any) -> dict[str, Any]:
+    numbers = range(count)
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c1",
+        "clusters": [{"name": f"k{n}", "cluster": {"server": f"http://server-{n}:80{n}/"}} for n in numbers],
+        "contexts": [{"name": f"c{n}", "context": {"cluster": f"k{n}", "user": f"u{n}"}} for n in numbers],
+        "users": [{"name": f"u{n}", "user": user or {"token": f"token-{n}"}} for n in numbers],
+    }
+
+
+def written(path: Path, content: Any) -> str:
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return str(path)
+
+
+def test_environment_has_the_names_of_kubernetes_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K8S_AUTH_HOST", "https://h")
+    monkeypatch.setenv("K8S_AUTH_VERIFY_SSL", "no")
+    monkeypatch.setenv("K8S_AUTH_SSL_CA_CERT", "/ca")
+    monkeypatch.setenv("K8S_AUTH_IMPERSONATE_GROUPS", "a,b")
+    monkeypatch.setenv("K8S_AUTH_PROXY_HEADERS_PROXY_BASIC_AUTH", "u:p")
+    monkeypatch.setenv("K8S_AUTH_CONTEXT", "from-env")
+    assert options_of({"context": "given", "cert_file": "/c", "api_key": None}) == {
+        "context": "given",
+        "host": "https://h",
+        "validate_certs": False,
+        "ca_cert": "/ca",
+        "client_cert": "/c",
+        "proxy_headers": {"proxy_basic_auth": "u:p"},
+        "impersonate_groups": ["a", "b"],
+    }
+
+
+def test_context_of_a_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "k", kubeconfig())
+    access = resolve({"kubeconfig": path, "context": "c2"})
+    assert (access.name, access.server) == ("c2", "http://server-2:802")
+    assert ("Authorization", "Bearer token-2") in access.headers
+    assert resolve({"kubeconfig": path}).name == "c1"
+
+
+def test_content_as_a_dict() -> None:
+    assert resolve({"kubeconfig": kubeconfig(), "context": "c0"}).server == "http://server-0:800"
+
+
+def test_several_files_first_one_wins(tmp_path: Path) -> None:
+    first, second = kubeconfig(1), kubeconfig(3)
+    del first["current-context"]
+    first["clusters"][0]["cluster"]["server"] = "http://first"
+    paths = os.pathsep.join((written(tmp_path / "a", first), str(tmp_path / "none"), written(tmp_path / "b", second)))
+    assert resolve({"kubeconfig": paths, "context": "c0"}).server == "http://first"
+    assert resolve({"kubeconfig": paths}).name == "c1"
+
+
+def test_where_a_cluster_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AuthError, match="No cluster given"):
+        resolve({})
+    (tmp_path / "home" / ".kube").mkdir(parents=True)
+    written(tmp_path / "home" / ".kube" / "config", kubeconfig())
+    assert resolve({}).name == "c1"
+    monkeypatch.setenv("KUBECONFIG", written(tmp_path / "other", {**kubeconfig(), "current-context": "c2"}))
+    assert resolve({}).name == "c2"
+    assert resolve({"context": "c0"}).name == "c0"
+    monkeypatch.setenv("K8S_AUTH_KUBECONFIG", written(tmp_path / "third", {**kubeconfig(), "current-context": "c0"}))
+    assert resolve({}).name == "c0"
+
+
+def test_host_with_credentials_stands_alone(tmp_path: Path) -> None:
+    options = {"kubeconfig": str(tmp_path / "none"), "host": "http://h/", "api_key": "key"}
+    access = resolve(options)
+    assert access.server == "http://h" and access.headers == [("Authorization", "Bearer key")]
+    access = resolve({"host": "http://h", "username": "u", "password": "p"})
+    assert access.headers == [("Authorization", "Basic dTpw")]
+
+
+def test_single_options_win_over_the_kubeconfig(tmp_path: Path) -> None:
+    path = written(tmp_path / "k", kubeconfig())
+    access = resolve(
+        {"kubeconfig": path, "host": "http://other", "impersonate_user": "jane", "impersonate_groups": ["a", "b"]}
+    )
+    assert access.server == "http://other"
+    assert access.headers == [
+        ("Authorization", "Bearer token-1"),
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"context": "nix"}, "has no context 'nix'. It has: c0, c1, c2."),
+        ({"kubeconfig": "/no/such/file"}, "No kubeconfig found at /no/such/file"),
+    ],
+)
+def test_errors_name_file_and_context(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    with pytest.raises(AuthError, match=re.escape(message)):
+        resolve({"kubeconfig": written(tmp_path / "k", kubeconfig()), **change})
+
+
+def test_broken_files(tmp_path: Path) -> None:
+    for content in ("", "- a\n", "{", "just text"):
+        with pytest.raises(AuthError):
+            resolve({"kubeconfig": written(tmp_path / "k", content)})
+
+
+def test_token_file_relative_to_the_kubeconfig(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("from-a-file")
+    access = resolve({"kubeconfig": written(tmp_path / "k", kubeconfig(tokenFile="token"))})
+    assert ("Authorization", "Bearer from-a-file") in access.headers and access.renewable
+
+
+def test_exec_plugin(tmp_path: Path) -> None:
+    script = tmp_path / "plugin"
+    status = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "from-exec"},
+    }
+    script.write_text(f"#!/bin/sh\necho '{json.dumps(status)}'\n")
+    script.chmod(0o755)
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}
+    access = resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
+    assert ("Authorization", "Bearer from-exec") in access.headers and access.renewable
+    script.write_text("#!/bin/sh\necho 'log in first' >&2; exit 3\n")
+    with pytest.raises(AuthError, match="gave no credentials: .*log in first"):
+        resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
+
+
+def test_no_file_is_left_even_if_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(auth, "_SHM", str(tmp_path / "no-shm"))
+    (tmp_path / "tmp").mkdir()
+    config = kubeconfig(**{"client-certificate-data": "bm90IGEgY2VydA==", "client-key-data": "bm90IGEga2V5"})
+    config["clusters"][1]["cluster"] = {"server": "https://h", "insecure-skip-tls-verify": True}
+    with pytest.raises(AuthError, match="client certificate for https://h cannot be used"):
+        resolve({"kubeconfig": config})
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+# ---- big kubeconfigs -------------------------------------------------------------------------------------------------
+
+
+class _NoAliases(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def big(**user: str) -> dict[str, Any]:
+    return kubeconfig(400, **{"token": "x" * 100, **user})
+
+
+FORMS = {
+    "safe_dump": lambda data: yaml.dump(data, Dumper=_NoAliases),
+    "unsorted": lambda data: yaml.dump(data, Dumper=_NoAliases, sort_keys=False),
+    "anchors": yaml.safe_dump,
+    "flow": lambda data: yaml.safe_dump(data, default_flow_style=True),
+    "json": json.dumps,
+    "indented lists": lambda data: re.sub(r"(?m)^([ -])", r"  \1", yaml.dump(data, Dumper=_NoAliases)),
+    "comments": lambda data: (
+        "# a comment\n" + yaml.dump(data, Dumper=_NoAliases).replace("\nusers:", "\n# more\n\nusers:")
+    ),
+    "quoted": lambda data: re.sub(r"name: (\w+)", r'name: "\1"', yaml.dump(data, Dumper=_NoAliases)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("number", [0, 7, 399])
+def test_every_form_gives_the_same(tmp_path: Path, form: str, number: int) -> None:
+    data = big()
+    path = written(tmp_path / "k", FORMS[form](data))
+    file = KubeconfigFile(path)
+    assert file.current_context() == "c1"
+    for section, letter in (("contexts", "c"), ("clusters", "k"), ("users", "u")):
+        assert file.entry(section, f"{letter}{number}") == data[section][number]
+        assert file.entry(section, "none") is None
+
+
+@pytest.mark.parametrize("form", ["safe_dump", "unsorted", "indented lists", "comments", "quoted"])
+def test_a_big_file_is_not_parsed(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "k", FORMS[form](big()))
+    monkeypatch.setattr(KubeconfigFile, "_parse", lambda self: pytest.fail("parsed"))
+    assert resolve({"kubeconfig": path, "context": "c200"}).server == "http://server-200:80200"
+
+
+def test_names_that_occur_elsewhere_do_not_confuse(tmp_path: Path) -> None:
+    data = big()
+    for section in ("clusters", "contexts", "users"):
+        for number, entry in enumerate(data[section]):
+            entry["name"] = f"same-{number}"
+    for entry in data["contexts"]:
+        entry["context"] = {"cluster": entry["name"], "user": entry["name"], "namespace": "name: same-5"}
+        entry["context"]["extensions"] = [{"name": "same-5", "extension": {"name": "same-5"}}]
+    path = written(tmp_path / "k", yaml.dump(data, Dumper=_NoAliases))
+    file = KubeconfigFile(path)
+    for section in ("contexts", "clusters", "users"):
+        assert file.entry(section, "same-5") == data[section][5]
+        assert file.entry(section, "same-399") == data[section][399]
+
+
+def test_the_same_name_twice_is_an_error_in_a_small_file(tmp_path: Path) -> None:
+    data = kubeconfig()
+    data["contexts"].append(data["contexts"][0])
+    with pytest.raises(AuthError, match="more than one entry 'c0'"):
+        resolve({"kubeconfig": written(tmp_path / "k", data), "context": "c0"})
+
+
+# ---- proxies ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "no_proxy", "expected"),
+    [
+        ("api.example.com", "example.com", True),
+        ("api.example.com", ".example.com", True),
+        ("api.example.com", "*.example.com", True),
+        ("badexample.com", "example.com", False),
+        ("10.1.2.3", "10.0.0.0/8", True),
+        ("10.1.2.3", "10.1.2.3", True),
+        ("11.1.2.3", "10.0.0.0/8,192.168.0.0/16", False),
+        ("anything", "*", True),
+        ("anything", " , other", False),
+        ("h", "h:6443", True),
+        ("h", "h:443", False),
+        ("fd00::1", "fd00::/8", True),
+    ],
+)
+def test_no_proxy(host: str, no_proxy: str, expected: bool) -> None:
+    assert bypasses_proxy(host, 6443, no_proxy) is expected
+
+
+def test_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "k", kubeconfig())
+    assert resolve({"kubeconfig": path}).proxy is None
+    access = resolve({"kubeconfig": path, "proxy": "http://u:p%40@proxy:3128", "no_proxy": "other"})
+    assert access.proxy_headers == {"proxy-authorization": "Basic dTpwQA=="}
+    assert access.proxy_for_people() == "http://proxy:3128"
+    assert resolve({"kubeconfig": path, "proxy": "http://proxy:3128", "no_proxy": "server-1"}).proxy is None
+    monkeypatch.setenv("http_proxy", "http://env:1")
+    assert resolve({"kubeconfig": path}).proxy == "http://env:1"
+    monkeypatch.setenv("no_proxy", "server-1")
+    assert resolve({"kubeconfig": path}).proxy is None
+    data = kubeconfig()
+    data["clusters"][1]["cluster"]["proxy-url"] = "http://of-the-cluster:1"
+    assert resolve({"kubeconfig": data}).proxy == "http://of-the-cluster:1"
+
+
+def test_threads_with_one_kubeconfig_do_not_take_each_others_files() -> None:
+    ca = certificates.make_ca("test", datetime.timedelta(days=1))
+    user = {"certificate": ca.certificate, "key": ca.key}
+    data = {f"client-{name}-data": base64.b64encode(text.encode()).decode() for name, text in user.items()}
+    config = kubeconfig(**data)
+    for entry in config["clusters"]:
+        entry["cluster"]["server"] = "https://server"
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(lambda number: resolve({"kubeconfig": config, "context": "c0"}).name, range(200)))
+    assert names == ["c0"] * 200

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import nodes, pod_health
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
+
+
+def plan(pools, live=(), dead=(), client=""):
+    return keys.plan("demo", "flower", pools, {item["metadata"]["name"]: item for item in live}, dead, client)
+
+
+def prints(result):
+    return [key["fingerprint"] for key in result.keys]
+
+
+def test_first_run_makes_a_key_per_replica_and_the_shared_secrets():
+    result = plan([keys.Pool("cpu", ["3", "4"], 3)])
+    assert [item["metadata"]["name"] for item in result.secrets] == [
+        "supernode-cpu-keys", "supernode-superexec", "supernode-local-tls",
+    ]  # fmt: skip
+    assert sorted(entries(result.secrets[0])) == ["3", "4"]
+    assert [key["name"] for key in result.keys] == ["3", "4"]
+
+
+def test_second_run_makes_nothing():
+    first = plan([keys.Pool("cpu", ["0", "1"], 0)])
+    second = plan([keys.Pool("cpu", ["0", "1"], 0)], first.secrets)
+    assert second.secrets == [] and second.reasons == []
+    assert prints(second) == prints(first)
+
+
+def test_a_grown_pool_keeps_its_keys():
+    first = plan([keys.Pool("cpu", ["0"], 0)])
+    second = plan([keys.Pool("cpu", ["0", "1"], 0)], first.secrets)
+    assert prints(second)[0] == prints(first)[0]
+    assert second.reasons == ["supernode-cpu-keys: new keys for 1"]
+
+
+def test_a_pool_whose_numbers_moved_keeps_its_keys():
+    first = plan([keys.Pool("cpu", ["0", "1"], 0)])
+    second = plan([keys.Pool("cpu", ["5", "6", "7"], 5)], first.secrets)
+    assert prints(second)[:2] == prints(first)
+    assert "moved from 0 to 5" in second.reasons[0]
+
+
+def test_a_shrunk_pool_names_the_extra_keys_and_keeps_them_until_they_are_unregistered():
+    first = plan([keys.Pool("cpu", ["0", "1"], 0)])
+    second = plan([keys.Pool("cpu", ["0"], 0)], first.secrets)
+    assert second.extra == {"cpu": ["1"]}
+    assert second.secrets == []
+    assert keys.without_extra(first.secrets[0], ["1"]) == {"0": first.secrets[0]["data"]["0"]}
+    assert keys.without_extra(first.secrets[0], ["0", "1"]) is None
+
+
+def test_a_removed_pool_is_all_extra():
+    first = plan([keys.Pool("cpu", ["0", "10", "2"], 0)])
+    assert plan([], first.secrets).extra == {"cpu": ["0", "2", "10"]}
+
+
+def test_a_dead_key_is_replaced():
+    first = plan([keys.Pool("cpu", ["0", "1"], 0)])
+    second = plan([keys.Pool("cpu", ["0", "1"], 0)], first.secrets, prints(first)[:1])
+    assert prints(second)[0] != prints(first)[0]
+    assert prints(second)[1] == prints(first)[1]
+
+
+def test_a_daemonset_pool_has_a_key_per_node():
+    result = plan([keys.Pool("edge", ["node-a", "node-b"])])
+    assert sorted(entries(result.secrets[0])) == ["node-a", "node-b"]
+
+
+def test_no_private_key_is_in_what_is_told():
+    result = plan([keys.Pool("cpu", ["0"], 0)])
+    told = repr(result.keys) + repr(result.extra) + repr(result.reasons)
+    for secret in result.secrets:
+        for value in entries(secret).values():
+            assert value not in told
+    assert "PRIVATE" not in told
+
+
+def test_the_key_of_the_client_certificate_is_made_once_and_only_its_request_comes_out():
+    first = plan([], client="site-a")
+    (secret,) = (item for item in first.secrets if item["metadata"]["name"] == "supernode-client-key")
+    assert list(entries(secret)) == ["tls.key"] and "PRIVATE KEY" in entries(secret)["tls.key"]
+    assert first.client_request.startswith("-----BEGIN CERTIFICATE REQUEST-----")
+    second = plan([], first.secrets, client="site-a")
+    assert second.secrets == []
+    assert certificates.request_fingerprint(second.client_request) == certificates.request_fingerprint(
+        first.client_request
+    )
+    assert plan([]).client_request == ""
+
+
+def test_a_client_key_whose_certificate_was_revoked_is_replaced():
+    first = plan([], client="site-a")
+    dead = [certificates.request_fingerprint(first.client_request)]
+    second = plan([], first.secrets, dead, client="site-a")
+    assert [item["metadata"]["name"] for item in second.secrets] == ["supernode-client-key"]
+    assert certificates.request_fingerprint(second.client_request) not in dead
+
+
+def test_a_client_key_that_is_none_is_told_with_its_place():
+    broken = keys.build("demo", "flower", "supernode-client-key", {"tls.key": "x"})
+    with pytest.raises(
+        ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"
+    ):
+        plan([], [broken], client="site-a")
+
+
+def test_a_certificate_for_loopback_only_is_replaced_where_client_apps_call():
+    door = "*.flower.svc"
+    first = plan([])
+    (secret,) = (item for item in first.secrets if item["metadata"]["name"] == keys.LOCAL_TLS)
+    assert keys.names_of(secret) == sorted(["localhost", "127.0.0.1", door])
+    live = {item["metadata"]["name"]: item for item in first.secrets}
+    assert keys.plan("demo", "flower", [], live, door=door).secrets == []
+    ca = certificates.make_ca("old", keys.LOCAL_LIFETIME)
+    leaf = certificates.issue(ca, "localhost", ["localhost", "127.0.0.1"], keys.LOCAL_LIFETIME)
+    data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
+    live[keys.LOCAL_TLS] = keys.build("demo", "flower", keys.LOCAL_TLS, data)
+    assert keys.plan("demo", "flower", [], live).secrets == []
+    again = keys.plan("demo", "flower", [], live, door=door)
+    assert [item["metadata"]["name"] for item in again.secrets] == [keys.LOCAL_TLS]
+    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not for {door}"]
+
+
+def test_flower_accepts_the_form_of_the_keys():
+    key = keypairs.make_supernode_key()
+    assert key.startswith("-----BEGIN OPENSSH PRIVATE KEY-----")
+    assert keypairs.supernode_public_key(key).startswith("ecdsa-sha2-nistp384 ")
+
+
+def node(name, labels=None, taints=(), ready="True"):
+    return {
+        "metadata": {"name": name, "labels": labels or {}},
+        "spec": {"taints": list(taints)},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+def test_daemonset_pools_run_on_selected_nodes_whose_taints_they_tolerate():
+    gpu = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    cordoned = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    found = [node("b", {"zone": "x"}), node("a", {"zone": "x"}, [gpu]), node("c"), node("d", {"zone": "x"}, [cordoned])]
+
+    def names(tolerations):
+        return [item["metadata"]["name"] for item in nodes.eligible(found, {"zone": "x"}, tolerations)]
+
+    assert names([]) == ["b", "d"]
+    assert names([{"key": "gpu", "operator": "Equal", "value": "yes"}]) == ["a", "b", "d"]
+    assert names([{"key": "gpu", "value": "no"}]) == ["b", "d"]
+    assert names([{"operator": "Exists"}]) == ["a", "b", "d"]
+    assert names([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}]) == ["b", "d"]
+
+
+def test_a_pod_says_why_it_does_not_work():
+    pod = {
+        "metadata": {"name": "supernode-cpu-0"},
+        "status": {
+            "phase": "Pending",
+            "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes have nvidia.com/gpu"}],
+            "containerStatuses": [
+                {
+                    "name": "supernode",
+                    "ready": False,
+                    "restartCount": 3,
+                    "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}},
+                    "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "message": "key unknown"}},
+                }
+            ],
+        },
+    }
+    text = pod_health.summary([pod])
+    for part in (
+        "supernode-cpu-0",
+        "nvidia.com/gpu",
+        "CrashLoopBackOff: back-off 40s",
+        "code 1",
+        "key unknown",
+        "3 restarts",
+    ):
+        assert part in text
+    assert pod_health.summary([]) == "there are no pods"
