@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What plugins say about themselves."""
+    """Attributes of plugins."""
 
     DOCUMENTATION = r"""
 options: {}
@@ -27,7 +27,7 @@ attributes:
     support: full
     description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
     details:
-      - The action runs on the controller, whatever the connection of the host.
+      - The action runs on the controller for every connection type.
   async:
     support: none
     description: Supports being used with the C(async) keyword.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What a specification does not hold of the gateway's certificate."""
+    """Options of the gateway's certificate that are not part of a specification."""
 
     DOCUMENTATION = r"""
 options:
@@ -17,8 +17,8 @@ options:
     default: flower-ca
   ca_certificate:
     description:
-      - Certificate of a CA that is handed in, PEM; those of its issuers up to the root may follow. Empty for a CA of the
-        federation's own.
+      - Certificate of a CA that the user provides, PEM, optionally followed by those of its issuers up to the root. Empty for
+        the federation's own CA.
     type: str
     default: ""
   ca_key:
@@ -28,7 +28,7 @@ options:
     default: ""
   certificate:
     description:
-      - A certificate that is brought along and its chain, PEM.
+      - An existing certificate with its chain, PEM.
     type: str
     default: ""
   certificate_key:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Where the ledger and the SuperLink of a federation are."""
+    """Location of the ledger and the SuperLink of a federation."""
 
     DOCUMENTATION = r"""
 options:
   hub:
     description:
-      - Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth), C(flower_kubeconfig) and
-        C(flower_context).
+      - Inventory name of the hub. The variables C(flower_auth), C(flower_kubeconfig) and C(flower_context) of that host
+        select its cluster.
     type: str
     required: true
   hub_namespace:

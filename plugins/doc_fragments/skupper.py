@@ -6,13 +6,13 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Whether something is there, and how long is waited for it."""
+    """State of an object, and how long to wait for it."""
 
     DOCUMENTATION = r"""
 options:
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object should exist.
     type: str
     choices:
       - present
@@ -20,7 +20,7 @@ options:
     default: present
   wait_timeout:
     description:
-      - Seconds to wait for one thing.
+      - Seconds to wait for each object.
     type: int
     default: 300
 """
@@ -29,7 +29,7 @@ options:
 options:
   wait:
     description:
-      - Whether to wait until it is ready. An error says what is missing.
+      - Whether to wait until it is ready. The error states what is missing.
     type: bool
     default: true
 """

@@ -11,7 +11,6 @@ from typing import Any, Callable
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
@@ -40,11 +39,6 @@ def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[s
     return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
 
 
-def ocm_clusters(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> dict[str, str]:
-    """The same, each with the name of its ManagedCluster, as the role supernode finds it."""
-    return {host: cluster_of(hostvars[host], host) for host in ocm_sites(hostvars, hosts)}
-
-
 class FilterModule:
     """Filters of the role ocm_addon and of playbooks."""
 
@@ -54,7 +48,6 @@ class FilterModule:
             "clientapp_sites": clientapp_sites,
             "ocm_addon_faults": _filter(render.ocm_addon_faults),
             "ocm_addon_objects": _filter(render.ocm_addon_objects),
-            "ocm_clusters": ocm_clusters,
             "ocm_policy_objects": _filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         }

@@ -8,27 +8,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: ocm
-short_description: Clusters of an Open Cluster Management hub as hosts
+short_description: Read hosts from an Open Cluster Management hub
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reads the ManagedClusters of a hub of Open Cluster Management (OCM) or Red Hat Advanced Cluster Management (ACM). Each is a host, whose
-    objects are delivered through the hub, so no access to the cluster itself is needed.
+  - Reads the ManagedClusters of a hub of Open Cluster Management (OCM) or Red Hat Advanced Cluster Management (ACM) and adds a host for each.
+    Objects are delivered through the hub, so no access to the clusters themselves is needed.
   - The configuration is a YAML file whose name ends with C(.ocm.yml) or C(.ocm.yaml).
-  - Clusters that the hub did not accept, and clusters that are being detached, are no hosts.
+  - Clusters that the hub has not accepted, and clusters that are being detached, are not added.
   - 'Variables of every host: C(ocm_name) (str), the name of the ManagedCluster; C(ocm_labels) (dict); C(ocm_cluster_set) (str), the cluster set
     of its label; C(ocm_addons) (dict), C(available), C(unhealthy) or C(unreachable) by add-on, from the labels
     C(feature.open-cluster-management.io/addon-*); C(ocm_claims) (dict); C(ocm_kubernetes_version) (str); C(ocm_api_urls) (list), addresses of
-    its API server; C(ocm_accepted), C(ocm_joined), C(ocm_available) (bool); C(ocm_availability) (str), C(available), C(unavailable) (it says
-    so itself) or C(unknown) (it says nothing); C(ocm_conditions) (dict), C(status), C(reason), C(message) and C(since) by type;
+    its API server; C(ocm_accepted), C(ocm_joined), C(ocm_available) (bool); C(ocm_availability) (str), C(available), C(unavailable) (reported by
+    the cluster) or C(unknown) (no report); C(ocm_conditions) (dict), C(status), C(reason), C(message) and C(since) by type;
     C(ocm_taints) (list of dict), each with C(key), C(value), C(effect) and C(time_added).'
-  - 'What it has: C(ocm_capacity) and C(ocm_allocatable) (dict), amounts of resources as Kubernetes writes them; and of what is allocatable
+  - 'Resources: C(ocm_capacity) and C(ocm_allocatable) (dict), amounts of resources as Kubernetes writes them; and of what is allocatable
     C(ocm_cpus) (float), C(ocm_memory_bytes) (int), C(ocm_gpus) (int), and C(ocm_gpu_resources) (dict), the number of GPUs by resource. The sums over
-    all nodes are OCM''s own. It keeps in C(ocm_capacity) resources that a cluster has no more.'
+    all nodes are OCM''s own. C(ocm_capacity) keeps resources that a cluster no longer has.'
   - 'With O(placement): C(ocm_decision_group) (str), empty for none, and C(ocm_decision_group_index) (int).'
-  - C(flower_delivery) is V(ocm). O(compose) can make it another.
-  - Each of these is always there; where nothing is known its value is empty, C(0) or C(false). No value is taken for a template, wherever it comes from.
+  - C(flower_delivery) is V(ocm). Use O(compose) to change it.
+  - All of these variables are always defined. Unknown values are empty, C(0) or C(false). Values are never evaluated as templates.
+  - This plugin is public. Changes of its options follow semantic versioning.
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - ansible.builtin.constructed
@@ -36,26 +37,26 @@ extends_documentation_fragment:
 options:
   plugin:
     description:
-      - Says that this file is one of this plugin.
+      - Name of this plugin. Identifies the configuration file.
     type: str
     required: true
     choices:
       - federated.flower.ocm
   cluster_sets:
     description:
-      - Names of ManagedClusterSets. Only clusters that are in any of them are hosts.
+      - Names of ManagedClusterSets. Only clusters in one of them are added.
     type: list
     elements: str
     default: []
   label_selector:
     description:
-      - Only clusters with these labels are hosts. As C(kubectl) takes it, for example V(region=eu,gpu in (a100,h100\),!edge).
+      - Label selector in the syntax of C(kubectl). Only matching clusters are added. For example V(region=eu,gpu in (a100,h100\),!edge).
     type: str
     default: ''
   placement:
     description:
-      - Name of a Placement. Only the clusters that it has chosen are hosts.
-      - Other filters apply as well.
+      - Name of a Placement. Only clusters that it has selected are added.
+      - The other filters apply, too.
     type: str
     default: ''
   placement_namespace:
@@ -65,42 +66,42 @@ options:
     default: ''
   accepted_only:
     description:
-      - Leave out clusters that the hub did not accept. Whoever has a token to join can make such a ManagedCluster, with any name and labels.
+      - Skip clusters that the hub has not accepted. Anyone with a bootstrap token can register such a ManagedCluster, with any name and labels.
     type: bool
     default: true
   host_prefix:
     description:
-      - Put before the names of the clusters. Clusters of two hubs can have the same name, and a cluster can be called C(localhost).
+      - Prefix for the names of the hosts. Clusters of two hubs can have the same name, and a cluster can be called C(localhost).
       - The name of a host is the site's name in the ledger. C(ocm_name) remains the name of the ManagedCluster.
     type: str
     default: ''
   sites_group:
     description:
-      - Group of all hosts but O(hub_host). Empty for none.
+      - Group of all hosts except O(hub_host). Empty for none.
     type: str
     default: flower_sites
   hub_host:
     description:
-      - Name of a host that stands for the hub's own cluster. It is put into O(hub_group).
-      - A ManagedCluster of this name is that host; it is no site then.
-      - Empty where the inventory has its hub from elsewhere.
+      - Name of a host for the hub's own cluster. It is added to O(hub_group).
+      - A ManagedCluster of this name becomes this host and is not a site.
+      - Empty if the hub is defined elsewhere in the inventory.
     type: str
     default: ''
   hub_group:
     description:
-      - Group of O(hub_host). O(keyed_groups) can never put a cluster into it.
+      - Group of O(hub_host). O(keyed_groups) cannot add clusters to it.
     type: str
     default: flower_hub
   hub_vars:
     description:
       - Variables of O(hub_host).
-      - Where none of C(flower_auth), C(flower_kubeconfig) and C(flower_context) is among them, O(kubeconfig) and O(context) of this file are the last two.
-        Other options of access are never copied, since that would show them in the inventory.
+      - If they contain none of C(flower_auth), C(flower_kubeconfig) and C(flower_context), the last two are set to O(kubeconfig) and O(context) of this file.
+        Other authentication options are not copied, because the inventory would show them.
     type: dict
     default: {}
   gpu_resources:
     description:
-      - Names of resources that count as GPUs. C(*) stands for any text.
+      - Names of resources that count as GPUs. C(*) matches any text.
     type: list
     elements: str
     default:
@@ -112,29 +113,29 @@ options:
       - gpu.intel.com/xe
   timeout:
     description:
-      - Seconds to wait for an answer of the hub.
+      - Seconds to wait for a response of the hub.
     type: float
     default: 30
 requirements:
   - kubernetes >= 29.0.0 (Python package, on the controller)
 notes:
   - Options can be templates, for example with a lookup.
-  - Which hub is meant is decided in this order. The options of this file; the E(K8S_AUTH_*) environment variables; E(KUBECONFIG) or C(~/.kube/config);
+  - The hub is determined in this order. The options of this file; the E(K8S_AUTH_*) environment variables; E(KUBECONFIG) or C(~/.kube/config);
     the service account of the pod that Ansible runs in.
-  - Ansible goes on without an inventory that cannot be read, with a warning that says why. E(ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true) makes it an error.
+  - If the inventory cannot be read, Ansible warns and continues without it. E(ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true) makes it an error.
   - >-
     Needs the right to C(list) C(managedclusters.cluster.open-cluster-management.io) on the whole hub; with O(cluster_sets) to C(get) C(managedclustersets)
     there; with O(placement) to C(get) C(placements) and C(list) C(placementdecisions) in O(placement_namespace).
-  - The status of a ManagedCluster, claims and resources among it, is written by the managed cluster itself. Groups that decide about more than that
-    cluster should come from labels, and have a prefix.
+  - The managed cluster itself writes its status, including claims and resources. Create groups that affect more than that
+    cluster from labels, with a prefix.
 seealso:
   - ref: ansible_collections.federated.flower.docsite.guide_ocm_inventory
-    description: The guide, with the output of an example.
+    description: Guide with the output of an example.
 """
 
 EXAMPLES = r"""
 ---
-# fleet.ocm.yml: all clusters of the hub that K8S_AUTH_KUBECONFIG or ~/.kube/config lead to
+# fleet.ocm.yml: all clusters of the hub that K8S_AUTH_KUBECONFIG or ~/.kube/config selects
 plugin: federated.flower.ocm
 
 ---
@@ -159,7 +160,7 @@ groups:
 strict: true
 
 ---
-# The clusters that a Placement has chosen, asked again every ten minutes; a token from the environment
+# The clusters that a Placement has selected, cached for ten minutes, with a token from the environment
 plugin: federated.flower.ocm
 host: https://api.hub.example.com:6443
 api_key: "{{ lookup('ansible.builtin.env', 'HUB_TOKEN') }}"

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit_info
-short_description: Read and verify the audit trail of a federation
+short_description: Read and verify the audit trail
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reads the audit trail from the hub, or an exported one from a file, goes through the chain of hashes, and says which
-    entry is the first that was altered, left out, moved or cut off.
-  - A broken chain is an answer, not a failure.
-  - Who may write config maps on the hub can write the whole trail anew. That is found only by a hash that was noted
-    elsewhere, see O(anchors).
+  - >-
+    Reads the audit trail from the hub, or an exported trail from a file, verifies the chain of hashes, and reports
+    the first entry that was altered, removed, moved or truncated.
+  - A broken chain does not fail the task. See RV(valid).
+  - >-
+    Anyone who can write ConfigMaps on the hub can rewrite the whole trail. Only a hash that was stored elsewhere can
+    detect that, see O(anchors).
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   hub:
     description:
-      - Inventory name of the hub. Defaults to the first host of the group that the variable C(flower_hub_group) names, C(flower_hub)
-        without it.
+      - Inventory name of the hub. Defaults to the first host of the group in the variable C(flower_hub_group), which defaults to
+        C(flower_hub).
     type: str
   hub_namespace:
     description:
@@ -29,22 +32,22 @@ options:
     type: str
   file:
     description:
-      - An exported trail to verify, instead of the one on the hub. No cluster is asked.
+      - File with an exported trail to verify instead of the one on the hub. No cluster is contacted.
     type: path
   anchors:
     description:
-      - Hashes that were noted elsewhere. Each has to be the hash of an entry.
+      - Hashes that were stored elsewhere. Each must be the hash of an entry.
     type: list
     elements: str
     default: []
   last:
     description:
-      - How many of the proven entries RV(table) shows. V(0) shows all.
+      - Number of verified entries in RV(table). V(0) shows all.
     type: int
     default: 0
   export:
     description:
-      - Return the trail as it lies there in RV(lines).
+      - Return the stored lines of the trail in RV(lines).
     type: bool
     default: false
 extends_documentation_fragment:
@@ -68,7 +71,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Verify an exported trail against the hash that was noted in March
+- name: Verify an exported trail against the hash that was stored in March
   federated.flower.audit_info:
     file: audit.jsonl
     anchors: [2f0c1a7d9c4e6b8a0d1e2f3a4b5c6d7e8f90112233445566778899aabbccddee]
@@ -82,39 +85,39 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was found, in a sentence.
+  description: Summary of the findings.
   returned: always
   type: str
 valid:
-  description: Whether the chain is whole.
+  description: Whether the chain is complete and unaltered.
   returned: success
   type: bool
 fault:
-  description: What is wrong with the first bad entry. Empty when RV(valid=true).
+  description: Fault of the first invalid entry. Empty if RV(valid=true).
   returned: success
   type: str
   sample: "audit trail flower/flower-audit on hub: entry 5 (ConfigMap flower/flower-audit-00001, line 5) was altered: its content
     does not have the hash that it names"
 notes:
-  description: What is worth knowing though nothing is wrong.
+  description: Additional information that is not a fault.
   returned: success
   type: list
   elements: str
 entries:
-  description: Number of proven entries, from the first one on.
+  description: Number of verified entries, starting with the first one.
   returned: success
   type: int
 hash:
-  description: Hash of the last proven entry.
+  description: Hash of the last verified entry.
   returned: success
   type: str
 table:
-  description: Who changed what, when, and where, as lines of text. Entries behind a break have a question mark.
+  description: Who changed what, when and where, as lines of text. Entries after a break have a question mark.
   returned: success
   type: list
   elements: str
 lines:
-  description: The entries and the head record, one line of JSON each, as O(file) reads them.
+  description: The entries and the head record, one line of JSON each, in the format of O(file).
   returned: when O(export=true)
   type: list
   elements: str

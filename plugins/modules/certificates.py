@@ -7,34 +7,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: certificates
-short_description: Make or fetch the hub's certificates and shared secrets
+short_description: Issue or read the hub's certificates and shared secrets
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Finds out under which address sites reach the SuperLink, and makes the Secrets that are missing or no longer
-    good: the SuperLink's internal certificates, the secret it shares with the ServerApp, and what the gateway shows to
-    sites, as the C(certificates_source) of the specification says.
+    Determines the address at which sites reach the SuperLink, and creates the Secrets that are missing or no longer
+    valid: the SuperLink's internal certificates, the secret that it shares with the ServerApp, and the gateway's
+    certificate, according to C(certificates_source) of the specification.
   - >-
-    C(builtin) issues the gateway's certificate from a CA in a namespace of its own, or from one that is handed in: anew
-    when it does not cover a name, was issued by another CA, or is due to be renewed. A CA is made only where there is
-    none. C(cert_manager) has a Certificate of cert-manager there and waits until it is ready. C(existing) takes a
-    Secret or values.
+    C(builtin) issues the gateway's certificate from a CA in its own namespace, or from a CA that the user provides.
+    It issues a new certificate if the current one does not cover a name, was issued by another CA, or is due for
+    renewal. A CA is created only if there is none. C(cert_manager) applies a Certificate of cert-manager and waits
+    until it is ready. C(existing) uses a Secret or values.
   - >-
-    Before anything is written, the certificate is checked as sites would: key, names, chain, validity by the clocks of
-    the control node and of the hub.
+    Before anything is written, the certificate is checked as sites verify it: key, names, chain, and validity by the
+    clocks of the control node and of the hub.
   - >-
-    When sites do not trust the CA of a new certificate yet, the gateway keeps the one it has, and both CAs are published.
-    The next run goes on from there.
+    If sites do not trust the CA of a new certificate yet, the gateway keeps its current certificate, and both CAs are
+    published. The next run continues from there.
   - >-
-    Writes the ConfigMap C(superlink-clients), by which the gateway judges the sites' client certificates: their CA,
-    the list of revoked ones and the names of denied sites, as the ledger has them.
-  - Private keys go into Secrets. They are in no result, diff or message.
+    Writes the ConfigMap C(superlink-clients), from which the gateway reads the CA of the sites' client certificates,
+    the revocation list, and the names of denied sites, as recorded in the ledger.
+  - Private keys are written to Secrets. They do not appear in results, diffs or messages.
+  - This module is a step of the role C(federated.flower.superlink). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification of the SuperLink, as the role C(federated.flower.superlink) assembles it.
+      - The specification of the SuperLink, as assembled by the role C(federated.flower.superlink).
     type: dict
     required: true
   ca_lifetime_days:
@@ -44,17 +45,17 @@ options:
     default: 3650
   client_lifetime_days:
     description:
-      - Lifetime of the sites' client certificates in days. M(federated.flower.supernode_register) issues them.
+      - Lifetime of the sites' client certificates in days. M(federated.flower.supernode) issues them.
     type: int
     default: 90
   forget_cas:
     description:
-      - Whether sites stop trusting the CAs of earlier certificates that are not in use any longer.
+      - Whether to remove CAs of previous certificates that are no longer in use from the CA bundle of the sites.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait for a certificate that somebody else issues.
+      - Seconds to wait for a certificate from another issuer.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -75,7 +76,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Make what is missing
+- name: Issue missing certificates
   federated.flower.certificates:
     spec: "{{ spec }}"
     ca_namespace: flower-ca
@@ -84,19 +85,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 address:
-  description: The C(host:port) that sites dial.
+  description: The C(host:port) that sites connect to.
   returned: success
   type: str
 host:
-  description: The host of it.
+  description: Host part of RV(address).
   returned: success
   type: str
 ca_bundle:
-  description: What sites trust, PEM.
+  description: The CA bundle of the sites, PEM.
   returned: success
   type: str
 secret:
@@ -104,14 +105,14 @@ secret:
   returned: success
   type: str
 names:
-  description: Names that a certificate made for the gateway has.
+  description: Names that a certificate for the gateway must cover.
   returned: success
   type: list
   elements: str
 certificate:
   description: >-
     The certificate that the gateway serves: C(source), C(name) and C(namespace) of its Secret, C(subject), C(issuer),
-    C(serial), C(not_before), C(not_after), C(names) and C(fingerprint). In check mode only what is known already.
+    C(serial), C(not_before), C(not_after), C(names) and C(fingerprint). In check mode only known values are returned.
   returned: success
   type: dict
 trust:
@@ -125,7 +126,7 @@ certificates:
   type: list
   elements: dict
 objects:
-  description: What became of each Secret.
+  description: Result for each Secret.
   returned: success
   type: list
   elements: dict

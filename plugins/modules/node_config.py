@@ -7,22 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_config
-short_description: Show what a node_config with placeholders becomes on every replica or node
+short_description: Expand the placeholders of a node_config for every replica or node
 version_added: 0.1.0
 description:
-  - Turns the C(node_config) of a pool of SuperNodes into the argument of C(flower-supernode --node-config), and shows
-    for every replica or node what the process will see and what Flower will read from it. No cluster is needed.
-  - The same rules are behind the filter P(federated.flower.node_config#filter) and the pods made by this collection.
+  - Converts the C(node_config) of a pool of SuperNodes to the argument of C(flower-supernode --node-config), and shows
+    for every replica or node the argument of the process and the values that Flower reads from it. No cluster is needed.
+  - The filter P(federated.flower.node_config#filter) and the pods of this collection use the same rules.
+  - This module is public. Changes of its options follow semantic versioning.
   - "B(Placeholders.) V({index}) is the number of the pod in its pool, from 0; V({replicas}) the number of pods of the
     pool; V({node}) the name of the Kubernetes node; V({pool}), V({cluster}), V({region}), V({namespace}) and
     V({federation}) are names; V({partition}) is the number of the pod in the whole fleet, O(first_partition) plus its
     number in the pool, and V({partitions}) is O(partitions)."
-  - A placeholder whose value was not given, or was given as an empty string, is unknown. Braces around an identifier
-    that is no known placeholder are refused, also with another case or with blanks inside (V({Index}), V({ index })).
+  - A placeholder whose value is not set or is an empty string is unknown. Braces around an identifier
+    that is not a known placeholder are rejected, also with other letter case or with spaces inside (V({Index}), V({ index })).
     Other braces are text, for example V({}), V({a-b}), V({0}) or a single one. There is no escape for braces around
     an identifier.
   - A pool counts either inside itself (V({index}), V({replicas})) or across the fleet (V({partition}),
-    V({partitions})). Mixing both in one pool is refused. A DaemonSet has no V({index}), V({replicas}) or
+    V({partitions})). Mixing both in one pool is rejected. A DaemonSet has no V({index}), V({replicas}) or
     V({partition}), because its pods have no number; V({partitions}) is a fixed number and allowed there.
   - "B(Types.) Integers, floats and booleans of YAML keep their type. Of the strings, one that is exactly V({index}),
     V({replicas}), V({partition}) or V({partitions}) becomes an integer; any other with a placeholder stays a string,
@@ -33,8 +34,8 @@ description:
     dot, so V(data.split) is a key, but not beside V(data). Placeholders are not expanded in keys. Pairs are sorted by
     the bytes of the key."
   - "B(No shell.) The number of a pod is its pod-index label and the node name is its C(spec.nodeName), both given to
-    the container as variables by the downward API. The kubelet puts them into the argument. Every other V($) is
-    doubled, which the kubelet turns back, so that no value is ever expanded or run."
+    the container as variables by the downward API. The kubelet inserts them into the argument. Every other V($) is
+    doubled, which the kubelet reverts, so no value is expanded or executed."
 author:
   - the federated.flower authors (@federated-flower)
 options:
@@ -59,9 +60,9 @@ options:
     type: int
   nodes:
     description:
-      - Names of Kubernetes nodes for the preview. With O(mode=DaemonSet) there is one entry for each, and none without.
-      - With O(mode=StatefulSet) the replicas are laid out over them in turn, as an example of what the scheduler may
-        decide. Without any, V({node}) is left as a reference to the variable.
+      - Names of Kubernetes nodes for the preview. With O(mode=DaemonSet) there is one entry for each.
+      - With O(mode=StatefulSet) the replicas are distributed over them in turn, as an example of what the scheduler may
+        decide. Without nodes, V({node}) remains a reference to the variable.
     type: list
     elements: str
   cluster:
@@ -88,7 +89,7 @@ attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
     support: full
-    details: Nothing is ever changed, so it does the same in check mode.
+    details: Nothing is changed, so check mode makes no difference.
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff
       mode.
@@ -110,8 +111,8 @@ attributes:
     description: Uses the target's configured connection information to execute code on it.
     support: none
 notes:
-  - It runs on the controller, whatever the connection of the host, and needs Python 3.11 or newer there.
-  - Do not put secrets into a node_config. It is readable in the pod template and in the list of processes.
+  - The module runs on the controller for every connection type, and needs Python 3.11 or newer there.
+  - Do not put secrets into a node_config. It can be read in the pod template and in the list of processes.
 seealso:
   - plugin: federated.flower.node_config
     plugin_type: filter
@@ -119,7 +120,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: What will replica 3 get?
+- name: Preview the node_config of every replica
   federated.flower.node_config:
     mode: StatefulSet
     pool: gpu
@@ -132,7 +133,7 @@ EXAMPLES = r"""
       build: {string: "007"}
   register: expanded
 
-- name: Show it
+- name: Show the values of replica 3
   ansible.builtin.debug:
     var: expanded.preview[3].config
 
@@ -161,8 +162,8 @@ EXAMPLES = r"""
 RETURN = r"""
 argument:
   description:
-    - Value of C(--node-config) as it stands in the args of the pod template, V(null) when there is nothing to pass.
-    - It holds references to the variables in RV(env), and every other V($) twice.
+    - Value of C(--node-config) in the args of the pod template, V(null) if there is nothing to pass.
+    - It contains references to the variables in RV(env). Every other V($) is doubled.
   returned: success
   type: str
   sample: name="client_gpu_$(FLOWER_INDEX)" num-partitions=4 partition-id=$(FLOWER_INDEX)
@@ -177,7 +178,7 @@ env:
         fieldRef:
           fieldPath: metadata.labels['apps.kubernetes.io/pod-index']
 preview:
-  description: What every replica (StatefulSet) or every node of O(nodes) (DaemonSet) gets.
+  description: Result for every replica (StatefulSet) or every node of O(nodes) (DaemonSet).
   returned: success
   type: list
   elements: dict
@@ -198,12 +199,12 @@ preview:
       type: str
       sample: edge-1
     argument:
-      description: The argument as the process sees it, after the kubelet; V(null) when there is nothing to pass.
+      description: The argument as the process sees it, after the kubelet; V(null) if there is nothing to pass.
       returned: always
       type: str
       sample: name="client_gpu_3" num-partitions=4 partition-id=3
     config:
-      description: What Flower reads from it, with types; nested keys joined with dots.
+      description: The values that Flower reads, with types. Nested keys are joined with dots.
       returned: always
       type: dict
       sample:
@@ -212,19 +213,19 @@ preview:
         partition-id: 3
 error_code:
   description:
-    - Why the input is refused. With several faults of different kinds it is the code of the first in RV(errors).
+    - Code of the error. If there are several, the code of the first one in RV(errors).
     - V(unknown-placeholder), V(placeholder-not-allowed-in-daemonset) and V(mixed-counting) are about placeholders.
-    - V(invalid-key) is a key that Flower could not read, V(key-conflict) one that is there twice or is a value and a
-      table at once.
-    - V(unsupported-value) is a value that Flower has no type for, such as V(null), a list, another dictionary, an
-      integer beyond 64 bits, or one that no result or UTF-8 text can hold (V(.nan), V(.inf), half a surrogate pair).
-    - V(invalid-parameter) is a missing or wrong parameter, V(argument-too-long) an argument that Linux would refuse.
-  returned: failure, when the input is refused
+    - V(invalid-key) is a key that Flower cannot read. V(key-conflict) is a duplicate key, or a key that is both a value and a
+      table.
+    - V(unsupported-value) is a value of a type that Flower does not support, such as V(null), a list, another dictionary, an
+      integer beyond 64 bits, or a value that cannot be represented in a result or in UTF-8 (V(.nan), V(.inf), half a surrogate pair).
+    - V(invalid-parameter) is a missing or wrong parameter, V(argument-too-long) is an argument that exceeds the limit of Linux.
+  returned: failure, if the input is invalid
   type: str
   sample: unknown-placeholder
 errors:
-  description: All faults of the input. RV(ignore:msg) has one line for each of them.
-  returned: failure, when the input is refused
+  description: All errors of the input. RV(ignore:msg) has one line for each of them.
+  returned: failure, if the input is invalid
   type: list
   elements: dict
   contains:
@@ -233,7 +234,7 @@ errors:
       type: str
       returned: always
     key:
-      description: The key, V(null) for the fault of a parameter.
+      description: The key, V(null) for an error of a parameter.
       type: str
       returned: always
     value:
@@ -249,15 +250,15 @@ errors:
       type: str
       returned: always
     nearest:
-      description: The known placeholder that is nearest to it, with braces, or V(null).
+      description: The most similar known placeholder, with braces, or V(null).
       type: str
       returned: always
     parameter:
-      description: The parameter, V(null) for the fault of a key or value.
+      description: The parameter, V(null) for an error of a key or value.
       type: str
       returned: always
     message:
-      description: The fault in one line that names the pool, key, value, position and the nearest known placeholder.
+      description: The error in one line, with pool, key, value, position and the most similar known placeholder.
       type: str
       returned: always
   sample:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ocm_clean
-short_description: Delete versions of an add-on that nobody names any more
+short_description: Delete unreferenced add-on versions
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    An AddOnTemplate or AddOnDeploymentConfig of this collection is never changed: each change of settings makes another one. This
-    deletes those that no add-on names, wants or has, on any cluster.
-  - >-
-    The same goes for ManifestWorkReplicaSets with ClientApps and their Placements, which no cluster's label names any more.
+    AddOnTemplates and AddOnDeploymentConfigs of this collection are never changed. Every change of settings creates
+    new ones. This module deletes those that no add-on of any cluster refers to, in its specification or its status.
+  - It also deletes ManifestWorkReplicaSets with ClientApps, and their Placements, that no cluster's label refers to.
+  - This module is a step of the role C(federated.flower.ocm_addon). Its options may change in any release.
 options:
   addon:
     description:
@@ -35,13 +35,13 @@ options:
     default: flower
   sites:
     description:
-      - Sites of the inventory. What is still delivered to others is told.
-      - Nobody is looked for if this is not given.
+      - Sites of the inventory. Sites that are still served but not in this list are reported.
+      - If it is not set, no such sites are searched for.
     type: list
     elements: str
   forget:
     description:
-      - Take away what is delivered to sites that are not among O(sites).
+      - Delete what is delivered to sites that are not in O(sites).
     type: bool
     default: false
 extends_documentation_fragment:
@@ -61,18 +61,18 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Delete what nobody names
+- name: Delete unreferenced versions
   federated.flower.ocm_clean:
     addon: flower-supernode
 """
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: The objects that were deleted, as M(federated.flower.apply) tells it.
+  description: The deleted objects, as returned by M(federated.flower.apply).
   returned: success
   type: list
   elements: dict

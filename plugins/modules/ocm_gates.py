@@ -7,15 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ocm_gates
-short_description: Enable features of a hub of Open Cluster Management
+short_description: Enable features of an Open Cluster Management hub
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Enables features that are off by default in the hub's ClusterManager, and waits until its operator has taken them over. Features that
-    are listed there stay as they are; a list that somebody changed meanwhile is read again.
-  - A hub without a ClusterManager is left alone.
+    Enables features in the hub's ClusterManager that are disabled by default, and waits until its operator has
+    applied them. Features that are already listed there are not changed. If the list was changed concurrently, it is
+    read again.
+  - A hub without a ClusterManager is not changed.
+  - This module is a step of the role C(federated.flower.ocm_addon). Its options may change in any release.
 options:
   features:
     description:
@@ -46,14 +48,14 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Enable what delivers ClientApps
+- name: Enable the delivery of ClientApps
   federated.flower.ocm_gates:
     features: [ManifestWorkReplicaSet]
 """
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 """

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ocm_preflight
-short_description: Look at the hub of Open Cluster Management before anything is changed
+short_description: Check the Open Cluster Management hub before a deployment
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Names kinds that the hub does not serve, features that are disabled or that its API does not know, rights that are missing, an
-    add-on of that name that is somebody else's, and cluster sets that are not there or not bound.
-  - What its API knows is decided from the schema that it serves.
+    Reports kinds that the hub does not serve, features that are disabled or not supported by its API, missing rights,
+    an add-on of the same name that belongs to someone else, and cluster sets that do not exist or are not bound.
+  - The supported features are determined from the schema that the hub serves.
+  - This module is a step of the role C(federated.flower.ocm_addon). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification, as the role C(federated.flower.ocm_addon) assembles it.
+      - The specification, as assembled by the role C(federated.flower.ocm_addon).
     type: dict
     required: true
 extends_documentation_fragment:
@@ -39,14 +40,14 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Look at the hub
+- name: Check the hub
   federated.flower.ocm_preflight:
     spec: "{{ spec }}"
 """
 
 RETURN = r"""
 msg:
-  description: What was found, in a sentence.
+  description: Summary of the findings.
   returned: always
   type: str
 install:
@@ -54,12 +55,12 @@ install:
   returned: success
   type: str
 predicates:
-  description: Predicates of its Placement.
+  description: Predicates of the add-on's Placement.
   returned: success
   type: list
   elements: dict
 cluster_sets:
-  description: Cluster sets that it chooses from.
+  description: Cluster sets that the Placement selects from.
   returned: success
   type: list
   elements: str

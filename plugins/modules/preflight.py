@@ -7,29 +7,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Check the hub before anything is changed
+short_description: Check the hub before a deployment
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Reaches the cluster, checks that the identity has the rights that a deployment takes, and names each verb,
-    resource and namespace that is missing.
+    Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
+    missing right.
   - >-
-    Checks the certificate that its gateway is going to serve as far as it is there: key, names that sites
-    verify, chain, validity; and that cert-manager and the issuer are there, where they are to sign.
+    Checks the certificate that the gateway is going to serve, as far as it exists: key, names that sites
+    verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
   - >-
-    Compares the clocks of control node and hub by the C(Date) of its API server's answers. M(federated.flower.supernode_preflight) does
-    all this for sites.
+    Compares the clocks of the control node and the hub, from the C(Date) header of its API server.
+    M(federated.flower.supernode_preflight) checks sites.
+  - This module is a step of the role C(federated.flower.superlink). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification, as the role C(federated.flower.superlink) assembles it.
+      - The specification, as assembled by the role C(federated.flower.superlink).
     type: dict
     required: true
   works:
     description:
-      - What the identity is going to do. Rights that only other works need are not asked for.
+      - Tasks that the identity is going to perform. Rights for other tasks are not checked.
     type: list
     elements: str
     choices:
@@ -63,7 +64,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 version:
@@ -71,13 +72,13 @@ version:
   returned: success
   type: str
 skew:
-  description: Seconds by which the API server's clock is ahead of the control node's, good to about a second.
+  description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
 certificate:
   description: >-
-    Facts of the certificate that the gateway is going to serve, as M(federated.flower.certificates) returns
-    them; empty while it is not there.
+    The certificate that the gateway is going to serve, as returned by M(federated.flower.certificates).
+    Empty if it does not exist yet.
   returned: success
   type: dict
 """

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: remove
-short_description: Take a deployment out of a cluster
+short_description: Remove a deployment from a cluster
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Deletes all objects of an ApplySet, and on wish the secrets and records that belong to it.
+  - Deletes all objects of an ApplySet and, on request, the Secrets and records that belong to it.
   - >-
-    Volume claims and the audit trail are deleted only when told. A namespace is deleted only when it was made by this
-    collection, when it holds neither or they are to be deleted, and when the right to delete it is there. In one that
-    stays, secrets and records are deleted one by one.
+    Volume claims and the audit trail are deleted only on request. A namespace is deleted only if this collection
+    created it, if it contains neither of them or both are to be deleted, and if the identity has the right to delete
+    it. In a namespace that is kept, Secrets and records are deleted one by one.
   - >-
-    Keys that a site made itself go with the ConfigMap C(supernode-keys-owner), to which they belong, so no right on
-    Secrets is needed.
+    Keys that a site created itself are owned by the ConfigMap C(supernode-keys-owner) and deleted with it, so no
+    right on Secrets is needed.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   namespace:
     description:
@@ -33,28 +34,28 @@ options:
     required: true
   credentials:
     description:
-      - Whether secrets and records that this collection made go as well, and namespaces that nothing else needs.
+      - Whether to delete the Secrets and records that this collection created, and namespaces that nothing else needs.
     type: bool
     default: false
   volumes:
     description:
-      - Whether volume claims and the audit trail go as well. Their data is lost.
+      - Whether to delete volume claims and the audit trail. Their data is lost.
     type: bool
     default: false
   more_namespaces:
     description:
-      - More namespaces to treat like O(namespace), with nothing in them but secrets and network policies.
+      - Additional namespaces to treat like O(namespace), which contain only Secrets and NetworkPolicies.
     type: list
     elements: str
     default: []
   skupper:
     description:
-      - Whether the cluster is part of a Skupper network. A namespace with objects of Skupper that somebody else made stays.
+      - Whether the cluster is part of a Skupper network. A namespace with Skupper objects of others is kept.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait until the objects are gone.
+      - Seconds to wait until the objects are deleted.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -83,11 +84,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: What was deleted.
+  description: The deleted objects.
   returned: success
   type: list
   elements: dict

@@ -7,31 +7,32 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rotation
-short_description: Do the hub's part of a rotation of certificates and secrets
+short_description: Rotate the certificates and secrets of the hub
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Says what is due; issues a new certificate for the gateway and has it served at once; takes the CA through its
-    change, step by step; makes shared secrets anew. The role C(federated.flower.cert_rotation) brings these parts and
-    those of the sites together.
+    Reports what is due, issues a new certificate for the gateway and has the gateway serve it, rotates the CA step by
+    step, and replaces shared secrets. The role C(federated.flower.cert_rotation) combines these steps with those of
+    the sites.
   - >-
-    What a change of the CA has come to is what its Secret C(flower-ca) holds, and nothing else. A run that breaks off
-    at any point is completed by the next.
-  - Private keys go into Secrets and into the gateway's memory. They are in no result, diff or message.
-  - Works for all sites at once; run it with C(run_once).
+    The state of a rotation of the CA is stored in its Secret C(flower-ca) only. An interrupted rotation is completed
+    by the next run.
+  - Private keys are written to Secrets and to the gateway's memory. They do not appear in results, diffs or messages.
+  - Works on all sites at once. Use it with C(run_once).
+  - This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
   step:
     description:
-      - V(look) says what is due and what would be done, and changes nothing.
-      - V(leaf) has the gateway serve a new certificate.
+      - V(look) reports what is due and what would be done. It changes nothing.
+      - V(leaf) replaces the certificate that the gateway serves.
       - >-
-        V(ca) takes the change of the CA as far as it goes without the sites; it ends with a failure when something holds
-        it that does not pass by itself.
+        V(ca) continues the rotation of the CA until it needs the sites. It fails if the rotation is blocked by a fault that
+        does not resolve on its own.
       - V(gate) waits until every SuperNode is online and no run is active.
-      - V(secrets) makes the hub's shared secrets and internal certificates anew and restarts its pods, after V(gate).
-      - V(settle) notes that all sites have their new secrets.
+      - V(secrets) replaces the hub's shared secrets and internal certificates and restarts its pods, after V(gate).
+      - V(settle) records that all sites have their new secrets.
     type: str
     required: true
     choices: [look, leaf, ca, gate, secrets, settle]
@@ -43,7 +44,7 @@ options:
     choices: [builtin, cert_manager, existing]
   rotate:
     description:
-      - What to look for with O(step=look). V(due) is whatever is due or was begun.
+      - What to rotate, with O(step=look). V(due) is everything that is due or was started before.
     type: str
     default: due
     choices: [due, leaf, ca, client, supernode_keys, superexec]
@@ -55,23 +56,23 @@ options:
     default: []
   reports:
     description:
-      - Results of M(federated.flower.trust_proof), for O(step=settle) those of M(federated.flower.supernode_restart).
+      - Results of M(federated.flower.trust_proof). For O(step=settle), results of M(federated.flower.supernode_restart).
     type: list
     elements: dict
     default: []
   begin:
     description:
-      - Whether to begin something new, for O(step=leaf) and O(step=ca); otherwise only what is open is completed.
+      - Whether to start a new rotation, for O(step=leaf) and O(step=ca). Otherwise only a started rotation is completed.
     type: bool
     default: false
   force:
     description:
-      - Go on without sites that cannot be asked, and restart pods although runs are active.
+      - Continue without sites that cannot be reached, and restart pods while runs are active.
     type: bool
     default: false
   grace:
     description:
-      - Seconds for which sites go on trusting the previous CA.
+      - Grace period in seconds for which sites continue to trust the previous CA.
     type: int
     default: 3600
   wait:
@@ -101,7 +102,7 @@ options:
     default: 3650
   renew_before:
     description:
-      - How long before its end the gateway's certificate is due, such as C(30d) or C(12h). Empty for half of its lifetime.
+      - Time before its expiry at which the gateway's certificate is due, such as C(30d) or C(12h). Empty for half of its lifetime.
     type: str
     default: ""
   ca_renew_before:
@@ -111,7 +112,7 @@ options:
     default: ""
   ca_certificate:
     description:
-      - The CA's certificate, where it is handed in and not made by the collection.
+      - The CA's certificate, if the user provides the CA.
     type: str
     default: ""
   ca_key:
@@ -134,12 +135,12 @@ attributes:
   idempotent:
     support: partial
     details:
-      - O(begin=true) begins anew each time.
+      - O(begin=true) starts a new rotation each time.
 """
 
 EXAMPLES = r"""
 ---
-- name: See what is due
+- name: Find out what is due
   federated.flower.rotation:
     hub: hub
     step: look
@@ -150,7 +151,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, or would be, in a sentence.
+  description: Summary of what was done or would be done.
   returned: always
   type: str
 todo:
@@ -159,30 +160,30 @@ todo:
   type: list
   elements: str
 reasons:
-  description: With O(step=look), kind to the reason why.
+  description: With O(step=look), the reason for each kind.
   returned: success
   type: dict
 issue:
-  description: With O(step=look), whether a new certificate is to be issued for the gateway.
+  description: With O(step=look), whether a new certificate for the gateway will be issued.
   returned: success
   type: bool
 plan:
-  description: With O(step=look), what would be done, sentences.
+  description: With O(step=look), the steps that would be done, as text.
   returned: success
   type: list
   elements: str
 fleet:
   description: >-
-    Site to C(expected) (keys of its SuperNodes), C(excused) (why it need not be asked) and C(here) (whether this run
-    reaches it).
+    For each site C(expected) (keys of its SuperNodes), C(excused) (why it is exempt) and C(here) (whether this run
+    includes it).
   returned: success
   type: dict
 phase:
-  description: C(idle), or what a change of the CA has come to, C(adding), C(switched) or C(dropping).
+  description: State of the rotation of the CA, one of C(idle), C(adding), C(switched) or C(dropping).
   returned: success
   type: str
 bundle:
-  description: What sites have to trust, PEM.
+  description: The CA bundle that sites must have, PEM.
   returned: success
   type: str
 server_name:
@@ -190,24 +191,24 @@ server_name:
   returned: success
   type: str
 wanted:
-  description: What SuperNodes are to accept; C(now) and C(next) with the serial of a certificate.
+  description: Certificates that SuperNodes must accept, C(now) and C(next), each with the serial of a certificate.
   returned: success
   type: dict
 done:
-  description: With O(step=ca), the steps that were done, in words.
+  description: With O(step=ca), the completed steps, as text.
   returned: success
   type: list
   elements: str
 next:
-  description: With O(step=ca), C(ask) when the sites are to be heard, C(wait) or C(done).
+  description: With O(step=ca), C(ask) if the sites must be tested next, C(wait) or C(done).
   returned: success
   type: str
 waiting:
-  description: With O(step=ca), what it waits for.
+  description: With O(step=ca), what the rotation waits for.
   returned: success
   type: str
 finished:
-  description: With O(step=ca), whether no change of the CA is open.
+  description: With O(step=ca), whether the rotation of the CA is complete.
   returned: success
   type: bool
 excused:
@@ -216,7 +217,7 @@ excused:
   type: list
   elements: str
 mark:
-  description: With O(step=secrets), what marks the new secrets.
+  description: With O(step=secrets), the identifier of the new secrets.
   returned: success
   type: str
 """

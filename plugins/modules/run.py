@@ -12,30 +12,34 @@ version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Submits an app to the SuperLink in the host's cluster, waits until the run is over, and fails unless it completed.
-  - Flower's command line in the SuperLink pod does it, so the control node needs no Flower, and whoever may C(exec) into that pod may
-    submit apps. No code of the app runs in that pod.
-  - The run does not depend on the control node. While the API server, the connection or the SuperLink is away, the task keeps trying
-    until O(wait_timeout). A submission whose answer was lost is asked for again without starting a second run.
+  - Submits an app to the SuperLink in the host's cluster, waits until the run ends, and fails unless it completed.
+  - >-
+    Uses Flower's command line in the SuperLink pod, so the control node does not need Flower, and anyone who can
+    C(exec) into that pod can submit apps. The app's code does not run in that pod.
+  - >-
+    The run does not depend on the control node. If the API server, the connection or the SuperLink is unavailable,
+    the task retries until O(wait_timeout). If the response to a submission is lost, the task finds the run and does
+    not submit it twice.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   app:
     description:
-      - The app, a folder with a C(pyproject.toml), or a bundle that C(flwr build) made (C(.fab)). On the control node; a relative path
-        begins in the working directory.
-      - Of a folder those files are sent that Flower takes into an app (C(.py), C(.toml), C(.md), C(.yaml), C(.yml), C(.json), C(.jsonl), and
-        C(LICENSE) and C(.gitignore) in the root folder), without C(.git), C(__pycache__), environments and build folders.
-      - Links inside the app are left out, as Flower does, with a warning. A link that leads out of the app is an error.
+      - The app on the control node, a folder with a C(pyproject.toml), or a bundle created by C(flwr build) (C(.fab)). Relative paths
+        are relative to the working directory.
+      - Of a folder, only files that Flower packs into an app are sent (C(.py), C(.toml), C(.md), C(.yaml), C(.yml), C(.json), C(.jsonl), and
+        C(LICENSE) and C(.gitignore) in the root folder), without C(.git), C(__pycache__), virtual environments and build folders.
+      - Symbolic links inside the app are skipped with a warning, as Flower does. A link to a target outside the app is an error.
     type: path
   run_id:
     description:
-      - Number of a run that was submitted before. It is followed, nothing is submitted.
+      - Id of a run that was submitted before. The task follows this run and submits nothing.
     type: str
   run_config:
     description:
       - Values that override the app's C([tool.flwr.app.config]). Nested dictionaries are joined with dots.
-      - A name that the app does not have is an error.
-      - Types stay as they are, with one exception. A text where the app's own value is a number or a boolean is read as one if it is one,
-        because variables from the command line, a survey or a template are text.
+      - A key that the app does not define is an error.
+      - Types are kept, with one exception. If the app's own value is a number or a boolean, a string is converted to that type if possible,
+        because variables from the command line, a survey or a template are strings.
     type: dict
     default: {}
   namespace:
@@ -45,17 +49,17 @@ options:
     default: flower
   wait:
     description:
-      - Wait until the run is over. Without it, the task ends when the SuperLink has taken the app, or with O(run_id) tells how the run is.
+      - Wait until the run ends. If V(false), the task ends when the SuperLink has accepted the app, or with O(run_id) returns the status.
     type: bool
     default: true
   wait_timeout:
     description:
-      - How long to wait, in seconds. When it is over the task fails, and the run goes on.
+      - Seconds to wait. After that the task fails, and the run continues.
     type: int
     default: 3600
   log_lines:
     description:
-      - How many lines to return at most in RV(log) and in RV(output).
+      - Maximum number of lines in RV(log) and in RV(output).
     type: int
     default: 50
 extends_documentation_fragment:
@@ -68,15 +72,15 @@ attributes:
   check_mode:
     support: full
     details:
-      - The app and the run config are checked on the control node. The cluster is not asked.
+      - The app and the run config are checked on the control node. The cluster is not contacted.
   diff_mode:
     support: none
   idempotent:
     support: none
     details:
-      - Every task submits a run of its own. With O(run_id) nothing is changed.
+      - Every task submits a new run. With O(run_id) nothing is changed.
 notes:
-  - The run config is kept in the SuperLink's database and shows in results. It is no place for secrets.
+  - The run config is stored in the SuperLink's database and shown in results. Do not put secrets into it.
 seealso:
   - name: Flower's command line
     description: What C(flwr run), C(flwr list), C(flwr log) and C(flwr stop) do.
@@ -85,7 +89,7 @@ seealso:
 
 EXAMPLES = r"""
 ---
-- name: Train, for two hours at most
+- name: Train for at most two hours
   federated.flower.run:
     app: apps/mnist
     run_config:
@@ -94,11 +98,11 @@ EXAMPLES = r"""
     wait_timeout: 7200
   register: training
 
-- name: Show what the app printed
+- name: Show the output of the app
   ansible.builtin.debug:
     msg: "{{ training.output }}"
 
-- name: Submit now
+- name: Submit a run
   federated.flower.run:
     app: apps/mnist
     wait: false
@@ -112,29 +116,29 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How it went. For a run that did not complete also why, the end of the log, and how to stop it if it still goes on.
+  description: Result of the run. For a run that did not complete, also the reason, the end of the log, and how to stop it if it is still running.
   returned: always
   type: str
   sample: run 13164552291825540154 of federated-flower/quickstart completed in 38.2 s
 run_id:
-  description: Number of the run, as a text, because it needs 64 bits.
+  description: Id of the run, as a string, because it needs 64 bits.
   returned: when there is a run
   type: str
   sample: "13164552291825540154"
 status:
   description:
-    - What Flower says of the run. One of V(pending), V(starting), V(running), V(finished:completed), V(finished:failed) and
-      V(finished:stopped), or empty if nothing could be seen of it.
+    - Status that Flower reports. One of V(pending), V(starting), V(running), V(finished:completed), V(finished:failed) and
+      V(finished:stopped), or empty if it could not be determined.
   returned: when there is a run
   type: str
   sample: finished:completed
 elapsed:
-  description: Seconds that the run has been running, without the time it was pending.
+  description: Duration of the run in seconds, without the time it was pending.
   returned: when the run was looked at
   type: float
   sample: 38.2
 output:
-  description: The last lines of the log without Flower's own account, so what the app printed, and warnings and errors.
+  description: The last lines of the log without Flower's own messages. It contains the output of the app, warnings and errors.
   returned: when the run was looked at
   type: list
   elements: str
@@ -146,7 +150,7 @@ log:
   type: list
   elements: str
 app:
-  description: What was submitted, or in check mode would be.
+  description: The app that was submitted, or would be submitted in check mode.
   returned: when O(app) was given
   type: dict
   contains:
@@ -167,7 +171,7 @@ app:
       type: int
       sample: 10763
     fab_hash:
-      description: First digits of the SHA-256 of the bundle that Flower made of them.
+      description: First digits of the SHA-256 of the bundle that Flower built.
       type: str
       sample: 9bbee32d
 run_config:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: site_access
-short_description: Deny a site, or admit it again
+short_description: Deny or admit a site
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A denied site is refused by the gateway with its next request, also over connections that are open. Its SuperNodes try
-    again and again and hold nobody up; other sites do not notice. An admitted site comes back with the same SuperNodes.
+    The gateway refuses a denied site with its next request, also on open connections. Its SuperNodes continue to
+    retry. Other sites are not affected. An admitted site reconnects with the same SuperNodes.
   - >-
-    A denial is noted in the ledger and in the gateway's files, so it survives a reload, a restart and a new run of
-    C(federated.flower.site), until somebody admits the site. It survives that the site is forgotten, too.
-  - >-
-    The gateway knows sites by their client certificates, so it has to ask for them.
+    A denial is stored in the ledger and in the gateway's files. It survives reloads, restarts and runs of
+    C(federated.flower.site), until the site is admitted. It also survives forgetting the site.
+  - The gateway identifies sites by their client certificates, so it must request them.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   site:
     description:
@@ -28,7 +28,7 @@ options:
     required: true
   state:
     description:
-      - What the site is to be.
+      - Wanted state of the site.
     type: str
     choices:
       - denied
@@ -36,7 +36,7 @@ options:
     required: true
   reason:
     description:
-      - Why, for people. It is shown by C(federated.flower.status). Without one a denial that is there keeps its own.
+      - Reason, shown by C(federated.flower.status). Without it an existing denial keeps its reason.
     type: str
     default: ""
 extends_documentation_fragment:
@@ -57,14 +57,14 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Keep a site out
+- name: Deny a site
   federated.flower.site_access:
     hub: hub
     site: site-b
     state: denied
     reason: its administrators look into a break-in
 
-- name: Let it in again
+- name: Admit the site again
   federated.flower.site_access:
     hub: hub
     site: site-b
@@ -73,7 +73,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What the site is, in a sentence.
+  description: Summary of the state.
   returned: always
   type: str
 site:
@@ -81,15 +81,15 @@ site:
   returned: success
   type: str
 state:
-  description: What it is.
+  description: State of the site.
   returned: success
   type: str
 since:
-  description: Since when it is denied (ISO 8601); empty when it is not.
+  description: Time since which the site is denied (ISO 8601). Empty if it is not.
   returned: success
   type: str
 reason:
-  description: Why it is denied.
+  description: Reason of the denial.
   returned: success
   type: str
 objects:

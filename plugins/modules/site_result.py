@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: site_result
-short_description: Make what a task did for many sites the result of each host
+short_description: Report to each host what a task did for many sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -15,6 +15,8 @@ description:
   - >-
     A task that works on all sites of a batch at once (C(run_once)) tells in C(sites) what became of each of them. This one gives each host
     its own: changed or failed, with message, diff, objects and warnings. So recap, C(max_fail_percentage), C(rescue) and C(serial) see hosts.
+  - >-
+    This module is a step of the roles and playbooks of this collection. Its options may change in any release.
 options:
   results:
     description:

@@ -7,32 +7,31 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper_controller
-short_description: Install Skupper's controller, or take it away
+short_description: Install or remove Skupper's controller
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
     Applies the manifests of a release, or subscribes to OpenShift's operator, and waits until the controller is
-    available. Objects without a namespace get one as C(kubectl -n) would give it.
+    available. Objects without a namespace get one, as with C(kubectl -n).
   - >-
-    A controller that somebody else installed is used as it is. One that this module installed is brought to other
-    manifests only when O(upgrade) says so: an upgrade restarts the routers of all its sites.
+    A controller that someone else installed is used as it is. A controller that this module installed is upgraded to
+    other manifests only with O(upgrade), because an upgrade restarts the routers of all its sites.
   - >-
-    It is taken away only when no Site is left. CustomResourceDefinitions always stay: with them all objects of their
-    kinds would go.
-  - >-
-    Needs far-reaching rights on the cluster: to make CustomResourceDefinitions, ClusterRoles and namespaces, or
-    subscriptions.
+    The controller is removed only if no Site is left. CustomResourceDefinitions are always kept, because deleting
+    them would delete all objects of their kinds.
+  - Needs rights to create CustomResourceDefinitions, ClusterRoles and namespaces, or subscriptions.
+  - This module is a step of the role C(federated.flower.skupper_site). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification, put together by the role from its variables (C(__skupper_site_spec)).
+      - The specification, as assembled by the role (C(__skupper_site_spec)).
     type: dict
     required: true
   upgrade:
     description:
-      - Whether a controller that this module installed is brought to the manifests.
+      - Whether to upgrade a controller that this module installed.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -60,11 +59,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: What became of each object (see M(federated.flower.apply)).
+  description: Result for each object (see M(federated.flower.apply)).
   returned: success
   type: list
   elements: dict

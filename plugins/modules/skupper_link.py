@@ -7,45 +7,44 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper_link
-short_description: Link a Skupper site to the hub, or take the link away
+short_description: Link a Skupper site to the hub or remove the link
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Gets the site a client certificate of the hub's Skupper site, as a Secret, and makes a Link for each group of the
-    hub's endpoints. Then waits until a Link is up and leads to the hub's Site, which is told by that Site's uid.
+    Copies a client certificate of the hub's Skupper site to the site, as a Secret, and creates a Link for each group
+    of the hub's endpoints. Then waits until a Link is operational and leads to the hub's Site, which is compared by
+    uid.
   - >-
-    The first certificate comes in one of two ways (C(mode) of O(spec)). With V(direct) the hub's Skupper makes it
-    from a Certificate, and this module brings it to the site in memory. With V(token) the site's controller fetches
-    it from the hub's grant server, by an AccessToken for one redemption; a token that was expired, used up, refused,
-    or redeemed for a Site that is gone, is replaced.
+    The first certificate is obtained in one of two modes (C(mode) of O(spec)). With V(direct) the hub's Skupper
+    issues it from a Certificate, and this module copies it to the site in memory. With V(token) the site's controller
+    fetches it from the hub's grant server, with an AccessToken for one redemption. A token that expired, was used up,
+    was refused, or was redeemed for a deleted Site, is replaced.
   - >-
-    From then on both are the same. Secret and Links follow the hub: when its address changes, when its CA is another
-    one, and when half of the certificate's lifetime is over (or C(renew_before) of O(spec) before its end), they are
-    changed in place. No Link is made anew.
+    Afterwards both modes are the same. Secret and Links are updated in place if the address of the hub changes, if
+    its CA changes, and after half of the certificate's lifetime (or C(renew_before) of O(spec) before its expiry).
+    Links are not recreated.
   - >-
-    A site with a Link to the hub that somebody else made is left alone. A denied site
+    A site with a Link to the hub that someone else created is not changed. A denied site
     (M(federated.flower.site_access)) is neither linked nor renewed.
-  - >-
-    Run by the role C(skupper_link).
+  - This module is a step of the role C(federated.flower.skupper_link). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification, put together by the role from its variables (C(__skupper_link_spec)).
+      - The specification, as assembled by the role (C(__skupper_link_spec)).
     type: dict
     required: true
   hub:
     description:
       - >-
-        Inventory name of the hub. Its cluster is found by that host's variables C(flower_auth),
-        C(flower_kubeconfig) and
-        C(flower_context).
+        Inventory name of the hub. The variables C(flower_auth), C(flower_kubeconfig) and C(flower_context) of that host
+        select its cluster.
     type: str
     required: true
   renew:
     description:
-      - Whether the site's certificate is replaced however good it is.
+      - Whether to replace the site's certificate even if it is not due.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -74,16 +73,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: What became of each object (see M(federated.flower.apply)).
+  description: Result for each object (see M(federated.flower.apply)).
   returned: success
   type: list
   elements: dict
 hub_objects:
-  description: Objects of the hub that changed.
+  description: Changed objects of the hub.
   returned: when there are any
   type: list
   elements: dict
@@ -92,14 +91,14 @@ site:
   returned: success
   type: str
 denied:
-  description: Whether the site is denied, so that nothing was done.
+  description: Whether the site is denied and therefore was not changed.
   returned: success
   type: bool
 link:
   description: >-
     The link: C(names) and C(uids) of its Links, C(adopted), C(ready), C(remote) (C(name) and C(uid) of the hub's
     Site), C(site_uid),
-    C(certificate) (public facts) and C(trusts) (serials of the CAs that the site trusts). Empty where there is none.
+    C(certificate) (public facts) and C(trusts) (serials of the CAs that the site trusts). Empty if there is none.
   returned: success
   type: dict
 """

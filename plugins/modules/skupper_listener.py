@@ -7,29 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper_listener
-short_description: Make or take away the Skupper listener of a site, or the connector of the hub
+short_description: Manage the Skupper Listener of a site or the Connector of the hub
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    On a site, makes the Listener that SuperNodes dial, and waits until it has a Service and a connector matches it.
-    On the hub, makes the Connector to the gateway's door for sites. TLS passes through from end to end: neither has
-    credentials of its own.
+    On a site, creates the Listener that SuperNodes connect to, and waits until it has a Service and a matching
+    Connector. On the hub, creates the Connector to the gateway's port for sites. TLS is end to end: neither has
+    credentials.
   - >-
-    A Service of the Listener's name that is none of Skupper's, and a Listener of somebody else's that does not fit,
-    are errors that name them. One that fits is used as it is.
-  - >-
-    Run by the role C(skupper_listener).
+    It is an error if a Service with the Listener's name does not belong to Skupper, or if a Listener of someone else
+    does not fit. One that fits is used as it is.
+  - This module is a step of the role C(federated.flower.skupper_listener). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification, put together by the role from its variables (C(__skupper_listener_spec)).
+      - The specification, as assembled by the role (C(__skupper_listener_spec)).
     type: dict
     required: true
   side:
     description:
-      - What is made.
+      - Which object to manage.
     type: str
     choices:
       - listener
@@ -54,7 +53,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Make the way to the SuperLink
+- name: Create the Listener of the site
   federated.flower.skupper_listener:
     spec: "{{ __skupper_listener_spec }}"
     side: listener
@@ -62,24 +61,24 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: What became of each object (see M(federated.flower.apply)).
+  description: Result for each object (see M(federated.flower.apply)).
   returned: success
   type: list
   elements: dict
 address:
-  description: What SuperNodes dial.
+  description: Address that SuperNodes connect to.
   returned: success
   type: str
 ready:
-  description: Whether it was ready in the end.
+  description: Whether it is ready.
   returned: success
   type: bool
 adopted:
-  description: Whether somebody else's is used.
+  description: Whether an object of someone else is used.
   returned: success
   type: bool
 """

@@ -7,29 +7,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper_preflight
-short_description: Look at variables and cluster of a Skupper site before anything is changed
+short_description: Check the variables and the cluster of a Skupper site
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Fails with all that is wrong with the variables of the roles C(skupper_site), C(skupper_listener) and
-    C(skupper_link); then when Skupper's CustomResourceDefinitions are missing or too old, when the controller is,
-    when the namespace has two Sites, or when something else has the name that the Listener needs.
+    Reports all faults in the variables of the roles C(skupper_site), C(skupper_listener) and C(skupper_link). Then
+    checks that Skupper's CustomResourceDefinitions exist and are recent enough, that the controller is installed,
+    that the namespace does not have two Sites, and that the Listener's name is available.
+  - This module is a step of the role C(federated.flower.skupper_site). Its options may change in any release.
 options:
   site:
     description:
-      - The specification of the Site (C(__skupper_site_spec)).
+      - The specification of the Site, as assembled by the role (C(__skupper_site_spec)).
     type: dict
     required: true
   listener:
     description:
-      - That of the Listener or Connector.
+      - The specification of the Listener or Connector.
     type: dict
     required: true
   link:
     description:
-      - That of the link; empty for the hub.
+      - The specification of the link. Empty for the hub.
     type: dict
     default: {}
 extends_documentation_fragment:
@@ -49,7 +50,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Look at variables and cluster
+- name: Check variables and cluster
   federated.flower.skupper_preflight:
     site: "{{ __skupper_site_spec }}"
     listener: "{{ __skupper_site_listener }}"
@@ -58,7 +59,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 """

@@ -7,30 +7,31 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper_rotation
-short_description: The part of the hub in a rotation of the certificates of a Skupper network
+short_description: Rotate the certificates of a Skupper network
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Replaces the certificate of the hub's Skupper router, the certificates of links, or the CA of the hub's Site,
-    which signed both. Skupper makes a Secret anew when it is gone; nothing but Secrets is touched, so no Link is made
-    anew and no connection is cut.
+    Performs the steps of the hub. Replaces the certificate of the hub's Skupper router, the certificates of links, or
+    the CA of the hub's Site, which signed both. Skupper recreates a deleted Secret. Only Secrets are changed, so no
+    Link is recreated and no connection is closed.
   - >-
-    A CA is changed with overlap. V(begin) has a new one made, and the hub's router trust both; then every site
-    changes over (M(federated.flower.skupper_link)); V(finish) has the router show a certificate of the new CA, once
-    all sites have; they trust it alone when M(federated.flower.skupper_link) is run again. Where a change is, is told
-    by the Secrets, so a run that broke off is gone on with.
+    The CA is rotated with an overlap. V(begin) creates a new CA, and the hub's router trusts both. Then every site
+    gets a certificate of the new CA (M(federated.flower.skupper_link)). V(finish) has the router present a
+    certificate of the new CA, after all sites have theirs. The sites trust only the new CA after another run of
+    M(federated.flower.skupper_link). The state of the rotation is stored in the Secrets, so an interrupted rotation
+    is continued.
   - >-
-    With O(revoke) the change leaves a site out: V(begin) denies it in the ledger and takes away what the hub has for
-    its link, and V(finish) ends all connections that were made with former certificates. Whoever has a good one
-    connects again at once.
-  - >-
-    Where the hub's Site is somebody else's, its CA and its router's certificate are theirs to replace.
+    With O(revoke) the rotation excludes a site. V(begin) denies it in the ledger and deletes the hub's objects for
+    its link, and V(finish) closes all connections that use previous certificates. Sites with a valid certificate
+    reconnect at once.
+  - If someone else created the hub's Site, its CA and its router's certificate are not rotated.
+  - This module is a step of the role C(federated.flower.skupper_link). Its options may change in any release.
 options:
   step:
     description:
-      - What to do.
+      - Step of the rotation.
     type: str
     choices:
       - begin
@@ -39,8 +40,8 @@ options:
   rotate:
     description:
       - >-
-        What is to be replaced. V(due) for what has passed half of its lifetime, or is within O(renew_before) of
-        its end.
+        What to replace. V(due) is everything that has passed half of its lifetime, or expires within
+        O(renew_before).
     type: str
     choices:
       - due
@@ -56,7 +57,7 @@ options:
     default: []
   revoke:
     description:
-      - Inventory name of a site that is to be cut off.
+      - Inventory name of a site to revoke.
     type: str
     default: ""
   reports:
@@ -68,24 +69,24 @@ options:
   force:
     description:
       - >-
-        Go on although sites would be cut off that did not change over. The next run of the playbook
+        Continue although sites without a new certificate would lose their connection. The next run of the playbook
         C(federated.flower.site) links them again.
     type: bool
     default: false
   patient:
     description:
       - >-
-        Only tell it where a change of the CA has to wait for a site; the next run goes on with it.
+        Warn instead of failing if the rotation of the CA has to wait for a site. The next run continues it.
     type: bool
     default: false
   renew_before:
     description:
-      - How long before its end something is due, as V(300d); half of its lifetime by default.
+      - Time before its expiry at which a certificate is due, such as V(300d). Half of its lifetime by default.
     type: str
     default: ""
   wait_timeout:
     description:
-      - Seconds to wait for one thing.
+      - Seconds to wait for each object.
     type: int
     default: 300
 extends_documentation_fragment:
@@ -103,12 +104,12 @@ attributes:
   idempotent:
     support: partial
     details:
-      - What is asked for by name (O(rotate)) is replaced by every run.
+      - Every run replaces what O(rotate) names, except with V(due).
 """
 
 EXAMPLES = r"""
 ---
-- name: Begin a change of the CA
+- name: Start a rotation of the CA
   federated.flower.skupper_rotation:
     hub: hub
     step: begin
@@ -119,24 +120,24 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 hub_objects:
-  description: Objects of the hub that changed.
+  description: Changed objects of the hub.
   returned: when there are any
   type: list
   elements: dict
 todo:
-  description: What is replaced (C(link), C(server), C(ca)), and why.
+  description: What is replaced (C(link), C(server), C(ca)), with the reason.
   returned: with V(begin)
   type: dict
 stage:
-  description: Where a change of the CA is, V(settled), V(begun), V(overlap) or V(trimmed); V(none) where there is no CA.
+  description: State of the rotation of the CA, V(settled), V(begun), V(overlap) or V(trimmed); V(none) if there is no CA.
   returned: success
   type: str
 before:
-  description: Public facts of all certificates that the hub knows of, before the step.
+  description: Public facts of all certificates on the hub before the step.
   returned: with V(begin)
   type: list
   elements: dict

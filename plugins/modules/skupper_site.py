@@ -7,26 +7,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: skupper_site
-short_description: Make or take away the Skupper site of a namespace
+short_description: Manage the Skupper site of a namespace
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Makes a Site (Skupper 2.2.1 or later) and the NetworkPolicies of its router, and waits until the router runs and,
-    where others may link to it, has an address.
+    Creates a Site (Skupper 2.2.1 or later) and the NetworkPolicies of its router, and waits until the router runs
+    and, if it has link access, has an address.
   - >-
-    A Site that somebody else made is used as it is, and never changed or deleted. Two Sites in a namespace are an
-    error that names them.
+    A Site that someone else created is used as it is, and never changed or deleted. Two Sites in a namespace are an
+    error.
   - >-
-    A Site of this collection with another name is deleted first, with all that Skupper made for it: Skupper serves
-    one Site in a namespace.
-  - >-
-    Run by the role C(skupper_site).
+    A Site of this collection with another name is deleted first, with everything that Skupper created for it, because
+    Skupper supports one Site per namespace.
+  - This module is a step of the role C(federated.flower.skupper_site). Its options may change in any release.
 options:
   spec:
     description:
-      - The specification, put together by the role from its variables (C(__skupper_site_spec)).
+      - The specification, as assembled by the role (C(__skupper_site_spec)).
     type: dict
     required: true
 extends_documentation_fragment:
@@ -48,25 +47,25 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Make the Skupper site
+- name: Create the Skupper site
   federated.flower.skupper_site:
     spec: "{{ __skupper_site_spec }}"
 """
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 objects:
-  description: What became of each object (see M(federated.flower.apply)).
+  description: Result for each object (see M(federated.flower.apply)).
   returned: success
   type: list
   elements: dict
 site:
   description: >-
-    The Site: C(name), C(namespace), C(uid), C(adopted) (made by somebody else), C(ready), C(endpoints) and
-    C(controller); empty where there
+    The Site: C(name), C(namespace), C(uid), C(adopted) (created by someone else), C(ready), C(endpoints) and
+    C(controller); empty if there
     is none.
   returned: success
   type: dict

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: superlink_info
-short_description: What the hub knows of its federation
+short_description: Return the state of the hub
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reads the ledger, the certificate, the pods and Flower's own lists of SuperNodes and runs.
-  - A hub that is down is an answer, not a failure.
+  - Reads the ledger, the certificate, the pods, and Flower's lists of SuperNodes and runs.
+  - If the hub cannot be reached, the task does not fail. See RV(reachable).
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   hub:
     description:
-      - Inventory name of the hub; the host of the task without it.
+      - Inventory name of the hub. Defaults to the host of the task.
     type: str
   namespace:
     description:
@@ -31,7 +32,7 @@ options:
     default: flower
   timeout:
     description:
-      - Seconds to wait for an answer of the API server.
+      - Seconds to wait for a response of the API server.
     type: int
     default: 10
   wait_timeout:
@@ -41,7 +42,7 @@ options:
     default: 0
   skupper:
     description:
-      - Whether sites are reached through Skupper, so that the network is looked at, too.
+      - Whether sites connect through Skupper. If V(true), the state of the network is returned, too.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -61,7 +62,7 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Ask the hub
+- name: Read the state of the hub
   federated.flower.superlink_info:
     hub: hub
   register: superlink
@@ -69,23 +70,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 reachable:
-  description: Whether the cluster answered.
+  description: Whether the cluster responded.
   returned: always
   type: bool
 error:
-  description: Why it did not, or what Flower said.
+  description: Error of the cluster or of Flower.
   returned: always
   type: str
 deployed:
-  description: Whether there is a SuperLink.
+  description: Whether a SuperLink is deployed.
   returned: always
   type: bool
 address:
-  description: The C(host:port) that sites dial.
+  description: The C(host:port) that sites connect to.
   returned: always
   type: str
 version:
-  description: Release of Flower.
+  description: Flower release.
   returned: always
   type: str
 workloads:
@@ -94,17 +95,17 @@ workloads:
   type: list
   elements: dict
 trouble:
-  description: Why pods are not ready.
+  description: Reasons why pods are not ready.
   returned: always
   type: str
 certificate:
   description: >-
-    The certificate that the gateway serves: C(secret) it is in, C(subject), C(issuer), C(serial), C(not_before),
-    C(not_after), C(names), C(fingerprint), and C(fault), why sites refuse it. Empty where nothing is deployed.
+    The certificate that the gateway serves: C(secret) with the certificate, C(subject), C(issuer), C(serial), C(not_before),
+    C(not_after), C(names), C(fingerprint), and C(fault), the reason why sites reject it. Empty if nothing is deployed.
   returned: always
   type: dict
 trust:
-  description: The CAs that sites were told to trust, with the same facts.
+  description: The CAs in the CA bundle of the sites, with the same facts.
   returned: always
   type: list
   elements: dict
@@ -114,7 +115,7 @@ partitions:
   type: int
 sites:
   description: >-
-    The ledger, by site; C(access) says of a denied site since when and why, C(client) describes its client certificate.
+    The ledger, by site. C(access) is the time and reason of a denial, C(client) describes the client certificate.
   returned: always
   type: dict
 nodes:
@@ -127,13 +128,13 @@ runs:
   type: list
   elements: dict
 unknown_nodes:
-  description: Node ids that the ledger does not know.
+  description: Node ids that are not in the ledger.
   returned: always
   type: list
   elements: str
 network:
   description: >-
-    The Skupper network as the hub sees it: C(site), C(linked) (site -> whether its link is up), C(listeners),
+    The Skupper network as seen from the hub: C(site), C(linked) (site -> whether its link is operational), C(listeners),
     C(connector), C(certificates)
     (public facts). Empty without O(skupper).
   returned: always

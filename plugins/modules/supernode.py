@@ -19,6 +19,8 @@ description:
     How a site is reached, and where its keys are made, is what C(flower_delivery) and C(flower_key_source) of its host say.
   - >-
     Private keys are in no result, diff or message.
+  - >-
+    This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.clientapp). Its options may change in any release.
 options:
   state:
     description:

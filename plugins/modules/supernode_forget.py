@@ -7,23 +7,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_forget
-short_description: Unregister the SuperNodes of sites that left
+short_description: Unregister the SuperNodes of removed sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees
-    their partitions.
+    Unregisters all SuperNodes of the sites at the SuperLink, deletes their records from the ledger and frees their
+    partitions.
   - >-
-    Revokes their client certificates, so that the gateway refuses them from then on. A site that was denied stays so
-    if it comes back.
+    Revokes their client certificates, so that the gateway refuses them. A denied site stays denied if it is added
+    again.
+  - Flower never accepts the keys of unregistered SuperNodes again. A site that is added again gets new keys.
   - >-
-    Flower never takes the keys of unregistered SuperNodes again: a site that comes back gets new ones.
+    This module is a step of the playbooks C(federated.flower.site) and C(federated.flower.teardown). Its options may
+    change in any release.
 options:
   sites:
     description:
-      - Names of the sites. They need not be in the inventory.
+      - Names of the sites. They do not have to be in the inventory.
     type: list
     elements: str
     required: true
@@ -54,7 +56,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was done, in a sentence.
+  description: Summary of what was done.
   returned: always
   type: str
 nodes:

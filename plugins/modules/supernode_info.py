@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_info
-short_description: What runs in the clusters of sites
+short_description: Show what runs in the clusters of sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -17,6 +17,8 @@ description:
     at its hub, all at once.
   - >-
     A cluster that is down is an answer, not a failure.
+  - >-
+    This module is public. Changes of its options follow semantic versioning.
 options:
   timeout:
     description:

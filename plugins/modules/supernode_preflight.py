@@ -18,6 +18,8 @@ description:
   - >-
     Of a site that is reached through Open Cluster Management nothing is asked but its hub; what keeps objects from it is named, and how
     it is mended.
+  - >-
+    This module is a step of the playbook C(federated.flower.site). Its options may change in any release.
 options:
   hub:
     description:

@@ -20,6 +20,8 @@ description:
     when a key or shared secret is another one than at their last restart.
   - >-
     What keeps a site from going on does not fail it; C(trouble) says so.
+  - >-
+    This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
   files:
     description:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_rights
-short_description: Work out who needs which rights in the clusters of sites
+short_description: Render the rights that are needed in the clusters of sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -16,6 +16,8 @@ description:
     Gives Roles, bindings and ServiceAccounts as objects. No cluster is asked.
   - >-
     A site whose own API server nobody reaches needs none.
+  - >-
+    This module is a step of the playbook C(federated.flower.rbac). Its options may change in any release.
 options:
   settings:
     description:

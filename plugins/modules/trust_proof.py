@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: trust_proof
-short_description: Bring sites their trust and have their SuperNodes prove which certificates they accept
+short_description: Deliver the CA bundle to sites and test which certificates their SuperNodes accept
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -18,6 +18,8 @@ description:
     handshake is made beside it with its trust file, and the age of its process tells whether it has taken that file in.
   - >-
     A site that is down, or whose SuperNodes refuse, does not fail this task; C(trouble) says so.
+  - >-
+    This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
   fleet:
     description:

@@ -29,7 +29,7 @@ from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
 from ..reach.site import named
 from ..reach.way import Way, way_of
-from ..role_variables import Defaults, HostVariables
+from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:

@@ -76,7 +76,7 @@ def rows(name: str, option: dict[str, Any], known: set[str]) -> Iterator[str]:
 def parameters(role: str) -> str:
     specified = options(role)
     site_wide = {name[len(role) + 1 :] for name in specified}
-    text = f"## Parameters\n\n`ansible-doc -t role federated.flower.{role}` shows the same with every detail.\n"
+    text = f"## Parameters\n\n`ansible-doc -t role federated.flower.{role}` lists all details.\n"
     for title, names in sections(role):
         text += f"\n### {title}\n\n{HEAD}" + "".join(
             line for name in names for line in rows(name, specified[name], site_wide)

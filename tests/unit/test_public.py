@@ -1,0 +1,45 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation of every module and filter states whether it is public or a step of a role or playbook."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+MARK = re.compile(
+    r"This (module|filter) is (public\. Changes of its options follow semantic versioning\.|"
+    r"a step of [^.]*(\.flower\.\w+[^.]*|this collection)+\. Its options may change in any release\.)"
+)
+FIRST_WORDS = set("a an the what whether which when where how who".split())
+
+
+def documentation(path: Path) -> dict[str, Any]:
+    """What a module or filter says about itself, without its fragments."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".yml":
+        found: dict[str, Any] = yaml.safe_load(text)["DOCUMENTATION"]
+        return found
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DOCUMENTATION":
+            loaded: dict[str, Any] = yaml.safe_load(ast.literal_eval(node.value))
+            return loaded
+    raise AssertionError(f"{path.name} has no DOCUMENTATION")
+
+
+FILES = sorted([*ROOT.glob("plugins/modules/[!_]*.py"), *ROOT.glob("plugins/filter/*.yml")])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_says_whether_it_is_public(path: Path) -> None:
+    found = documentation(path)
+    marks = [sentence for sentence in found["description"] if MARK.fullmatch(sentence)]
+    assert len(marks) == 1, f"{path.name}: one entry of its description has to match {MARK.pattern}"
+    assert found["short_description"].split()[0].lower() not in FIRST_WORDS, "a short description starts with a verb"
