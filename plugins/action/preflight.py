@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.at_site import absent
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.direct_checks import absent
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK

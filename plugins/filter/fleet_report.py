@@ -16,4 +16,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"fleet_report": fleet.fleet_report, "fleet_table": fleet.fleet_table, "fleet_summary": summary.fleet_summary}
+        return {
+            "fleet_report": fleet.fleet_report,
+            "fleet_table": fleet.fleet_table,
+            "fleet_summary": summary.fleet_summary,
+        }
