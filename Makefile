@@ -59,7 +59,7 @@ demo-skupper: stage ## the same where sites join through Skupper, which a stand-
 demo-skupper-down: stage ## remove the federation and the fleet
 	@bash tools/demo.sh down skupper
 
-lint: stage ## ansible-lint (production), yamllint, ruff, changelog and documentation lint
+lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh
 
 sanity: stage ## ansible-test sanity, nothing ignored

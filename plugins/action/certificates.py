@@ -157,7 +157,7 @@ class ActionModule(CertificateAction):
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
         """The namespace of the CA keys and its policy, unless the namespace is somebody else's."""
-        ca_spec = {**spec, "namespace": wanted.ca_namespace}
+        ca_spec = namespace.beside(spec, wanted.ca_namespace)
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # it is not ours to make, or it comes with the SuperLink's objects

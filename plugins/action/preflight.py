@@ -9,31 +9,35 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, rehearsal
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.direct_checks import absent
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
 
 
 class ActionModule(CertificateAction):
     """See the module's documentation."""
 
     ARGS = {
-        "spec": {"type": "dict", "required": True},
+        "spec": {"type": "dict"},
         **settings.OPTIONS,
         "works": {"type": "list", "elements": "str", "choices": list(WORKS), "default": [DEPLOY]},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Reach the cluster, check rights, look at its clock and at the gateway's certificate."""
-        spec = {**params["spec"], "skupper": any(map(self.is_in_network, params["sites"]))}
+        spec = given_spec(self, SUPERLINK, params["spec"])
+        params = {**params, "spec": spec}
+        spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
         if boolean(spec.get("insecure")):
@@ -45,6 +49,7 @@ class ActionModule(CertificateAction):
             ask.require(
                 cluster, grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=away)
             )
+            rehearsed = rehearsal.rehearse(cluster, drafted(SUPERLINK, spec), away, SUPERLINK)
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
             if not boolean(spec.get("insecure")):
                 certificate = self._check_certificate(cluster, params, warnings)
@@ -53,7 +58,9 @@ class ActionModule(CertificateAction):
             "changed": False,
             "version": version,
             "skew": skew,
+            "rehearsed": rehearsed,
             "certificate": certificate,
+            "skupper": spec["skupper"],
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }

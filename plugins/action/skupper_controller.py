@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults, version_fault
 
@@ -76,6 +77,8 @@ class ActionModule(SkupperAction):
                 "skupper_site_upgrade: true upgrades it; the routers of all its sites restart"
             )
             return self.finished(f"Skupper's controller is {controller.image(live)}", namespace=namespace)
+        if spec["scope"] == "cluster":
+            wanted = controller.marked(wanted, cluster.get("v1", "Namespace", namespace))
         made = [] if spec["scope"] == "cluster" else self.make_namespace(cluster, spec, params["wait_timeout"])
         self.apply(
             cluster,
@@ -194,5 +197,23 @@ class ActionModule(SkupperAction):
             wait=True,
             wait_timeout=seconds,
         )
+        kept = self._remove_namespace(cluster, spec, namespace, seconds)
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
-        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}", namespace=namespace)
+        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
+
+    def _remove_namespace(self, cluster: Cluster, spec: Mapping[str, Any], namespace: str, seconds: float) -> str:
+        """Take away the namespace that was made for the controller alone, unless somebody uses it; a word on why it stays."""
+        if spec["install"] != "manifests" or spec.get("scope") != "cluster":
+            return ""
+        live = cluster.get("v1", "Namespace", namespace)
+        left = of_others(cluster, namespace)
+        for kind in ("Pod", "PersistentVolumeClaim"):
+            listed = [] if self.check else cluster.list("v1", kind, namespace)
+            left += [
+                f"{kind} {one['metadata']['name']}" for one in listed if not one["metadata"].get("deletionTimestamp")
+            ]
+        stays = controller.why_stays(live, left)
+        if stays:
+            return f"; namespace {namespace} stays ({stays})"
+        self.remove(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}], seconds)
+        return ""

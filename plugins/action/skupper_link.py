@@ -18,7 +18,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.times import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, state, tokens
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    link_credentials,
+    links,
+    sites,
+    state,
+    tokens,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import link_faults
@@ -115,6 +121,7 @@ class ActionModule(SkupperAction):
             *skupper.links(spec, endpoints, names),
             *policies.skupper_link_objects(spec, endpoints),
         ]
+        self.remove(join.site, links.outlived(spec, own), join.seconds)
         self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"])
         if not self.check and (plan.do == links.TOKEN or own.token is not None):
             join.forget_grant()
@@ -163,7 +170,8 @@ class ActionModule(SkupperAction):
         def look() -> State:
             nonlocal found
             found = [link for link in self.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
-            why = links.why_not(join.spec, seen, found)
+            own_site = sites.active(self.listed(join.site, "Site", join.at_site))
+            why = links.why_not(join.spec, seen, found, own_site)
             return State(not why, why)
 
         outcome = self.wait(join.seconds, look)

@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
 
 
@@ -54,6 +54,9 @@ class ActionModule(SkupperAction):
             service = cluster.get("v1", "Service", listener["host"], namespace)
             ends = listeners.decide_listener(listener, self.listed(cluster, "Listener", namespace), service)
         faults.append(ends.fault)
+        running = served is not None and state.is_true(served, "Running")
+        word = security.foresee(site, live, running=running)
+        self.warn(f"{cluster.name}: {word}." if word else "")
         told = [fault for fault in faults if fault]
         if told:
             raise ClusterError(f"{'; '.join(told)}.")

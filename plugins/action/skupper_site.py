@@ -18,7 +18,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults
 
@@ -50,6 +51,7 @@ class ActionModule(SkupperAction):
             self.require_kinds(cluster)
         namespace, seconds = spec["namespace"], params["wait_timeout"]
         made = self.make_namespace(cluster, spec, seconds)
+        self._let_routers_in(cluster, spec)
         plan = sites.decide(spec, [] if made else self.listed(cluster, "Site", namespace))
         if plan.fault:
             raise ClusterError(f"{plan.fault}.")
@@ -69,6 +71,25 @@ class ActionModule(SkupperAction):
             live = self.read(cluster, "Site", name, namespace)
         found = facts(live, adopted=plan.adopted is not None)
         return self.finished(self._words(found, name, namespace), site=found)
+
+    def _let_routers_in(self, cluster: Cluster, spec: Mapping[str, Any]) -> None:
+        """Have a namespace of ours enforce no more than Skupper's routers keep to. One field, so the roles of both ends still own all."""
+        live = cluster.get("v1", "Namespace", spec["namespace"])
+        if not security.is_to_change(spec, live):
+            return
+        self.warn(f"{cluster.name}: {security.foresee(spec, live, running=False)}.")
+        if not self.check:
+            cluster.patch("v1", "Namespace", spec["namespace"], None, security.patch())
+        self.done["changed"] = True
+        self.done["objects"].append(
+            {"apiVersion": "v1", "kind": "Namespace", "namespace": "", "name": spec["namespace"], "change": "changed"}
+        )
+        if self.show_diff:
+            levels = (f"{ENFORCE}: {level}\n" for level in (security.enforced(live), BASELINE))
+            header = f"Namespace {spec['namespace']}"
+            self.done["diff"].append(
+                {"before_header": header, "after_header": header, **dict(zip(("before", "after"), levels))}
+            )
 
     @staticmethod
     def _without_foreign(cluster: Cluster, spec: Mapping[str, Any], *, new: bool) -> list[Object]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
@@ -20,12 +21,11 @@ class ActionModule(FleetAction):
     ARGS = {**OPTIONS, "hub": {"type": "dict", "default": {}}, "ocm": {"type": "dict", "default": {}}}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Check the variables of all sites; if they are good, look at their clusters."""
+        """Check the variables of each site; if they are good, look at its cluster."""
         for name, site in sites.items():
-            faults = supernode_faults(site.spec)
+            faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.spec)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
-        wrong = [name for name, outcome in outcomes.sites.items() if outcome.failed]
         hub = {**params["hub"], "ocm": params["ocm"]}
         ways = self.reach(sites)
 
@@ -34,8 +34,7 @@ class ActionModule(FleetAction):
             outcome = outcomes[name]
             outcome.msg = looked.msg
             outcome.warnings += [f"{name}: {word}" for word in looked.warnings]
-            outcome.facts = {"version": looked.version, "skew": looked.skew}
+            outcome.facts = {"version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
 
-        if not wrong:
-            outcomes.each(look)
-        return {"wrong": wrong}
+        outcomes.each(look)
+        return {}

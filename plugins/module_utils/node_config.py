@@ -34,6 +34,11 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "partitions": {"type": "int"},
 }
 
+# See MAX_SUPERNODES in plugin_utils/spec/supernode.py.
+MAX_REPLICAS = 1000
+# Numbers of pods and partitions are int32 in Kubernetes (StatefulSetOrdinals.start).
+_MAX_NUMBER = 2**31 - 1
+
 _ENV = {
     INDEX_VARIABLE: "metadata.labels['apps.kubernetes.io/pod-index']",
     NODE_VARIABLE: "spec.nodeName",
@@ -79,11 +84,13 @@ def expand(
     federation: str | None = None,
     first_partition: int | None = None,
     partitions: int | None = None,
+    preview: bool = True,
 ) -> Expansion:
     """Return the argument, environment and preview of one pool's node_config.
 
     The rules are those documented for the module federated.flower.node_config. None and "" of an optional parameter
-    mean that it was not given. Raises NodeConfigError with all faults.
+    mean that it was not given. Without preview, only the last replica is looked at, whose number is the longest. Raises
+    NodeConfigError with all faults.
     """
     given = {
         "replicas": replicas,
@@ -114,15 +121,19 @@ def expand(
     variables = [
         name for name, by in ((INDEX_VARIABLE, {"index", "partition"}), (NODE_VARIABLE, {"node"})) if used & by
     ]
-    preview = list(_preview(argument, mode, replicas, nodes, first_partition if counts == "fleet" else None))
-    longest = max(len((text or "").encode()) for text in [argument, *(entry["argument"] for entry in preview)])
+    looked: list[dict[str, Any]] = []
+    longest = len((argument or "").encode())
+    if longest <= _ARGUMENT_BYTES:
+        first = first_partition if counts == "fleet" else None
+        looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
+        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
     if longest > _ARGUMENT_BYTES:
         text = f"the argument would have {longest} bytes, Linux takes no more than {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)
     return Expansion(
         argument=argument,
         env=[{"name": name, "valueFrom": {"fieldRef": {"fieldPath": _ENV[name]}}} for name in variables],
-        preview=preview,
+        preview=looked if preview else [],
         counts=counts,
         warnings=list(_warnings(used, pool, replicas, first_partition, partitions)),
     )
@@ -151,10 +162,16 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
         yield fault("replicas", "a StatefulSet needs the number of its replicas")
     if given["replicas"] is not None and mode == "DaemonSet":
         yield fault("replicas", "a DaemonSet has one pod on each of its nodes and no number of replicas; leave it out")
-    for parameter, least in (("replicas", 0), ("first_partition", 0), ("partitions", 1)):
+    for parameter, least, most in (
+        ("replicas", 0, MAX_REPLICAS),
+        ("first_partition", 0, _MAX_NUMBER),
+        ("partitions", 1, _MAX_NUMBER),
+    ):
         number = given[parameter]
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
             yield fault(parameter, f"must be an integer of at least {least}, not {shown(number)}")
+        elif number is not None and number > most:
+            yield fault(parameter, f"must be an integer of at most {most}, not {shown(number)}")
     for parameter in ("pool", "cluster", "region", "namespace", "federation"):
         text = given[parameter]
         if text is None and parameter != "pool":
@@ -172,9 +189,18 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
 
 
 def _preview(
-    argument: str | None, mode: str, replicas: int | None, nodes: Sequence[str] | None, offset: int | None
+    argument: str | None,
+    mode: str,
+    replicas: int | None,
+    nodes: Sequence[str] | None,
+    offset: int | None,
+    *,
+    whole: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what each process sees and Flower reads; offset is the number of the pool's first pod."""
+    """Yield what each process sees and Flower reads; offset is the number of the pool's first pod.
+
+    Not whole: of a StatefulSet without known nodes only the last replica.
+    """
     where: list[dict[str, Any]] = []
     names = [str(name) for name in nodes or []]
     if mode == "DaemonSet":
@@ -182,6 +208,8 @@ def _preview(
     else:
         where = [{"index": index} for index in range(replicas or 0)]
     for position, entry in enumerate(where):
+        if not whole and not names and position < len(where) - 1:
+            continue
         variables: dict[str, str] = {}
         if names:
             variables[NODE_VARIABLE] = names[position % len(names)]

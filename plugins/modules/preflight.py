@@ -16,6 +16,9 @@ description:
     Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
     missing right.
   - >-
+    Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of a namespace
+    that does not exist yet are tried in C(default), and only errors of the objects themselves count.
+  - >-
     Checks the certificate that the gateway is going to serve, as far as it exists: key, names that sites
     verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
   - >-
@@ -25,9 +28,9 @@ description:
 options:
   spec:
     description:
-      - The specification, as assembled by the role C(federated.flower.superlink).
+      - The specification, as assembled by the role C(federated.flower.superlink). By default, the one that the role of the task
+        assembles; a variable whose template cannot be evaluated is then named.
     type: dict
-    required: true
   works:
     description:
       - Tasks that the identity is going to perform. Rights for other tasks are not checked.
@@ -75,10 +78,18 @@ skew:
   description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
+rehearsed:
+  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  returned: success, when a cluster was asked itself
+  type: bool
 certificate:
   description: >-
     The certificate that the gateway is going to serve, as returned by M(federated.flower.certificates).
     Empty if it does not exist yet.
   returned: success
   type: dict
+skupper:
+  description: For the hub, whether sites reach it through a Skupper network.
+  returned: success, when a cluster was asked itself
+  type: bool
 """

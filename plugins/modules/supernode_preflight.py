@@ -13,8 +13,9 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Checks the variables of all sites. If all are good, reaches each site, says which rights are missing there, warns when a pool asks
-    for a GPU that no node has, and compares clocks.
+    Checks the variables of each site. If they are good, connects to its cluster, names missing rights, asks the API server by a
+    server-side dry run whether it accepts the objects (if a workload is new or changes), warns if a pool requests a GPU that no node has,
+    and compares clocks.
   - >-
     Of a site that is reached through Open Cluster Management nothing is asked but its hub; what keeps objects from it is named, and how
     it is mended.
@@ -67,9 +68,4 @@ sites:
     C(requests).
   returned: success
   type: dict
-wrong:
-  description: Sites whose variables are wrong. No cluster was looked at then.
-  returned: success
-  type: list
-  elements: str
 """

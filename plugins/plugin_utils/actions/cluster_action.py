@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -41,6 +41,11 @@ display = Display()
 _NO_DEFAULTS = Defaults({})
 #: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
 _IDENTITY = ("kubeconfig", "host")
+
+
+def first_line(error: AnsibleError) -> str:
+    """What an error of Ansible says, without the excerpt of a file that some releases put behind it."""
+    return str(error).strip().partition("\n")[0]
 
 
 class ClusterAction(ActionBase):
@@ -131,7 +136,14 @@ class ClusterAction(ActionBase):
     def variable(self, name: str, default: Any) -> Any:
         """A variable of this host, templated."""
         value = self.task_vars.get(name)
-        return default if value is None else plain(self._templar.template(value))
+        return default if value is None else self._templated(name, value)
+
+    def _templated(self, name: str, value: Any) -> Any:
+        """The value of a variable. Raises :class:`ClusterError`, naming it, when its template cannot be evaluated."""
+        try:
+            return plain(self._templar.template(value))
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
     @property
     def check(self) -> bool:
@@ -198,14 +210,28 @@ class ClusterAction(ActionBase):
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
-        given = variables.get("flower_auth")
+        given = self._read(variables, "flower_auth")
         if given is not None:
-            auth = self._checked(AUTH_ARGS, {}, plain(given), "flower_auth: ")
+            if not isinstance(given, dict):
+                raise ClusterError(
+                    "flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown."
+                )
+            auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ")
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
-            value = variables.get(variable)
+            value = self._read(variables, variable)
             if value is not None:
-                auth[option] = plain(value)
+                auth[option] = value
+        if not isinstance(auth.get("context") or "", str):
+            raise ClusterError("flower_context is not text: quote it if it is a number.")
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
+
+    @staticmethod
+    def _read(variables: Mapping[str, Any], name: str) -> Any:
+        """A variable of a host. Raises :class:`ClusterError`, naming it, when its template cannot be evaluated."""
+        try:
+            return plain(variables.get(name))
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
     def _validated(self) -> dict[str, Any]:
         validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
@@ -216,5 +242,5 @@ class ClusterAction(ActionBase):
     def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:
         outcome = ArgumentSpecValidator(spec, **extra).validate(values)
         if outcome.error_messages:
-            raise AnsibleActionFail(prefix + outcome.errors.msg)
+            raise ClusterError(prefix + outcome.errors.msg)
         return outcome.validated_parameters

@@ -26,7 +26,7 @@ from ..base.errors import ClusterError
 from ..reach.site import Facts, Reach, Site
 from ..reach.way import way_of
 from ..rollout.outcome import Outcomes
-from .cluster_action import ClusterAction
+from .cluster_action import ClusterAction, first_line
 from .role_variables import Defaults, HostVariables
 
 try:
@@ -170,7 +170,7 @@ class FleetAction(ClusterAction):
             way = way_of(variables)
             given = {option: variables[option] for option in options if option in variables}
         except AnsibleError as error:
-            raise ClusterError(f"a variable cannot be evaluated: {error}") from error
+            raise ClusterError(self._unevaluated(name, error)) from error
         outcome = ArgumentSpecValidator(options).validate(given)
         if outcome.error_messages:
             raise ClusterError("; ".join(outcome.error_messages) + ".")
@@ -189,6 +189,16 @@ class FleetAction(ClusterAction):
             hub_namespace=str(spec["hub_namespace"]),
             seconds=int(outcome.validated_parameters["supernode_wait_timeout"]),
         )
+
+    def _unevaluated(self, name: str, error: AnsibleError) -> str:
+        """Which of the role's variables cannot be evaluated."""
+        variables = self.variables_of(name)
+        for option in role_options(ROLE):
+            try:
+                variables.get(option)
+            except AnsibleError as fault:
+                return f"{option}: its template cannot be evaluated: {first_line(fault)}"
+        return f"a template cannot be evaluated: {first_line(error)}"
 
     def reach(self, sites: Mapping[str, Site]) -> dict[str, Reach]:
         """The way to each site."""

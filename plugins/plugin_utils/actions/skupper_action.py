@@ -144,7 +144,7 @@ class SkupperAction(ClusterAction):
         if live is not None:
             return []
         # The roles of SuperLink and SuperNodes own its labels; which release of Flower is there is theirs to say.
-        made = namespace_manifests.objects({**spec, "version": ""})
+        made = namespace_manifests.objects({**spec, "version": "", "skupper": True})
         for item in made:
             item["metadata"]["labels"].pop("app.kubernetes.io/version")
         if not made:
@@ -217,7 +217,9 @@ class SkupperAction(ClusterAction):
         service = cluster.get("v1", "Service", ROUTER_SERVICE, namespace)
         chosen = ",".join(f"{key}={value}" for key, value in ROUTER.items())
         pods = cluster.list("v1", "Pod", namespace, labels=chosen)
-        return state.site(found, [service] if service else [], pods)
+        deployments = [one for one in self._router_objects(cluster, namespace) if one["kind"] == "Deployment"]
+        home = cluster.get("v1", "Namespace", namespace)
+        return state.site(found, [service] if service else [], pods, deployments, home)
 
     def wait_site(self, cluster: Cluster, namespace: str, name: str, seconds: float) -> Object:
         """Wait until a Site is ready; returns it.

@@ -4,7 +4,7 @@
 
 """From what the actions of a run noted to what an entry of the audit trail tells. Pure.
 
-A I(note) is a dict: C(run) (facts of the run of Ansible, see C(run.run_facts)), C(at) (time, ISO 8601, UTC), C(check) (bool),
+A I(note) is a dict: C(run) (facts of the run of Ansible, see C(actions/run_facts.py)), C(at) (time, ISO 8601, UTC), C(check) (bool),
 C(site) (inventory name) and either C(facts) (kind of fact -> list, for example C({"objects": [{"change": "created", "object":
 "Secret flower/superexec"}], "keys": [{"change": "registered", "fingerprint": "SHA256:…"}]})) or C(failed) (a message).
 """

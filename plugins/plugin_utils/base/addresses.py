@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})$")
+_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})$")
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -9,7 +9,7 @@ import datetime
 import re
 from typing import Any
 
-_DURATION = re.compile(r"(\d{1,9})\s*(d|h|m|s)?")
+_DURATION = re.compile(r"([0-9]{1,9})\s*(d|h|m|s)?")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 Spec = Mapping[str, Any]
 Object = dict[str, Any]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def compact(mapping: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,9 +24,14 @@ def integer(value: Any) -> int | None:
     """An int, or None for a value that stands for "not given".
 
     Ansible releases before 2.19 hand templated numbers over as text and a templated null as an empty string.
+
+    :raises ValueError: text of anything but an optional sign and ASCII digits, which are what YAML and Kubernetes read as
+        an integer; Python itself takes "1_0" and the digits of other scripts.
     """
     if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null")):
         return None
+    if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
+        raise ValueError(f"{value[:40]!r} is not an integer")
     return int(value)
 
 

@@ -81,7 +81,7 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
     """
     library.require()
     ca = issued(live)
-    result = Authority(ca or pki.make_ca(f"{settings.federation} client CA", lifetime))
+    result = Authority(ca or pki.make_ca(pki.ca_name(settings.federation, "client CA"), lifetime))
     if ca is None:
         data = {"tls.crt": result.ca.certificate, "tls.key": result.ca.key}
         result.secrets.append(

@@ -82,7 +82,7 @@ def _internal_ca(made: Made) -> certificates.Issued:
     if {"tls.crt", "tls.key"} <= set(there):
         ca = certificates.Issued(there["tls.crt"], there["tls.key"])
     else:
-        ca = certificates.make_ca(f"{wanted.federation} internal CA", wanted.ca_lifetime)
+        ca = certificates.make_ca(certificates.ca_name(wanted.federation, "internal CA"), wanted.ca_lifetime)
         data = {"tls.crt": ca.certificate, "tls.key": ca.key}
         made.write(wanted.ca_namespace, INTERNAL_CA, data, "there was none", "kubernetes.io/tls")
     made.note(wanted.ca_namespace, INTERNAL_CA, ca.certificate)

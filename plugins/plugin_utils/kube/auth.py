@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -37,6 +37,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.args_common import
     AUTH_PROXY_HEADERS_SPEC,
 )
 
+from . import credentials, exec_plugin
 from .api_errors import AuthError
 from .explain import one_line
 from .kubeconfig import pick_context
@@ -66,7 +67,8 @@ class Access:
     """What one connection needs.
 
     ``server`` is a URL without trailing slash; ``headers`` are (name, value) pairs, a name may occur more than once;
-    ``renewable`` says that asking again may give a fresh token (exec plugin, token file, auth provider).
+    ``renewable`` says that asking again may give a fresh token (exec plugin, token file, auth provider); ``proxy`` has no
+    credentials, ``proxy_credentials`` are its "user:password".
     """
 
     name: str
@@ -76,16 +78,11 @@ class Access:
     tls_server_name: str | None = None
     proxy: str | None = None
     proxy_headers: dict[str, str] = field(default_factory=dict)
+    proxy_credentials: str = ""
+    #: whether anything says who we are: a token, a password or a client certificate
+    identified: bool = True
     renewable: bool = False
     source: str = ""
-
-    def proxy_for_people(self) -> str:
-        """The proxy's URL without user and password."""
-        if not self.proxy:
-            return ""
-        parts = urlsplit(self.proxy)
-        host = parts.hostname or ""
-        return urlunsplit((parts.scheme, f"{host}:{parts.port}" if parts.port else host, "", "", ""))
 
 
 def options_of(auth: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,8 +149,17 @@ def _resolve_in_memory(options: dict[str, Any]) -> Access:
         return _resolve(options, key_dir)
     except ConfigException as error:
         raise AuthError(f"Cannot use {_source_of(options)}: {error}") from error
+    except yaml.MarkedYAMLError as error:
+        # without the text around the place, which may hold a credential
+        where = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise AuthError(f"Cannot read {_source_of(options)}: {error.problem or 'it is not YAML'}{where}") from None
     except (OSError, yaml.YAMLError, ValueError) as error:
         raise AuthError(f"Cannot read {_source_of(options)}: {one_line(error)}") from error
+    except (AttributeError, KeyError, TypeError) as error:
+        # of the package's loader, which takes the form of every entry for granted
+        raise AuthError(
+            f"Cannot read {_source_of(options)}: an entry does not have the form of a kubeconfig's ({type(error).__name__})."
+        ) from error
     finally:
         shutil.rmtree(key_dir, ignore_errors=True)
         _forget_files_below(key_dir)
@@ -175,6 +181,7 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
             name, loader = _load_kubeconfig(kubeconfig, options, key_dir)
             loader.load_and_set(settings)
             settings.renewable = loader.renewable
+            settings.token_source = loader.token_source
             settings.complete(loader.cluster_entry)
             source = "the kubeconfig" if isinstance(kubeconfig, dict) else f"kubeconfig {kubeconfig}"
         elif "host" not in options:
@@ -191,13 +198,17 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
     settings.override(options)
     if not settings.host:
         raise AuthError(f"{source} names no server.")
+    server = credentials.server_url(
+        settings.host, "the option host" if "host" in options else f"the server in {source}"
+    )
     access = Access(
-        name=name or settings.host,
-        server=settings.host.rstrip("/"),
+        name=name or server,
+        server=server,
         headers=_headers(settings, options),
         tls_server_name=settings.tls_server_name,
         renewable=settings.renewable,
         source=source,
+        identified=bool(settings.cert_file or settings.basic or any(settings.api_key.values())),
     )
     if access.server.startswith("https:"):
         access.tls = _tls_context(settings)
@@ -231,6 +242,7 @@ class _Settings:
         self.refresh_api_key_hook: Callable[[Any], None] | None = None
         self.basic: str | None = None
         self.renewable = False
+        self.token_source = "the token"
 
     def complete(self, cluster: Mapping[str, Any]) -> None:
         """What older versions of the package do not take over from the kubeconfig."""
@@ -251,6 +263,7 @@ class _Settings:
             self.key_file = os.path.expanduser(options["client_key"])
         if "api_key" in options:
             self.api_key = {"BearerToken": f"Bearer {options['api_key']}"}
+            self.token_source = "the token of the option api_key"
             self.renewable = False
         elif "username" in options and "password" in options:
             self.api_key = {}
@@ -262,13 +275,17 @@ def _headers(settings: _Settings, options: Mapping[str, Any]) -> list[tuple[str,
     headers: list[tuple[str, str]] = []
     for value in settings.api_key.values():
         if value:
-            headers.append(("Authorization", value))
+            _scheme, _space, token = value.partition(" ")  # "Bearer", or "bearer" in a pod
+            headers.append(("Authorization", f"Bearer {credentials.token(token, settings.token_source)}"))
             break
     if settings.basic:
-        headers.append(("Authorization", urllib3.util.make_headers(basic_auth=settings.basic)["authorization"]))
+        pair = credentials.header(settings.basic, "username or password")
+        headers.append(("Authorization", urllib3.util.make_headers(basic_auth=pair)["authorization"]))
     if "impersonate_user" in options:
-        headers.append(("Impersonate-User", options["impersonate_user"]))
-    headers.extend(("Impersonate-Group", group) for group in options.get("impersonate_groups", []))
+        user = credentials.header(options["impersonate_user"], "the option impersonate_user")
+        headers.append(("Impersonate-User", user))
+    for group in options.get("impersonate_groups", []):
+        headers.append(("Impersonate-Group", credentials.header(group, "the option impersonate_groups")))
     return headers
 
 
@@ -307,12 +324,17 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
         no_proxy = no_proxy or environment.get("no")
     if not proxy or (no_proxy and bypasses_proxy(target.hostname or "", target.port, no_proxy)):
         return
-    access.proxy = proxy if "://" in proxy else f"http://{proxy}"
-    access.proxy_headers = urllib3.util.make_headers(**options.get("proxy_headers", {}))
-    credentials = urlsplit(access.proxy)
-    if credentials.username and "proxy-authorization" not in access.proxy_headers:
-        pair = f"{credentials.username}:{credentials.password or ''}"
-        access.proxy_headers.update(urllib3.util.make_headers(proxy_basic_auth=urllib.request.unquote(pair)))
+    what = "the proxy (option proxy, proxy-url of the kubeconfig, or HTTPS_PROXY)"
+    access.proxy, access.proxy_credentials = credentials.proxy_url(proxy, what)
+    given = options.get("proxy_headers", {})
+    for name, value in given.items():
+        if isinstance(value, str):
+            credentials.header(value, f"proxy_headers.{name}")
+    access.proxy_headers = urllib3.util.make_headers(**given)
+    if access.proxy_credentials and "proxy-authorization" not in access.proxy_headers:
+        user, _colon, password = access.proxy_credentials.partition(":")
+        pair = credentials.header(urllib.request.unquote(f"{user}:{password}"), what)
+        access.proxy_headers.update(urllib3.util.make_headers(proxy_basic_auth=pair))
 
 
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
@@ -345,7 +367,12 @@ def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
 def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) -> tuple[str, Any]:
     """Return (name of the context, loader). ``kubeconfig`` is a path, several paths, or the content as a dict."""
     context = options.get("context")
+    if not isinstance(kubeconfig, (str, Mapping)):
+        raise AuthError("the option kubeconfig is neither a path nor the content of a kubeconfig.")
     if isinstance(kubeconfig, Mapping):
+        for section in ("context", "cluster", "user"):
+            for entry in kubeconfig.get(f"{section}s") or []:
+                credentials.check_entry(section, entry.get("name"), entry)
         name = context or kubeconfig.get("current-context") or ""
         return name, _loader()(dict(kubeconfig), active_context=context, config_base_path=None, temp_file_path=key_dir)
     if options.get("persist_config"):
@@ -370,6 +397,7 @@ def _loader() -> type:
 
     class Loader(kube_config.KubeConfigLoader):
         renewable = False
+        token_source = "the token"
 
         @property
         def cluster_entry(self) -> dict[str, Any]:
@@ -378,7 +406,14 @@ def _loader() -> type:
         def _load_authentication(self) -> None:
             user = self._user
             self.renewable = bool(user) and any(key in user for key in ("exec", "tokenFile", "auth-provider"))
+            kind = next(
+                (key for key in ("auth-provider", "tokenFile", "token", "exec") if user and key in user), "token"
+            )
+            self.token_source = f"the token ({kind}) of user '{self._user_name()}' of the kubeconfig"
             super()._load_authentication()
+
+        def _user_name(self) -> Any:
+            return self._current_context["context"].safe_get("user")
 
         def _load_from_exec_plugin(self) -> Any:
             if "exec" not in self._user:
@@ -386,11 +421,10 @@ def _loader() -> type:
             base = self._get_base_path(self._cluster.path)
             command = self._user["exec"].safe_get("command")
             try:
-                status = _exec_provider(self._user["exec"], base, self._cluster).run()
-            except (ConfigException, OSError) as error:
+                status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
+            except (ConfigException, AuthError, OSError) as error:
                 raise AuthError(
-                    f"The exec plugin '{command}' of user '{self._current_context['context'].safe_get('user')}' "
-                    f"gave no credentials: {one_line(error)}"
+                    f"The exec plugin '{command}' of user '{self._user_name()}' gave no credentials: {one_line(error)}"
                 ) from error
             if status.get("token"):
                 self.token = f"Bearer {status['token']}"

@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from ..base import kinds
 from .api_errors import ERRORS, ApiError, AuthError, NotFound, NotServed, Unauthorized, Unreachable, status_of
 from .auth import Access, resolve
+from .credentials import with_credentials
 from .exec import PROTOCOLS, Exec, ExecResult
 from .explain import explain, nothing_sent, one_line, worth_repeating
 
@@ -46,9 +47,11 @@ Answers = list[bool]
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
+_LEAST = 0.1  # seconds that an attempt is given at least
 _ATTEMPTS = 3
 _BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
+_ANONYMOUS = "system:anonymous"  # what API servers call a client without credentials
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile("[\x7f-\uffff]")
 
@@ -128,7 +131,7 @@ class Cluster:
         if access.proxy is None:
             self._pool = urllib3.PoolManager(**options)
         elif access.proxy.startswith("socks"):
-            self._pool = _socks_manager(access.proxy, options)
+            self._pool = _socks_manager(with_credentials(access.proxy, access.proxy_credentials), options)
         else:
             self._pool = urllib3.ProxyManager(access.proxy, proxy_headers=access.proxy_headers, **options)
         self._headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": USER_AGENT})
@@ -180,8 +183,7 @@ class Cluster:
             if data is not None:
                 headers = headers.copy()
                 headers["Content-Type"] = content_type
-            left = deadline - time.monotonic()
-            may_repeat = attempt < _ATTEMPTS and left > 0
+            left = max(deadline - time.monotonic(), _LEAST)
             self.requests += 1
             sent = time.time()
             try:
@@ -192,11 +194,10 @@ class Cluster:
                     headers=headers,
                     retries=False,
                     redirect=False,
-                    timeout=urllib3.Timeout(connect=min(_CONNECT_TIMEOUT, self.timeout), read=self.timeout),
+                    timeout=urllib3.Timeout(total=left, connect=min(_CONNECT_TIMEOUT, left)),
                 )
             except (HTTPError, OSError) as error:
-                if may_repeat and worth_repeating(error) and (repeatable or nothing_sent(error)):
-                    time.sleep(_BACKOFF[attempt - 1])
+                if worth_repeating(error) and (repeatable or nothing_sent(error)) and self._pauses(attempt, deadline):
                     continue
                 raise self._unreachable(error) from error
             status = response.status
@@ -204,20 +205,51 @@ class Cluster:
             if "Warning" in response.headers:
                 self._note_warnings(response.headers)
             if status < 300:
-                return json.loads(response.data) if response.data else {}
-            if status in (429, 503) and repeatable and may_repeat:
-                pause = _retry_after(response.headers.get("Retry-After"), _BACKOFF[attempt - 1])
-                if pause <= min(_RETRY_AFTER_MAX, left):
-                    time.sleep(pause)
-                    continue
+                return self._document(method, path, response)
+            if (
+                status in (429, 503)
+                and repeatable
+                and self._pauses(attempt, deadline, response.headers.get("Retry-After"))
+            ):
+                continue
             if status == 401:
                 if not renewed:
                     renewed = True
+                    before = time.monotonic()
                     self.close()
                     self._use(resolve(self._auth))
+                    deadline += time.monotonic() - before  # a plugin has a limit of its own
                     continue
                 raise self._unauthorized()
             raise self._api_error(method, path, status, response.data)
+
+    @staticmethod
+    def _pauses(attempt: int, deadline: float, retry_after: str | None = None) -> bool:
+        """Wait before the next attempt; False, at once, if there is none or it would come too late."""
+        if attempt >= _ATTEMPTS:
+            return False
+        pause = _retry_after(retry_after, _BACKOFF[attempt - 1])
+        if pause > _RETRY_AFTER_MAX or time.monotonic() + pause >= deadline:
+            return False
+        time.sleep(pause)
+        return True
+
+    def _document(self, method: str, path: str, response: Any) -> dict[str, Any]:
+        """The JSON object in an answer. Portals and proxies answer with pages of their own, and with 200."""
+        if not response.data:
+            return {}
+        try:
+            document = json.loads(response.data)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
+            kind = response.headers.get("Content-Type") or "no content type"
+            raise Unreachable(
+                f"{self.name}: {method} {path}: what answers at {self.server}{through} is not an API server: {kind} instead of a "
+                "JSON object. Is this the right address, and does no portal, proxy or load balancer answer in its place?"
+            )
+        return document
 
     def _note_clock(self, sent: float, date: str | None) -> None:
         took = time.time() - sent
@@ -248,13 +280,24 @@ class Cluster:
         body = status_of(data)
         action = f"{method} {path}"
         kind = ERRORS.get(status, ApiError)
+        if status == 403 and not self._access.identified and _ANONYMOUS in str(body.get("message")):
+            raise self._nobody()
         if status == 404 and not (body.get("details") or {}).get("name"):
             text = body.get("message") or ""
             if "could not find the requested resource" in text or "page not found" in text:
                 kind = NotServed
         return kind(self.name, action, status, body)
 
+    def _nobody(self) -> Unauthorized:
+        return Unauthorized(
+            f"{self.name}: {self._access.source} holds no credentials that can be used, so the API server {self.server} takes us for "
+            f"{_ANONYMOUS}. Give the context's user a token, tokenFile, exec plugin or client certificate with its key, or set "
+            "api_key in flower_auth."
+        )
+
     def _unauthorized(self) -> Unauthorized:
+        if not self._access.identified:
+            return self._nobody()
         return Unauthorized(
             f"{self.name}: the API server {self.server} does not accept the credentials of "
             f"{self._access.source} (401). "
@@ -265,7 +308,7 @@ class Cluster:
     def _unreachable(self, error: BaseException) -> Unreachable:
         address = urlsplit(self.server)
         where = f"the API server {self.server}"
-        through = f" through the proxy {self._access.proxy_for_people()}" if self._access.proxy else ""
+        through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
         return Unreachable(f"{self.name}: {explain(error, where, through, address.hostname or '', self.timeout)}")
 
     # ---- kinds -------------------------------------------------------------------------------------------------------
@@ -516,9 +559,7 @@ def _websocket_proxy(access: Access) -> dict[str, Any]:
         return {"http_no_proxy": ["*"]}
     parts = urlsplit(access.proxy)
     if parts.scheme not in ("http", "socks4", "socks4a", "socks5", "socks5h"):
-        raise AuthError(
-            f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy_for_people()})."
-        )
+        raise AuthError(f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy}).")
     options: dict[str, Any] = {
         "http_proxy_host": parts.hostname,
         "http_proxy_port": parts.port or 80,

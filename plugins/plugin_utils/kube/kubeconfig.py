@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from .api_errors import AuthError
+from .credentials import check_entry
 
 with contextlib.suppress(ImportError):  # resolve() tells the user
     from kubernetes.config import kube_config
@@ -41,13 +42,17 @@ def pick_context(paths: str, context: str | None) -> dict[str, Any]:
     found = _first(files, "contexts", wanted)
     if found is None:
         raise AuthError(f"kubeconfig {paths} has no context '{wanted}'.{_known(files)}")
-    names = found.value.get("context") or {}
+    check_entry("context", wanted, found.value)
+    names = found.value["context"]
     cluster = _first(files, "clusters", names.get("cluster"))
     if cluster is None:
         raise AuthError(
             f"kubeconfig {paths}: context '{wanted}' names the cluster '{names.get('cluster')}', which is not there."
         )
+    check_entry("cluster", names["cluster"], cluster.value)
     user = _first(files, "users", names["user"]) if names.get("user") else None
+    if user is not None:
+        check_entry("user", names["user"], user.value)
     return {
         "current-context": wanted,
         "contexts": [found],

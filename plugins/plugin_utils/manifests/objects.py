@@ -13,7 +13,7 @@ fault can name the variable. roles/*/meta/argument_specs.yml describes the types
     region              str, may be empty
     version             Flower release, "1.41.0"
     federation          name of the federation, also the label app.kubernetes.io/instance
-    namespace, create_namespace, pod_security   the last one is the Pod Security level to put on the namespace, or ""
+    namespace, create_namespace, pod_security   the last one is the Pod Security level of the namespace: auto, a level, or ""
     insecure            bool: no TLS and no node authentication between SuperNodes and the hub, for labs
     isolation           "process" or "subprocess"
     labels, annotations put on every object

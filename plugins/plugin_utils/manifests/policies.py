@@ -53,7 +53,7 @@ SUPERNODE = "supernode"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # the API server puts it on every namespace
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 
-_PORT = re.compile(r"(?P<port>\d{1,5})(?:-(?P<end>\d{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
+_PORT = re.compile(r"(?P<port>[0-9]{1,5})(?:-(?P<end>[0-9]{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
 
 Peer = Mapping[str, Any]
 

@@ -135,9 +135,10 @@ def first_ordinal(spec: Spec, pool: Mapping[str, Any]) -> int:
     return int(allocation["offset"])
 
 
-def expansion(spec: Spec, pool: Mapping[str, Any]) -> Any:
+def expansion(spec: Spec, pool: Mapping[str, Any], *, preview: bool = False) -> Any:
     """The pool's node config as C(node_config.expand) gives it.
 
+    :arg preview: whether to say what each replica gets.
     :raises node_config.NodeConfigError: the node config is wrong; C(faults) says how.
     """
     config = pool.get("node_config") or {}
@@ -156,7 +157,7 @@ def expansion(spec: Spec, pool: Mapping[str, Any]) -> Any:
     if node_config.uses_partition(config) or known_numbers:
         known["first_partition"] = first_ordinal(spec, pool)
         known["partitions"] = int(allocation["partitions"])
-    return node_config.expand(config, **known)
+    return node_config.expand(config, **known, preview=preview)
 
 
 def objects(spec: Spec) -> list[Object]:

@@ -18,15 +18,44 @@ from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
 from ..base.values import Object, Spec
-from ..kube.api_errors import NotFound
 from ..kube.client import Cluster
-from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema
+from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema, scraping
 from . import work as works
 
 # An agent tries again what was refused: the namespace may come a moment later.
 _PATIENCE = 30.0
 # How long the controller of ManifestWorkReplicaSets may take to say anything at all.
 _SILENCE = 30.0
+
+
+class Pace:
+    """Whether a rollout that the hub paces moves on, as one cluster sees it.
+
+    Numbers that come and go for ever, of a cluster whose pods crash again and again, are no move.
+    """
+
+    _STEPS = 4  # changes of the numbers for each cluster: applied, progressing, available, and one to spare
+
+    def __init__(self) -> None:
+        self._seen: Any = None
+        self._own = False
+        self._moves = 0
+
+    def moved(self, replica_set_of: Mapping[str, Any] | None) -> bool:
+        """Whether it has moved since the last look: the numbers of clusters in each state are others, or the own turn has come.
+
+        Args:
+            replica_set_of: the ManifestWorkReplicaSet, live; None in the cluster's own turn.
+        """
+        if replica_set_of is None:
+            first, self._own = not self._own, True
+            return first
+        told = replica_set_of.get("status") or {}
+        summary = told.get("summary") or {}
+        now = [summary, told.get("placementSummary")]
+        moved, self._seen = now != self._seen, now
+        self._moves += moved
+        return moved and self._moves <= self._STEPS * (1 + int(summary.get("total") or 0))
 
 
 class Apps:
@@ -101,21 +130,20 @@ class Apps:
         """The version's objects, if they are not there as they should be."""
         name = replica_set.name_of(self.version)
         live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
-        rules = _has_rules(live) if live else schema.knows_replica_set_rules(self._schema())
+        known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
+        rules = _has_rules(live) if live else schema.knows_replica_set_rules(known)
+        watches = scraping.is_watched(live) if live else schema.knows_replica_set_watch(known)
         if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
             raise ClusterError(
                 f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub know no "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
             )
         wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
+        if watches:
+            body = wanted[-1]["spec"]
+            body["manifestWorkTemplate"] = scraping.watched(body["manifestWorkTemplate"])
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         return wanted if foreseen.changed else []
-
-    def _schema(self) -> dict[str, Any]:
-        try:
-            return self.hub.request("GET", f"/openapi/v3/apis/{api.REPLICA_SETS}")
-        except NotFound:
-            return {}
 
     def _leave(self, version: str, clock: Clock | None) -> None:
         """Take the label away, and wait until the cluster has let the version's objects go."""
@@ -140,20 +168,35 @@ class Apps:
         )
 
     def _wait(self, clock: Clock) -> None:
-        patience, silence = Clock(_PATIENCE), Clock(_SILENCE)
+        """Where the hub paces, the time counts from the cluster's own turn, and before that from the last step of the rollout."""
+        patience, silence, pace = Clock(_PATIENCE), Clock(_SILENCE), Pace()
         while True:
             work = next(iter(self._works(self.version)), None)
             state = nodes_work.state(work) if _is_current(work, self._wanted()) else None
             if state is not None and state.ready:
                 return
+            if self._is_paced() and pace.moved(self._replica_set() if state is None else None):
+                clock, patience = Clock(clock.seconds), Clock(_PATIENCE)
             refused = works.applied(work).failed and patience.is_over()
             nobody = work is None and silence.is_over() and self._nobody_works()
             if refused or nobody or not clock.tick():
                 why = [nobody or (state.why if state else self._unplaced(work)), nodes_work.trouble(work)]
                 raise ClusterError(
                     f"{self.spec['cluster']}: the ClientApps of the managed cluster {self.spec['ocm_cluster']} are not ready after "
-                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}."
+                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}.{self._armed()}"
                 )
+
+    def _is_paced(self) -> bool:
+        return self.spec.get("clientapp_pace") == replica_set.OCM
+
+    def _armed(self) -> str:
+        """What goes on after a turn that failed."""
+        if not self._is_paced():
+            return ""
+        return (
+            f" The hub's own rollout goes on with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
+            f"{self.spec['hub_namespace']}/{replica_set.name_of(self.version)}). To end it, run again with the former image."
+        )
 
     def _wanted(self) -> list[str]:
         """Digests of the present form of each workload."""
@@ -174,11 +217,13 @@ class Apps:
             "supernode_clientapp_predicates say"
         )
 
+    def _replica_set(self) -> dict[str, Any]:
+        name = replica_set.name_of(self.version)
+        return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"]) or {}
+
     def _nobody_works(self) -> str:
         """Whether nobody takes care of ManifestWorkReplicaSets; empty when somebody does."""
-        name = replica_set.name_of(self.version)
-        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
-        return "" if (live or {}).get("status") else checks.unworked(name)
+        return "" if self._replica_set().get("status") else checks.unworked(replica_set.name_of(self.version))
 
     def _apply(self, objects: Sequence[Object]) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff))

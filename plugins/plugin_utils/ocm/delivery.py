@@ -17,7 +17,7 @@ from ..base.values import Object, Spec
 from ..kube.client import Cluster
 from ..manifests import clientapp
 from . import addon as addons
-from . import addon_objects, api, hub_reader, nodes_work, template
+from . import addon_objects, api, hub_reader, nodes_work, scraping, template
 from . import work as works
 from .apps import Apps
 
@@ -92,7 +92,11 @@ class Delivery:
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
         """Make sure of the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
-        self._apply([nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(self._work()))])
+        live = self._work()
+        wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))
+        if scraping.served(self.hub, live):
+            wanted["spec"] = scraping.watched(wanted["spec"])
+        self._apply([wanted])
 
     def wait(self, seconds: float) -> None:
         """Wait until the cluster has everything and all SuperNode pods are ready.

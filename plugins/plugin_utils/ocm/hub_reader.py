@@ -12,10 +12,11 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.names import parted
 from ..base.values import Spec, boolean
-from ..kube.api_errors import Forbidden, NotFound, NotServed
+from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..rights import ask, grants
 from . import addon_objects, api, checks, placements
+from .scraping import document
 
 # Label of a managed cluster's certificate signing requests (ocm, pkg/registration).
 _REQUESTS = "open-cluster-management.io/cluster-name"
@@ -44,7 +45,7 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
     if not faults:
         ask.require(hub, grants.ocm_rights(spec["namespace"], spec))
         faults += checks.foreign(spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec["name"]))
-        faults += checks.apis(spec, _schema(hub, api.WORKS), _schema(hub, api.PLACEMENTS))
+        faults += checks.apis(spec, document(hub, api.WORKS), document(hub, api.PLACEMENTS))
         if apps:
             live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec["namespace"])
             off, warnings = checks.replica_sets(manager, live, enable=boolean(spec.get("enable_gates")))
@@ -89,7 +90,7 @@ def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any]) -> list[str]:
         elif addon["install"] == addon_objects.PLACEMENTS:
             faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
     if live is not None and not faults and parted(spec):
-        faults += checks.clientapps(spec, live, addon, lambda: _schema(hub, api.PLACEMENTS))
+        faults += checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS))
     _refuse(faults)
     return [word for word in [checks.unavailable(name, live or {})] if word]
 
@@ -127,13 +128,6 @@ def _manager(hub: Cluster) -> dict[str, Any] | None:
         return next(iter(hub.list(api.OPERATOR, "ClusterManager")), None)
     except (NotServed, Forbidden):
         return None
-
-
-def _schema(hub: Cluster, version: str) -> dict[str, Any]:
-    try:
-        return hub.request("GET", f"/openapi/v3/apis/{version}")
-    except NotFound:
-        return {}
 
 
 def _pending(hub: Cluster, name: str) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ PREFIX = f"{CLIENTAPP}-"
 DIGITS = 10
 PLAY, OCM = "play", "ocm"
 PACES = (PLAY, OCM)
-# Until all pods are there in their present form.
+# Until all pods are there in their present form, on clusters that have the present content.
 _PROGRESSING = (
     "!(object.metadata.generation == object.status.?observedGeneration.orValue(0)"
     " && object.status.?updatedReplicas.orValue(0) >= object.spec.replicas"
@@ -92,10 +92,19 @@ def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Obj
 def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
     """The ManifestWorkReplicaSet."""
     listed, watched, asked = nodes_work.watch(workloads)
-    progressing = [{"condition": "Progressing", "type": "CEL", "celExpressions": [_PROGRESSING]}]
-    conditions = {(item["kind"], item["metadata"]["name"]): progressing for item in listed} if rules else {}
+    paced = spec.get("clientapp_pace") == OCM
+    conditions = {
+        (item["kind"], item["metadata"]["name"]): [
+            {
+                "condition": "Progressing",
+                "type": "CEL",
+                "celExpressions": [progressing(item) if paced else _PROGRESSING],
+            }
+        ]
+        for item in (listed if rules else ())
+    }
     rollout = {"type": "All"}
-    if spec.get("clientapp_pace") == OCM:
+    if paced:
         rollout = spec.get("clientapp_rollout") or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
     return {
         "apiVersion": api.REPLICA_SETS,
@@ -106,6 +115,16 @@ def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: boo
             "placementRefs": [{"name": name_of(own), "rolloutStrategy": rollout}],
         },
     }
+
+
+def progressing(item: Object) -> str:
+    """The rule by which a workload is still progressing where new images are edited in.
+
+    An agent may judge the new generation of a ManifestWork while the cluster still has the former StatefulSet, all of whose pods are
+    ready (ocm issue 1237). So the rule asks for the content that is meant.
+    """
+    have = f"object.metadata.?annotations[?'{addon_objects.CONTENT_NOTE}'].orValue('')"
+    return f"{have} != '{addon_objects.content_of(item)}' || {_PROGRESSING}"
 
 
 def placement(spec: Spec, own: str) -> Object:

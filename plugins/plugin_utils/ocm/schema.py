@@ -54,6 +54,21 @@ def knows_condition_rules(document: Mapping[str, Any]) -> bool:
     return field(document, "ManifestWork", (*_OPTION, "conditionRules")) is not None
 
 
+def _knows_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
+    found = field(document, kind, (*option, "feedbackScrapeType"))
+    return found is not None and "Watch" in (found.get("enum") or [])
+
+
+def knows_watch(document: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWork can ask for values to be told as soon as they change."""
+    return _knows_watch(document, "ManifestWork", _OPTION)
+
+
+def knows_replica_set_watch(document: Mapping[str, Any]) -> bool:
+    """The same of a ManifestWorkReplicaSet."""
+    return _knows_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
+
+
 def knows_replica_set_rules(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet, whose rollouts wait for what these rules say."""
     path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")

@@ -4,10 +4,10 @@
 
 """What Open Cluster Management's template engine makes of a manifest in an AddOnTemplate. Pure.
 
-Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.io/ocm (the same in 0.16 and 1.2): the JSON text
-of each manifest goes through C(fasttemplate) with the marks C({{) and C(}}). What is between two marks is the name of a
-variable, to the letter; an unknown one becomes nothing, and values are put into the JSON as they are. A C({{) that no C(}})
-follows makes C(fasttemplate.New) panic. Nothing can be escaped.
+Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.io/ocm (the same in 0.16 and 1.2; with 1.3.1 values that
+break templates arrived whole, too): the JSON text of each manifest goes through C(fasttemplate) with the marks C({{) and C(}}). What is
+between two marks is the name of a variable, to the letter; an unknown one becomes nothing, and values are put into the JSON as they are.
+A C({{) that no C(}}) follows makes C(fasttemplate.New) panic. Nothing can be escaped.
 
 So templates of this collection hold no variables, and whatever the engine would change goes another way (C(split)).
 """

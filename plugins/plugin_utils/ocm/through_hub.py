@@ -15,7 +15,7 @@ from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..manifests import key_job
 from ..site_keys import public, shipped
-from . import addon_objects, api, key_work
+from . import addon_objects, api, key_work, scraping
 from . import work as works
 
 # The site's own patience ends after the controller's.
@@ -52,6 +52,7 @@ class ThroughHub:
         #: What became of the ManifestWork.
         self.written: list[Result] = []
         self._made: Mapping[str, Any] | None = None
+        self._watches: bool | None = None  # whether the hub's ManifestWorks can ask for them
         self._told: public.Public | None = None
 
     def read(self) -> public.Public:
@@ -101,7 +102,7 @@ class ThroughHub:
         live = self._live()
         if live is not None:
             names = sorted(self._secrets(live))
-            self._apply(key_work.at_rest(self.spec, names, self._owner(), self.first))
+            self._apply(key_work.at_rest(self.spec, names, self._owner(), self.first), live)
 
     def _owner(self) -> Mapping[str, Any] | None:
         if self._made is None:
@@ -119,7 +120,11 @@ class ThroughHub:
         name = addon_objects.work_name(self.spec, key_work.PART)
         return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
 
-    def _apply(self, wanted: Mapping[str, Any]) -> None:
+    def _apply(self, wanted: Mapping[str, Any], live: Mapping[str, Any] | None = None) -> None:
+        if self._watches is None:
+            self._watches = scraping.served(self.hub, live or self._live())
+        if self._watches:
+            wanted = {**wanted, "spec": scraping.watched(wanted["spec"])}
         self.written.append(apply_objects(self.hub, [wanted], check=self.check))
 
     def _answered(self, live: dict[str, Any] | None, clock: Clock) -> dict[str, Any] | None:

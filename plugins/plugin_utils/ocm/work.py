@@ -5,7 +5,7 @@
 """What a ManifestWork's status tells. Pure.
 
 Source: C(work/v1) of open-cluster-management.io/api: C(status.conditions), and per manifest C(resourceMeta), C(conditions) and
-C(statusFeedback). The agent writes the status some seconds after the objects (its C(--status-sync-interval)).
+C(statusFeedback). The agent writes what is asked for at once or up to two minutes after it has changed: see scraping.py.
 """
 
 from __future__ import annotations

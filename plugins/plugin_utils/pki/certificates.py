@@ -41,6 +41,7 @@ from .keypairs import fingerprint, make_client_key, private_pem
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
 BACKDATE = datetime.timedelta(minutes=5)
+_COMMON_NAME = 64  # characters: RFC 5280, appendix A, ub-common-name
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,15 @@ def _builder(
         .not_valid_after(now + lifetime)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
     )
+
+
+def ca_name(federation: str, use: str) -> str:
+    """The common name of a CA of a federation, such as "flower internal CA".
+
+    It takes 64 characters (RFC 5280, appendix A, ub-common-name), a federation's name up to 63: the end of a long one is
+    left out. Nothing but people reads it.
+    """
+    return f"{federation[: _COMMON_NAME - len(use) - 1]} {use}"
 
 
 def make_ca(common_name: str, lifetime: datetime.timedelta) -> Issued:

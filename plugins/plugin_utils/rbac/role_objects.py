@@ -68,7 +68,7 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
             chosen = [need for need in needs if need.work in works]
             if chosen:
                 roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, chosen, who)
-    made = [item for name in own for item in namespace_manifests.objects({**spec, "namespace": name})]
+    made = [item for name in own for item in namespace_manifests.objects(namespace_manifests.beside(spec, name))]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
     return [*made, *unique.values(), *roles, *job]
 

@@ -16,11 +16,12 @@ from ..base.values import boolean
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
 from ..manifests import gpu, key_job, namespace, supernode
-from ..preflight import clocks, devices
+from ..preflight import clocks, devices, rehearsal
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
+from ..spec.render import drafted
 
 
 def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> d
         hub: what M(federated.flower.preflight) returned for the hub; empty if nobody looked.
 
     Returns:
-        C(msg), C(warnings), C(version) and C(skew).
+        C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
 
     Raises:
         ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
@@ -47,6 +48,7 @@ def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> d
     ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
     if at_site and wanted["keys_account"]:
         _check_account(cluster, wanted)
+    rehearsed = rehearsal.rehearse(cluster, drafted(SUPERNODE, wanted), away, SUPERNODE)
     warnings += _devices(cluster, wanted)
     warnings += _check_clock(cluster, wanted, hub)
     return {
@@ -54,6 +56,7 @@ def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> d
         "warnings": warnings,
         "version": version,
         "skew": cluster.skew,
+        "rehearsed": rehearsed,
     }
 
 

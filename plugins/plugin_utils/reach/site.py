@@ -125,12 +125,14 @@ class Looked:
         warnings: sentences.
         version: of Kubernetes; empty where nobody can be asked.
         skew: seconds by which the site's clock is ahead; None where nobody can be asked.
+        rehearsed: whether the API server was asked to try the objects.
     """
 
     msg: str
     warnings: list[str] = field(default_factory=list)
     version: str = ""
     skew: float | None = None
+    rehearsed: bool = False
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,8 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "denied"
     elif pool["desired"] is None:
         state = "not deployed"
+    elif not pool["desired"] and not pool["online"]:
+        state = "no replicas"
     else:
         state = "ok" if pool["online"] >= pool["desired"] else "offline"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"

@@ -191,7 +191,9 @@ class Hub:
     def begin(self, now: datetime.datetime) -> None:
         """Make the next CA."""
         live, state = self.ca()
-        new = certificates.make_ca(f"{self.settings.federation} federation CA", self.settings.ca_lifetime)
+        new = certificates.make_ca(
+            certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime
+        )
         self._write_ca(live, ca.begin(state, new, now), certificates=[public(CA, new.certificate)])
 
     def switch(self, now: datetime.datetime) -> None:

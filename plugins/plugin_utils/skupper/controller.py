@@ -20,12 +20,15 @@ import yaml
 
 from ..apply import readiness
 from ..base.kinds import builtin
+from ..base.labels import MANAGER
 from ..base.values import text
 from ..manifests.skupper import API
+from .ownership import is_ours
 from .state import State
 
 Object = dict[str, Any]
 
+OURS = {"app.kubernetes.io/managed-by": MANAGER}
 NAME = "skupper-controller"  # Deployment, applyset
 SYSTEM = "skupper"  # namespace of a controller for the whole cluster
 RELEASES = "https://github.com/skupperproject/skupper/releases/download"
@@ -83,6 +86,35 @@ def placed(objects: Iterable[Object], namespace: str) -> list[Object]:
             ]
         made.append(item)
     return made
+
+
+def marked(objects: Iterable[Object], live: Mapping[str, Any] | None) -> list[Object]:
+    """The objects, with a sign on the Namespace among them that this collection made it.
+
+    Args:
+        objects: what is applied.
+        live: that Namespace, if it is there. One that was there before is nobody's to mark.
+    """
+    ours = live is None or is_ours(live)
+    return [
+        {**item, "metadata": {**item["metadata"], "labels": {**(item["metadata"].get("labels") or {}), **OURS}}}
+        if ours and item["kind"] == "Namespace"
+        else item
+        for item in objects
+    ]
+
+
+def why_stays(live: Mapping[str, Any] | None, left: Iterable[str]) -> str:
+    """Why the namespace of a controller that was taken away stays; empty when it goes.
+
+    Args:
+        live: the Namespace.
+        left: what is in it that nobody makes by itself, for people.
+    """
+    if not is_ours(live):
+        return "it was not made by this collection"
+    held = sorted(left)
+    return f"it holds {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}" if held else ""
 
 
 def release(deployment: Mapping[str, Any] | None) -> str:

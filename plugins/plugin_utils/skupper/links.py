@@ -136,7 +136,7 @@ def decide(
     remote, endpoints = state.uid(hub.site), state.status(hub.site).get("endpoints") or []
     ours = own_links(spec, site)
     theirs = [link for link in site.links if link not in ours]
-    working = [link for link in theirs if state.works(link, remote)]
+    working = [link for link in theirs if state.works(link, remote, site.site)]
     if not ours:
         for link in working or [link for link in theirs if leads_to(link, endpoints)]:
             return Plan(
@@ -206,21 +206,27 @@ def leftovers(spec: Mapping[str, Any], site: Site) -> list[Object]:
     return [obj for obj in going if obj is not None]
 
 
+def outlived(spec: Mapping[str, Any], site: Site) -> list[Object]:
+    """Links of ours that are older than their Site, which its router never gets: they have to be made anew."""
+    return [link for link in own_links(spec, site) if state.outlived(link, site.site)]
+
+
 def redeemed_names(spec: Mapping[str, Any], site: Site) -> dict[str, str]:
     """Group -> name of the Links that a token has brought."""
     return _names(own_links(spec, site))
 
 
-def why_not(spec: Mapping[str, Any], hub: Hub, found: Sequence[Object]) -> str:
+def why_not(spec: Mapping[str, Any], hub: Hub, found: Sequence[Object], own_site: Object | None = None) -> str:
     """Why a site is not linked; empty when it is.
 
     Args:
         spec: the link spec.
         hub: what the hub shows.
         found: the Links that were to lead to it.
+        own_site: the site's Site, live.
     """
     remote = state.uid(hub.site)
-    states = [(link, state.link(link, remote)) for link in found]
+    states = [(link, state.link(link, remote, own_site)) for link in found]
     if any(one.ready for _link, one in states):
         return ""
     if not found:
@@ -261,6 +267,7 @@ __all__ = [
     "leads_to",
     "leftovers",
     "link_name",
+    "outlived",
     "own_links",
     "redeemed_names",
     "token_verdict",

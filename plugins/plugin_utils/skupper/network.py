@@ -95,7 +95,7 @@ def of_site(
         return {}
     told = []
     for link in links:
-        found = state.link(link)
+        found = state.link(link, own_site=site)
         entries = secrets.get((link.get("spec") or {}).get("tlsCredentials") or "") or {}
         told.append(
             {

@@ -19,6 +19,7 @@ from ..apply.readiness import condition
 from ..base.values import text
 from ..kube import pod_health as site_pods
 from ..manifests.skupper import NO_ACCESS
+from . import security
 
 Object = Mapping[str, Any]
 
@@ -83,13 +84,21 @@ _NOBODY = (
 )
 
 
-def site(obj: Object, services: Iterable[Object] = (), pods: Sequence[Object] = ()) -> State:
+def site(
+    obj: Object,
+    services: Iterable[Object] = (),
+    pods: Sequence[Object] = (),
+    deployments: Iterable[Object] = (),
+    namespace: Object | None = None,
+) -> State:
     """A Site: configured, a router runs and, where others may link to it, it has an address.
 
     Args:
         obj: the Site.
         services: Services of its namespace, to say why there is no address.
         pods: its router's pods, to say why none runs.
+        deployments: its routers' Deployments, to say why there are no pods.
+        namespace: its namespace, for the same.
     """
     if _untouched(obj):
         return State(False, _NOBODY)
@@ -106,6 +115,9 @@ def site(obj: Object, services: Iterable[Object] = (), pods: Sequence[Object] = 
             )
         return State(False, f"it is not Configured: {why or 'no reason given'}")
     if not is_true(obj, "Running"):
+        refused = security.refusal(deployments, namespace)
+        if refused is not None:
+            return State(False, f"its router does not run: {refused.why}", refused.hopeless)
         return State(False, f"its router does not run: {site_pods.summary(pods)}")
     if text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS and not (
         is_true(obj, "Resolved") and status(obj).get("endpoints")
@@ -131,15 +143,46 @@ def has_link_access(obj: Object) -> bool:
     return text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS or bool(status(obj).get("endpoints"))
 
 
-def link(obj: Object, remote: str = "") -> State:
+def made(obj: Object | None) -> str:
+    """When an object was made: RFC 3339, in UTC and whole seconds, so that texts are in the order of time."""
+    return text(((obj or {}).get("metadata") or {}).get("creationTimestamp"))
+
+
+def outlived(obj: Object, own_site: Object | None) -> bool:
+    """Whether an object is older than the Site of its namespace.
+
+    Skupper 2.2.1 never gives such a Link to the new Site's router, while the conditions that it had with the former Site stay
+    as they were (internal/kube/site/site.go: the configuration with the Link is dropped).
+    """
+    return bool(made(obj)) and made(obj) < made(own_site)
+
+
+def _seen_by_site(obj: Object, own_site: Object | None) -> bool:
+    """Whether the Site itself, whose status is not older than it is, tells that a Link is up and leads to where the Link says."""
+    for record in status(own_site).get("network") or []:
+        for one in record.get("links") or [] if record.get("id") == uid(own_site) else []:
+            if one.get("name") == obj["metadata"]["name"] and one.get("operational"):
+                return one.get("remoteSiteId") == status(obj).get("remoteSiteId")
+    return False
+
+
+def link(obj: Object, remote: str = "", own_site: Object | None = None) -> State:
     """A Link: written into the router's configuration, and up.
 
     Args:
         obj: the Link.
         remote: uid of the Site that it has to lead to; any by default.
+        own_site: the Site of its namespace. Conditions of a Link that is older than this count for nothing, unless the Site tells the
+            same.
     """
     if _untouched(obj):
         return State(False, _NOBODY)
+    if outlived(obj, own_site) and not _seen_by_site(obj, own_site):
+        return State(
+            False,
+            f"it is older ({made(obj)}) than the Site of its namespace ({made(own_site)}), which does not tell of it: Skupper does not "
+            "give Links of a former Site to a new one's router. Whose it is has to delete it and make it again",
+        )
     if not is_true(obj, "Configured"):
         return State(False, f"it is not Configured: {said(obj, 'Configured') or 'no reason given'}")
     if not is_true(obj, "Operational"):
@@ -159,9 +202,9 @@ def link(obj: Object, remote: str = "") -> State:
     return READY
 
 
-def works(obj: Object, remote: str) -> bool:
-    """Whether a Link is up and leads to this Site."""
-    return bool(remote) and is_true(obj, "Ready") and text(status(obj).get("remoteSiteId")) == remote
+def works(obj: Object, remote: str, own_site: Object | None = None) -> bool:
+    """Whether a Link is up and leads to this Site. See C(link)."""
+    return bool(remote) and is_true(obj, "Ready") and link(obj, remote, own_site).ready
 
 
 def listener(obj: Object, service: Object | None) -> State:

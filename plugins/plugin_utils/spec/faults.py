@@ -22,19 +22,46 @@ Spec = Mapping[str, Any]
 
 # Kubernetes: RFC 1123 label, subdomain, and qualified names (apimachinery/pkg/util/validation).
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _QUANTITY = re.compile(r"[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)([-.a-zA-Z0-9]*)")
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)")
 
 ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-POD_SECURITY_LEVELS = ("privileged", "baseline", "restricted")
+POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
 _OWN_LABELS = re.compile(
     r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*"
 )
+
+
+# Kubernetes has int32 for almost every number of its own.
+MAX_NUMBER = 2**31 - 1
+# Linux takes no longer argument or NAME=value with its closing zero byte (MAX_ARG_STRLEN).
+MAX_TEXT_BYTES = 131072 - 1
+_SHOWN = 200  # characters of a value that a message shows
+
+
+class Shape:
+    """Stands in a message for a value that may hold a credential: says what it is, not what is in it."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        if isinstance(self._value, Mapping):
+            return f"an entry with the keys {', '.join(map(text, self._value)) or '(none)'}"
+        if isinstance(self._value, list):
+            return f"a list of {len(self._value)}"
+        return f"a value of the type {type(self._value).__name__} (not shown)"
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut when it is long."""
+    whole = repr(value[: _SHOWN + 1] if isinstance(value, (str, list)) else value)
+    return whole if len(whole) <= _SHOWN else whole[:_SHOWN] + "…"
 
 
 class Faults:
@@ -54,7 +81,9 @@ class Faults:
         :arg variable: key of the spec, with a path behind it if need be (C(pools[0].name)).
         """
         where = f"{self.cluster}: " if self.cluster else ""
-        self.found.append(f"{where}{self.prefix}{variable}: {value!r} {reason}")
+        # superlink_address is a variable of both roles, with this very name.
+        name = variable if variable.startswith(self.prefix) else self.prefix + variable
+        self.found.append(f"{where}{name}: {shown(value)} {reason}")
 
     def sentence(self, sentence: str) -> None:
         """A fault that names everything itself."""
@@ -79,7 +108,7 @@ class Faults:
 
     def subdomain(self, variable: str, value: Any) -> bool:
         """A DNS-1123 subdomain."""
-        good = isinstance(value, str) and len(value) <= 253 and bool(_SUBDOMAIN.fullmatch(value))
+        good = isinstance(value, str) and len(value) <= 253 and bool(SUBDOMAIN.fullmatch(value))
         if not good:
             self.add(variable, value, "is no DNS name of lower case letters, digits, - and .")
         return good
@@ -89,7 +118,7 @@ class Faults:
         return self.number(variable, value, low, high)
 
     def number(self, variable: str, value: Any, low: int, high: int | None = None) -> bool:
-        """A whole number in a range; "not given" is right."""
+        """A whole number in a range, by default up to C(MAX_NUMBER); "not given" is right."""
         try:
             number = None if isinstance(value, bool) else integer(value)
             good = not isinstance(value, (bool, float))
@@ -100,6 +129,9 @@ class Faults:
             return False
         if number is not None and (number < low or (high is not None and number > high)):
             self.add(variable, value, f"is not between {low} and {high}" if high is not None else f"is below {low}")
+            return False
+        if number is not None and number > MAX_NUMBER:
+            self.add(variable, value, f"is above {MAX_NUMBER}, the largest number that Kubernetes takes here")
             return False
         return True
 
@@ -138,12 +170,26 @@ class Faults:
             return False
         return True
 
-    def sequence(self, variable: str, value: Any) -> bool:
-        """A list, or not given."""
+    def sequence(self, variable: str, value: Any, *, hidden: bool = False) -> bool:
+        """A list, or not given. C(hidden): it may hold credentials, and is not shown."""
         if value is not None and not isinstance(value, list):
-            self.add(variable, value, "is no list")
+            self.add(variable, Shape(value) if hidden else value, "is no list")
             return False
         return True
+
+    def argument_text(self, variable: str, value: Any, name: str = "") -> None:
+        """Text that a process can be given as an argument, or as the value of the environment variable C(name)."""
+        given = text(value)
+        if "\0" in given:
+            self.add(variable, Shape(value), "holds a NUL character, which ends a text for Linux")
+        size = len((f"{name}={given}" if name else given).encode("utf-8", "replace"))
+        if size > MAX_TEXT_BYTES:
+            self.add(
+                variable,
+                Shape(value),
+                f"has {size} bytes{' with its name' if name else ''}; Linux takes at most {MAX_TEXT_BYTES}. Put it into a ConfigMap or "
+                "Secret and mount that",
+            )
 
     def labels(self, variable: str, value: Any, *, values: bool = True, own: bool = False) -> None:
         """Labels (C(values)) or annotations, none of them the collection's own unless C(own) is true."""
@@ -151,7 +197,7 @@ class Faults:
             return
         for key, entry in (value or {}).items():
             head, slash, name = text(key).rpartition("/")
-            if len(name) > 63 or not _NAME.fullmatch(name) or (slash and not _SUBDOMAIN.fullmatch(head)):
+            if len(name) > 63 or not _NAME.fullmatch(name) or (slash and not SUBDOMAIN.fullmatch(head)):
                 self.add(
                     f"{variable}[{key}]",
                     entry,
@@ -164,41 +210,47 @@ class Faults:
 
     def env(self, variable: str, value: Any) -> None:
         """A list of EnvVar."""
-        if not self.sequence(variable, value):
+        if not self.sequence(variable, value, hidden=True):
             return
         seen: set[str] = set()
         for number, entry in enumerate(value or []):
             at = f"{variable}[{number}]"
             name = entry.get("name") if isinstance(entry, Mapping) else None
             if not isinstance(name, str) or not _ENV_NAME.fullmatch(name):
-                self.add(at, entry, "has no name that a container's environment can take")
+                self.add(at, Shape(entry), "has no name that a container's environment can take")
                 continue
+            for key in entry:
+                if key not in ("name", "value", "valueFrom"):
+                    self.add(at, Shape(entry), f"has the key {key!r}, which is none of name, value, valueFrom")
             if name in RESERVED_ENV:
                 self.add(f"{at}.name", name, "is set by this collection: a SuperNode finds its key by it")
             if name in seen:
                 self.add(f"{at}.name", name, "is there twice")
             seen.add(name)
             if (entry.get("value") is not None) == (entry.get("valueFrom") is not None) and "value" not in entry:
-                self.add(at, entry, "has neither value nor valueFrom")
+                self.add(at, Shape(entry), f"has neither value nor valueFrom (name {name!r})")
             elif entry.get("value") is not None and entry.get("valueFrom") is not None:
-                self.add(at, entry, "has both value and valueFrom")
+                self.add(at, Shape(entry), f"has both value and valueFrom (name {name!r})")
             elif isinstance(entry.get("value"), (Mapping, list)):
-                self.add(at, entry, "has a value that is no text")
+                self.add(at, Shape(entry), f"has a value that is no text (name {name!r})")
+            else:
+                self.argument_text(f"{at}.value", entry.get("value"), name)
 
     def arguments(self, variable: str, value: Any, owned: Mapping[str, str]) -> None:
         """Extra arguments, none of them an option that the role sets itself.
 
         :arg owned: option -> what to use instead.
         """
-        if not self.sequence(variable, value):
+        if not self.sequence(variable, value, hidden=True):
             return
         for number, argument in enumerate(value or []):
             if isinstance(argument, (Mapping, list)):
-                self.add(f"{variable}[{number}]", argument, "is no text")
+                self.add(f"{variable}[{number}]", Shape(argument), "is no text")
                 continue
+            self.argument_text(f"{variable}[{number}]", argument)
             option = text(argument).split("=", 1)[0]
             if option in owned:
-                self.add(f"{variable}[{number}]", argument, f"contradicts what the role sets: {owned[option]}")
+                self.add(f"{variable}[{number}]", option, f"contradicts what the role sets: {owned[option]}")
 
     def volumes(
         self, variable: str, volumes: Any, mounts_variable: str, mounts: Any, own_names: set[str], own_paths: set[str]
@@ -211,7 +263,7 @@ class Faults:
             at = f"{variable}[{number}]"
             name = volume.get("name") if isinstance(volume, Mapping) else None
             if not isinstance(name, str):
-                self.add(at, volume, "has no name")
+                self.add(at, Shape(volume), "has no name")
                 continue
             self.label(f"{at}.name", name)
             if name in own_names or name in names:
@@ -221,7 +273,7 @@ class Faults:
         for number, mount in enumerate(mounts or []):
             at = f"{mounts_variable}[{number}]"
             if not isinstance(mount, Mapping) or not mount.get("name") or not mount.get("mountPath"):
-                self.add(at, mount, "has no name or no mountPath")
+                self.add(at, Shape(mount), "has no name or no mountPath")
                 continue
             if mount["name"] not in names:
                 self.add(f"{at}.name", mount["name"], f"is none of the volumes in {self.prefix}{variable}")
@@ -240,7 +292,7 @@ class Faults:
         self.number(f"{variable}.count", value.get("count"), 0)
         resource = value.get("resource") or "nvidia.com/gpu"
         head, slash, name = text(resource).rpartition("/")
-        if not slash or not _SUBDOMAIN.fullmatch(head) or not _NAME.fullmatch(name):
+        if not slash or not SUBDOMAIN.fullmatch(head) or not _NAME.fullmatch(name):
             self.add(f"{variable}.resource", resource, 'is no extended resource like "nvidia.com/gpu"')
         if value.get("runtime_class"):
             self.subdomain(f"{variable}.runtime_class", value["runtime_class"])
@@ -260,7 +312,7 @@ class Faults:
         except ValueError:
             self.add(variable, value, 'is no "host:port" (an IPv6 address stands in brackets)')
             return False
-        if not is_ip(host) and not _SUBDOMAIN.fullmatch(host.lower()):
+        if not is_ip(host) and not SUBDOMAIN.fullmatch(host.lower()):
             self.add(variable, value, "has a host that is neither an IP address nor a DNS name")
             return False
         return True
@@ -361,19 +413,19 @@ def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
 
     :arg render: function that renders a spec; only called when everything else is right.
     """
-    if not faults.sequence("patches", spec.get("patches")):
+    if not faults.sequence("patches", spec.get("patches"), hidden=True):
         return
     shape = len(faults.found)
     for number, patch in enumerate(spec.get("patches") or []):
         at = f"patches[{number}]"
         if not isinstance(patch, Mapping) or not isinstance(patch.get("target"), Mapping):
-            faults.add(at, patch, "has no target with kind and name")
+            faults.add(at, Shape(patch), "has no target with kind and name")
             continue
         for key in ("kind", "name"):
             if not patch["target"].get(key):
                 faults.add(f"{at}.target", patch["target"], f"has no {key}")
         if not isinstance(patch.get("patch"), (Mapping, list)):
-            faults.add(f"{at}.patch", patch.get("patch"), "is neither a mapping (merge) nor a list (JSON patch)")
+            faults.add(f"{at}.patch", Shape(patch.get("patch")), "is neither a mapping (merge) nor a list (JSON patch)")
         if patch.get("type"):
             faults.choice(f"{at}.type", patch["type"], TYPES)
     if len(faults.found) > shape or faults.found or not spec.get("patches"):

@@ -94,6 +94,24 @@ def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
     return supernode_spec.spec_faults(plain(spec))
 
 
+def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
+    """All objects of a role's spec without faults, with stand-ins for what is found later: address, CA, ledger.
+
+    :arg part: C(superlink) or C(supernode).
+    """
+    if part == supernode.NAME:
+        return supernode.objects(supernode_spec.complete(plain(spec)))
+    return superlink.objects(superlink_spec.complete(plain(spec)))
+
+
+def faults_of(part: str, spec: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with the spec of a role.
+
+    :arg part: C(superlink) or C(supernode).
+    """
+    return supernode_faults(spec) if part == supernode.NAME else superlink_faults(spec)
+
+
 def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
     """All objects of the add-on on a hub of Open Cluster Management. :raises SpecError: the spec has faults."""
     spec = plain(spec)

@@ -32,8 +32,8 @@ APPROVALS = ("Automatic", "Manual")
 # The one oldest release whose controller does what is counted on here.
 OLDEST = (2, 2, 1)
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+.].*)?")
-_CHANNEL = re.compile(r"stable-2(\.\d+)?")
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)\.([0-9]+)(?:[-+.].*)?")
+_CHANNEL = re.compile(r"stable-2(\.[0-9]+)?")
 _CHECKSUM = re.compile(r"sha256:[0-9a-f]{64}")
 _KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?")
 # Read by Skupper; the first two are named otherwise in the text of its CustomResourceDefinition, where they do nothing.
@@ -152,7 +152,7 @@ def _settings_faults(spec: Spec, faults: Faults) -> None:
             faults.add(f"settings[{key}]", value, "is no text")
         elif key in _SETTINGS:
             faults.add(f"settings[{key}]", value, f"has no effect: Skupper reads {_SETTINGS[key]}")
-        elif key == "tls-prior-valid-revisions" and not text(value).isdigit():
+        elif key == "tls-prior-valid-revisions" and not (text(value).isascii() and text(value).isdigit()):
             faults.add(f"settings[{key}]", value, "is no number of revisions")
 
 

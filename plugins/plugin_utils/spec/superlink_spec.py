@@ -117,11 +117,11 @@ def spec_faults(spec: Spec) -> list[str]:
             if not is_ip(text(name)):
                 faults.subdomain(f"certificate_names[{number}]", name)
 
-    patch_faults(spec, faults, lambda whole: manifests.objects(_complete(whole)))
+    patch_faults(spec, faults, lambda whole: manifests.objects(complete(whole)))
     return faults.found
 
 
-def _complete(spec: Spec) -> dict[str, Any]:
+def complete(spec: Spec) -> dict[str, Any]:
     """The spec with stand-ins for what is found later, so that patches can be tried."""
     return {
         **spec,

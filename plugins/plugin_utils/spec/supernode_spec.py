@@ -13,7 +13,7 @@ from ..base.values import boolean, text
 from ..manifests import clientapp, sidecar
 from ..manifests import supernode as manifests
 from .clientapp_spec import clientapp_faults
-from .faults import ISOLATIONS, Faults, Spec, common_faults, patch_faults, placement_faults
+from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_spec import delivery_faults
 from .policies_spec import peer_faults, policy_faults
 
@@ -23,8 +23,10 @@ MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 # a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
 MAX_POOL_NAME = 63 - len("-") - 10 - len(manifests.workload_name(""))
 
-# RFC 5280, appendix A: ub-common-name.
-MAX_COMMON_NAME = 64
+# The name of a site is the value of a label, part of the names of ConfigMaps and the name in its client certificate.
+MAX_SITE_NAME = 63
+# The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
+MAX_SUPERNODES = node_config.MAX_REPLICAS
 
 POOL_KEYS = (*manifests.POOL_KEYS, "name", "mode", "replicas", "node_config", "gpu")
 
@@ -62,6 +64,7 @@ def spec_faults(spec: Spec) -> list[str]:
     Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
     """
     faults = Faults(spec, "supernode_")
+    _site_name_fault(spec, faults)
     common_faults(spec, faults)
     policy_faults(spec, faults)
     if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
@@ -97,9 +100,25 @@ def spec_faults(spec: Spec) -> list[str]:
             if name in seen:
                 faults.add(f"{at}.name", name, f"is the name of pools[{seen[name]}], too")
             seen.setdefault(name, number)
+        _total_fault(pools or [], faults)
 
-    patch_faults(spec, faults, lambda whole: manifests.objects(_complete(whole)))
+    patch_faults(spec, faults, lambda whole: manifests.objects(complete(whole)))
     return faults.found
+
+
+def _site_name_fault(spec: Spec, faults: Faults) -> None:
+    """Objects of the hub are named and labelled by the site, so its inventory name must be one that Kubernetes takes."""
+    name = text(spec.get("cluster"))
+    if len(name) > MAX_SITE_NAME:
+        faults.sentence(
+            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which takes at "
+            f"most {MAX_SITE_NAME}. Rename the host in the inventory"
+        )
+    elif not SUBDOMAIN.fullmatch(name):
+        faults.sentence(
+            f"{shown(name)}: the name of this host cannot be part of the names of Kubernetes objects: lower case letters, digits, - "
+            "and ., with a letter or digit at both ends. Rename the host in the inventory"
+        )
 
 
 def _mtls_faults(spec: Spec, faults: Faults) -> None:
@@ -114,14 +133,20 @@ def _mtls_faults(spec: Spec, faults: Faults) -> None:
             "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and "
             "superlink_client_certificates to optional",
         )
-    elif len(text(spec.get("cluster"))) > MAX_COMMON_NAME:
+
+
+def _total_fault(pools: list[Any], faults: Faults) -> None:
+    if faults.found:
+        return
+    total = sum(manifests.pool_replicas(pool) or 0 for pool in pools)
+    if total > MAX_SUPERNODES:
         faults.sentence(
-            f"{spec['cluster']}: the name of this host has {len(text(spec['cluster']))} characters; it is the name in the site's "
-            f"client certificate, which takes at most {MAX_COMMON_NAME}"
+            f"{faults.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more "
+            "than one site of it"
         )
 
 
-def _complete(spec: Spec) -> dict[str, Any]:
+def complete(spec: Spec) -> dict[str, Any]:
     """The spec with stand-ins for what is found later, so that patches can be tried."""
     allocation = {
         pool["name"]: {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)} for pool in spec["pools"]
@@ -165,7 +190,7 @@ def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -
         if pool.get("replicas") is not None:
             faults.add(f"{at}replicas", pool["replicas"], "has no meaning for a DaemonSet, which has one pod per node")
     else:
-        good = faults.number(f"{at}replicas", pool.get("replicas"), 0) and good
+        good = faults.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES) and good
     effective = {key: spec.get(key) for key in manifests.POOL_KEYS}
     effective.update({key: value for key, value in pool.items() if value is not None})
     if pool.get("isolation"):

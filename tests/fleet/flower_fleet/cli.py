@@ -62,6 +62,8 @@ def parser() -> argparse.ArgumentParser:
             verbs.add_parser(verb, help=text)
         if name == "ocm":
             ocm.add_verbs(verbs)
+        if name == "skupper":
+            skupper.add_options(verbs)
     return top
 
 
@@ -140,7 +142,8 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
         if options.addon == "ocm":
             ocm.run(options, wanted, console, state, hub)
         elif options.verb == "up":
-            ON_DEMAND[options.addon].up(wanted, console, state, hub)
+            pace = {"resync": options.resync} if options.addon == "skupper" else {}
+            ON_DEMAND[options.addon].up(wanted, console, state, hub, **pace)
         else:
             ON_DEMAND[options.addon].down(wanted, state, hub)
             console.line(f"{options.addon} is gone")

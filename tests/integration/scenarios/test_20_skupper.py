@@ -189,6 +189,15 @@ def is_true(item: dict[str, Any], kind: str) -> bool:
     return any(one["type"] == kind and one["status"] == "True" for one in item.get("status", {}).get("conditions", []))
 
 
+LEVEL = "pod-security.kubernetes.io/"
+
+
+def levels(net: Network, context: str, name: str = "") -> dict[str, str]:
+    """Mode of Pod Security admission -> level of a namespace."""
+    labels = net.fed.cluster(context).get("v1", "Namespace", name or net.space)["metadata"]["labels"]
+    return {key.removeprefix(LEVEL): value for key, value in labels.items() if key.startswith(LEVEL)}
+
+
 def fleet(*words: str) -> str:
     """A command of the local fleet; returns what it printed."""
     environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
@@ -211,8 +220,8 @@ def bare(federation: Any) -> Iterator[Network]:
 
 @pytest.fixture(scope="module")
 def net(bare: Network) -> Network:
-    """The same with the stand-in."""
-    fleet("addon", "skupper", "up")
+    """The same with the stand-in, at a pace of 5 s; Skupper's is 30."""
+    fleet("addon", "skupper", "up", "--resync", "5")
     return bare
 
 
@@ -231,6 +240,22 @@ def test_missing_definitions(bare):
     )
     assert "skupper_site_install" in run.messages("hub", failed=True)
     assert set(run.changed.values()) == {0}
+
+
+def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
+    """By the stand-in's manifests: its controller only sleeps, so the Site says that nobody has looked at it."""
+    file = bare.fed.folder / "controller.yml"
+    command = [sys.executable, str(ROOT / "tests" / "skupper_standin"), "manifests"]
+    file.write_text(subprocess.run(command, text=True, capture_output=True, check=True).stdout)
+    space = {"flower_namespace": f"{bare.space}-c", "skupper_site_wait_timeout": 60}
+    install = ("--limit", "hub", "-e", "skupper_site_install=manifests", "-e", f"skupper_site_manifests={file}")
+    bare.join(*install, "-e", "skupper_site_wait=false", common=space)
+    home = bare.fed.hub.get("v1", "Namespace", "skupper")
+    assert home["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "federated.flower"
+    uninstall = ("-e", "flower_teardown=true", "-e", "skupper_site_uninstall=true")
+    bare.fed.play("teardown", *install, *uninstall, hosts=bare.hosts(), **space)
+    assert bare.fed.gone("hub", "skupper")
+    bare.fed.hub.delete("v1", "Namespace", space["flower_namespace"], propagation="Background")
 
 
 def test_bad_input(net):
@@ -261,6 +286,10 @@ def test_join(net):
     # One link by a certificate of the hub, one by a token, which has gone when it had done its work.
     assert set(net.all("hub", "Certificate", OURS)) == {"flower-link-site-a"}
     assert not net.all("hub", "AccessGrant") and not net.all("site-b", "AccessToken")
+    # The routers would be refused at restricted; what is audited and warned of is still that.
+    for context in ("hub", *SITES):
+        assert levels(net, context) == {"enforce": "baseline", "audit": "restricted", "warn": "restricted"}
+    assert levels(net, "hub", f"{net.space}-ca")["enforce"] == "restricted"
     for site in SITES:
         config = net.get(site, "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
         assert f"server hub flower-superlink.{net.space}.svc.cluster.local:9092" in config
@@ -460,11 +489,16 @@ def test_hub_address_changed(joined):
 
 def test_site_renamed_and_a_second_site(joined):
     (before,) = joined.all("site-a", "Site").values()
+    links = joined.links("site-a")
     run = joined.join("--limit", "hub,site-a", site_a={"skupper_site_name": "renamed"})
     assert "is replaced by a Site named renamed" in run.warnings()
     (after,) = joined.all("site-a", "Site").values()
     assert (after["metadata"]["name"], joined.is_linked("site-a")) == ("renamed", True)
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    # Its router has no use for the former Site's Link, which stays Ready all the same: it is made anew.
+    config = joined.get("site-a", "ConfigMap", "skupper-router", "v1")["data"]["router.json"]
+    assert [one["name"] for one in json.loads(config)["links"]] == ["flower-hub-skupper-router"]
+    assert not links["site-a"] & joined.links("site-a")["site-a"]
     joined.make("site-a", "Site", "second", {})
     run = joined.join("--limit", "hub,site-a", rc=None, site_a={"skupper_site_name": "renamed"})
     assert (
@@ -504,6 +538,27 @@ def test_waits_say_what_is_missing(joined):
         run.told()
     )
     cluster.delete("v1", "Namespace", space, propagation="Background")
+
+
+def test_a_namespace_that_refuses_routers(joined):
+    """One of somebody else's is left alone, with the reason and the way out; one of ours is opened to them, and it is said."""
+    cluster, space = joined.fed.hub, f"{joined.space}-d"
+    meta = {"name": space, "labels": {f"{LEVEL}enforce": "restricted"}}
+    joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("hub", space))
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+    run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
+    told = run.messages("hub", True)
+    assert run.rc and 'Deployment skupper-router: pods "skupper-router-' in told, told
+    assert 'violates PodSecurity "restricted:latest": seccompProfile' in told and "kubectl label namespace" in told
+    assert levels(joined, "hub", space) == {"enforce": "restricted"}
+    cluster.delete("v1", "Namespace", space, propagation="Background")
+    site = joined.fed.cluster("site-a")
+    site.patch("v1", "Namespace", joined.space, None, {"metadata": {"labels": {f"{LEVEL}enforce": "restricted"}}})
+    check = joined.join("--check", "--limit", "hub,site-a")
+    assert check.changed["site-a"] and levels(joined, "site-a")["enforce"] == "restricted"
+    run = joined.join("--limit", "hub,site-a")
+    assert "From now on it enforces baseline" in run.warnings() and levels(joined, "site-a")["enforce"] == "baseline"
+    assert joined.join("--limit", "hub,site-a").changed["site-a"] == 0
 
 
 # Rotation
@@ -629,7 +684,10 @@ def test_mixed_fleet_and_teardown(net):
     assert "flower-superlink" not in config
     net.fed.play("skupper_leave", "-e", "flower_site=site-b", hosts=hosts)
     assert not net.all("site-b", "Site") and not net.all("site-b", "Listener") and net.is_linked("site-a")
-    net.fed.play("teardown", "-e", "flower_teardown=true", hosts=net.hosts())
+    # A switch of the command line is a string.
+    uninstall = ("-e", "skupper_site_install=manifests", "-e", "skupper_site_uninstall=true")
+    net.fed.play("teardown", "-e", "flower_teardown=true", *uninstall, hosts=net.hosts())
+    assert net.fed.cluster("site-a").get("v1", "Namespace", "skupper"), "it was not the collection's"
     for context in ("hub", *SITES):
         assert not any(net.all(context, kind, OURS) for kind in MADE), f"what we made is left on {context}"
     # What Skupper made of it goes with the Sites, when Kubernetes' garbage collector comes by.

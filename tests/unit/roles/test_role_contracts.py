@@ -107,7 +107,9 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
     """So that a fault in the spec can name the variable."""
     variables = yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text(encoding="utf-8"))
     spec = variables[f"__{role}_spec"]
-    found_by_tasks = {"cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names"}
+    found_by_tasks = {
+        "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "skupper",
+    }  # fmt: skip
     renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
     for key, expression in spec.items():
         variable = renamed.get(key, f"{role}_{key}")

@@ -37,7 +37,9 @@ class Builtin:
         made = Made(wanted, seen)
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
         if authority is None:
-            authority = Authority(certificates.make_ca(f"{wanted.federation} federation CA", wanted.ca_lifetime))
+            authority = Authority(
+                certificates.make_ca(certificates.ca_name(wanted.federation, "federation CA"), wanted.ca_lifetime)
+            )
             made.write(wanted.ca_namespace, CA, authority.entries(), "there was none", "kubernetes.io/tls")
         place = f"Secret {wanted.ca_namespace}/{CA}"
         of_no_use = _cannot_sign(authority.current)

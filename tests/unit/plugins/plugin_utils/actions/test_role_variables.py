@@ -13,7 +13,11 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults
-from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import Defaults, HostVariables, names_in
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import (
+    Defaults,
+    HostVariables,
+    names_in,
+)
 from ansible_collections.federated.flower.tests.unit.test_collection import trusted
 
 GROUPS = {"groups": {"flower_hub": ["hub"]}}

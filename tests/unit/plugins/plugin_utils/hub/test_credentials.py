@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import ipaddress
 
@@ -52,6 +53,18 @@ def test_first_run_makes_everything_and_the_second_nothing():
     assert second == [] and again.reasons == kept.reasons == []
     assert (again.trust, again.certificate, again.key) == (plan.trust, plan.certificate, plan.key)
     assert kept.certificates == made.certificates
+
+
+@pytest.mark.parametrize("length", [50, 51, 63])
+def test_a_long_name_of_a_federation_fits_its_certificates(length):
+    want = dataclasses.replace(wanted(), federation="f" * length)
+    plan, made = Builtin().plan(want, seen(want)), credentials.plan(want, seen(want))
+    subjects = [
+        x509.load_pem_x509_certificate(entries(item)["tls.crt"].encode()).subject.rfc4514_string()
+        for item in [*plan.secrets, *made.secrets]
+        if item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
+    ]
+    assert subjects == [f"CN={'f' * min(length, 64 - len(use) - 1)} {use}" for use in ("federation CA", "internal CA")]
 
 
 def test_what_was_not_looked_at_is_not_taken_for_absent():

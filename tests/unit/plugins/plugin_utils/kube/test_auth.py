@@ -41,7 +41,7 @@ def kubeconfig(count: int = 3, **user: Any) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "c1",
-        "clusters": [{"name": f"k{n}", "cluster": {"server": f"http://server-{n}:80{n}/"}} for n in numbers],
+        "clusters": [{"name": f"k{n}", "cluster": {"server": f"http://server-{n}:{800 + n}/"}} for n in numbers],
         "contexts": [{"name": f"c{n}", "context": {"cluster": f"k{n}", "user": f"u{n}"}} for n in numbers],
         "users": [{"name": f"u{n}", "user": user or {"token": f"token-{n}"}} for n in numbers],
     }
@@ -220,7 +220,7 @@ def test_every_form_gives_the_same(tmp_path: Path, form: str, number: int) -> No
 def test_a_big_file_is_not_parsed(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "k", FORMS[form](big()))
     monkeypatch.setattr(KubeconfigFile, "_parse", lambda self: pytest.fail("parsed"))
-    assert resolve({"kubeconfig": path, "context": "c200"}).server == "http://server-200:80200"
+    assert resolve({"kubeconfig": path, "context": "c200"}).server == "http://server-200:1000"
 
 
 def test_names_that_occur_elsewhere_do_not_confuse(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve({"kubeconfig": path}).proxy is None
     access = resolve({"kubeconfig": path, "proxy": "http://u:p%40@proxy:3128", "no_proxy": "other"})
     assert access.proxy_headers == {"proxy-authorization": "Basic dTpwQA=="}
-    assert access.proxy_for_people() == "http://proxy:3128"
+    assert access.proxy == "http://proxy:3128"
     assert resolve({"kubeconfig": path, "proxy": "http://proxy:3128", "no_proxy": "server-1"}).proxy is None
     monkeypatch.setenv("http_proxy", "http://env:1")
     assert resolve({"kubeconfig": path}).proxy == "http://env:1"

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
@@ -259,3 +260,27 @@ def test_a_site_is_ready_when_its_client_apps_are(apps, status):
     assert row(None)["state"] == "delivering"
     assert row(status.taken(work, {}, refused="StatefulSet"))["state"] == "refused"
     assert row(None, "")["clientapp"] == {}
+
+
+def paced(**summary):
+    return {"status": {"summary": {"total": 3, **summary}, "conditions": [{"lastTransitionTime": "now"}]}}
+
+
+def test_time_counts_from_the_last_step_of_a_rollout_that_the_hub_paces():
+    pace = Pace()
+    assert pace.moved(paced(progressing=1)) and not pace.moved(paced(progressing=1))
+    assert pace.moved(paced(available=1)) and not pace.moved(paced(available=1))
+    assert pace.moved(None), "its own turn has come"
+    assert not pace.moved(None)
+
+
+def test_a_rollout_that_goes_to_and_fro_does_not_move_for_ever():
+    pace = Pace()
+    assert sum(pace.moved(paced(progressing=number % 2)) for number in range(100)) == 16
+
+
+def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
+    spec, workloads = apps(clientapp_pace="ocm")
+    said = Apps(None, spec, workloads)._armed()
+    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the former image" in said
+    assert Apps(None, {**spec, "clientapp_pace": "play"}, workloads)._armed() == ""

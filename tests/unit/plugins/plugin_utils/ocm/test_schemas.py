@@ -90,6 +90,8 @@ def test_what_a_release_knows(ocm_addon_spec):
     old, new = document(OLD), document(NEW)
     assert (schema.can_look(old), schema.can_look(new)) == (True, True)
     assert (schema.knows_condition_rules(old), schema.knows_condition_rules(new)) == (False, True)
+    assert (schema.knows_watch(old), schema.knows_watch(new)) == (False, True)
+    assert (schema.knows_replica_set_watch(old), schema.knows_replica_set_watch(new)) == (False, True)
     assert (schema.knows_cel(old), schema.knows_cel(new)) == (False, True)
     assert [schema.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
 

@@ -120,3 +120,22 @@ def test_what_an_operator_lacks():
         "status": {"observedGeneration": 1, "updatedReplicas": 1, "replicas": 1, "availableReplicas": 1},
     }
     assert controller.operator_state(installed, done, deployment).ready
+
+
+@pytest.mark.parametrize(
+    ("live", "ours"),
+    [
+        (None, True),
+        ({"metadata": {"name": "skupper", "labels": {"app.kubernetes.io/managed-by": "federated.flower"}}}, True),
+        ({"metadata": {"name": "skupper"}}, False),
+    ],
+)
+def test_a_namespace_that_was_there_is_not_marked_and_stays(live, ours):
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skupper", "labels": {"a": "b"}}}
+    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "skupper-controller"}}
+    made, same = controller.marked([space, other], live)
+    assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if ours else {})} and same == other
+    assert space["metadata"]["labels"] == {"a": "b"}
+    found = made if live is None else live
+    assert controller.why_stays(found, []) == ("" if ours else "it was not made by this collection")
+    assert ("it holds Pod x" in controller.why_stays(found, ["Pod x"])) is ours

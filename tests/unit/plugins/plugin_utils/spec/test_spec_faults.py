@@ -26,7 +26,10 @@ SUPERLINK = [
     ({"labels": {"a": "not a value"}}, "superlink_labels[a]: 'not a value' is no label value"),
     ({"annotations": {"bad key": "x"}}, "superlink_annotations[bad key]"),
     ({"superlink_address": "https://hub:1"}, "is a URL"),
-    ({"superlink_address": "hub"}, 'is no "host:port"'),
+    ({"superlink_address": "hub"}, "hub: superlink_address: 'hub' is no \"host:port\""),
+    ({"superlink_address": "hub:\u0669\u0660"}, 'is no "host:port"'),
+    ({"renew_before": "\u0663d"}, "is no time like 30d"),
+    ({"version": "1.4\u0661.0"}, "is no Flower release"),
     ({"superlink_address": "hub:70000"}, 'is no "host:port"'),
     ({"superlink_address": "2001:db8::1:9092"}, 'is no "host:port"'),
     ({"ca_bundle": "x"}, "superlink_ca_bundle: 'x' is no PEM certificate"),
@@ -158,7 +161,7 @@ SUPERNODE = [
     (pools({"name": "p" * (MAX_POOL_NAME + 1)}), f"at most {MAX_POOL_NAME} are possible"),
     (pools({"name": "a"}, {"name": "b"}, {"name": "a"}), "supernode_pools[2].name: 'a' is the name of pools[0], too"),
     (pools({"name": "a", "mode": "Deployment"}), "supernode_pools[0].mode: 'Deployment' is none of"),
-    (pools({"name": "a", "replicas": -1}), "supernode_pools[0].replicas: -1 is below 0"),
+    (pools({"name": "a", "replicas": -1}), "supernode_pools[0].replicas: -1 is not between 0 and 1000"),
     (pools({"name": "a", "replicas": 1.5}), "supernode_pools[0].replicas: 1.5 is no whole number"),
     (pools({"name": "a", "mode": "DaemonSet", "replicas": 1}), "has no meaning for a DaemonSet"),
     (pools({"name": "a", "nodeconfig": {}}), "supernode_pools[0].nodeconfig: {} is no option of a pool"),
@@ -175,7 +178,24 @@ SUPERNODE = [
     ({"termination_grace_period": 1}, "supernode_termination_grace_period: 1 is not between 10 and 3600"),
     ({"sidecar": False}, "site-a: supernode_mtls: True needs the sidecar"),
     ({"insecure": True}, "site-a: supernode_mtls: True has no meaning without TLS"),
-    ({"cluster": "site-a" + "x" * 60}, "has 66 characters"),
+    ({"cluster": "site-a" + "x" * 60}, "the name of this host has 66 characters; it names and labels objects"),
+    ({"cluster": "site-a_1"}, "'site-a_1': the name of this host cannot be part of the names of Kubernetes objects"),
+    ({"cluster": "site-a", "region": "eu", "pools": [{"name": "a", "replicas": "1_0"}]}, "'1_0' is no whole number"),
+    (pools({"name": "a", "replicas": "\u0663"}), "supernode_pools[0].replicas: '\u0663' is no whole number"),
+    (pools({"name": "a", "replicas": 10**9}), "supernode_pools[0].replicas: 1000000000 is not between 0 and 1000"),
+    (pools({"name": "a", "replicas": "9" * 5000}), "supernode_pools[0].replicas: '999"),
+    (
+        pools({"name": "a", "replicas": 600}, {"name": "b", "replicas": 600}),
+        "supernode_pools: the pools have 1200 replicas together; a site has at most 1000 SuperNodes",
+    ),
+    ({"disruption_budget": 2**31}, "supernode_disruption_budget: 2147483648 is above 2147483647"),
+    ({"superlink_cidrs": "x" * 1000}, "supernode_superlink_cidrs: 'xxx"),
+    ({"env": [{"name": "A", "value": "x" * 2**20}]}, "has 1048578 bytes with its name; Linux takes at most 131071"),
+    (
+        {"env": [{"name": "A", "value": "a\0b"}]},
+        "supernode_env[0].value: a value of the type str (not shown) holds a NUL",
+    ),
+    ({"extra_args": ["x" * 2**20]}, "supernode_extra_args[0]: a value of the type str (not shown) has 1048576 bytes"),
     ({"superlink_cidrs": ["hub.example.com"]}, "supernode_superlink_cidrs[0]: 'hub.example.com' is no network"),
     ({"egress": [{"cidr": "store"}]}, "supernode_egress[0].cidr: 'store' is no network"),
     ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
@@ -230,6 +250,45 @@ def test_supernode(changes, sentence, supernode_spec):
     faults = render.supernode_faults(supernode_spec(**changes))
     assert any(sentence in fault for fault in faults), faults
     assert all("site-a" in fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"env": [{"nam": "A", "value": "s3cr3t"}]},
+        {"env": [{"name": "A", "vlaue": "s3cr3t"}]},
+        {"env": [{"name": "A", "value": "", "valeu": "s3cr3t"}]},
+        {"env": [{"name": "A", "value": ["s3cr3t"]}]},
+        {"env": [{"name": "A", "value": "s3cr3t", "valueFrom": {}}]},
+        {"env": ["A=s3cr3t"]},
+        {"env": {"A": "s3cr3t"}},
+        {"env": "A=s3cr3t"},
+        {"extra_args": ["--insecure=s3cr3t"]},
+        {"extra_args": [{"--token": "s3cr3t"}]},
+        {"extra_args": "--token=s3cr3t"},
+        {"volumes": [{"csi": {"volumeAttributes": {"password": "s3cr3t"}}}]},
+        {"patches": [{"patch": {"password": "s3cr3t"}}]},
+        {"patches": [{"target": {"kind": "Service", "name": "a"}, "patch": "s3cr3t"}]},
+    ],
+)
+@pytest.mark.parametrize("role", ["superlink", "supernode"])
+def test_what_may_hold_a_credential_is_not_shown(changes, role, superlink_spec, supernode_spec):
+    spec = {"superlink": superlink_spec, "supernode": supernode_spec}[role](**changes)
+    faults = {"superlink": render.superlink_faults, "supernode": render.supernode_faults}[role](spec)
+    assert faults
+    assert all(next(iter(changes)) in fault for fault in faults), faults
+    assert "s3cr3t" not in "".join(faults)
+
+
+@pytest.mark.parametrize("name", ["Site-A", "site_a", "site a", "-a", "a-", "a..b", "ä", "", "s" * 64])
+def test_names_of_sites_that_kubernetes_refuses(name, supernode_spec):
+    (fault,) = render.supernode_faults(supernode_spec(cluster=name))
+    assert "the name of this host" in fault
+
+
+@pytest.mark.parametrize("name", ["a", "site-1.example.org", "1", "s" * 63])
+def test_names_of_sites(name, supernode_spec):
+    assert render.supernode_faults(supernode_spec(cluster=name)) == []
 
 
 def test_all_faults_at_once(superlink_spec):

@@ -1,0 +1,101 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Pod Security admission and Skupper's routers. Pure.
+
+Seen with Skupper 2.2.1: the pods of its Deployment C(skupper-router) set no C(seccompProfile), so a namespace that enforces
+C(restricted) refuses them; nothing else of them breaks C(restricted). The Deployment has no pods then, and its condition
+C(ReplicaFailure) says why. What enforces: k8s.io/pod-security-admission.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..apply.readiness import condition
+from ..base.values import boolean, text
+from ..manifests.namespace import AUTO, BASELINE, ENFORCE, RESTRICTED
+from .ownership import is_ours
+
+Object = Mapping[str, Any]
+
+_VIOLATED = re.compile(r'violates PodSecurity "([a-z]+):')
+
+
+class Refusal(NamedTuple):
+    """Why the pods of a Deployment are refused; C(hopeless) says that waiting cannot help."""
+
+    why: str
+    hopeless: bool = False
+
+
+def enforced(namespace: Object | None) -> str:
+    """The level that a namespace says it enforces; empty for none of its own."""
+    return text((((namespace or {}).get("metadata") or {}).get("labels") or {}).get(ENFORCE))
+
+
+def is_to_change(spec: Mapping[str, Any], namespace: Object | None) -> bool:
+    """Whether a namespace of ours enforces what refuses routers, and is to enforce less.
+
+    Args:
+        spec: the site spec (C(create_namespace), C(pod_security)).
+        namespace: live.
+    """
+    may = boolean(spec.get("create_namespace", True)) and text(spec.get("pod_security")) == AUTO
+    return may and is_ours(namespace) and enforced(namespace) == RESTRICTED
+
+
+def patch() -> dict[str, Any]:
+    """What changes of such a namespace, as a merge patch."""
+    return {"metadata": {"labels": {ENFORCE: BASELINE}}}
+
+
+def foresee(spec: Mapping[str, Any], namespace: Object | None, *, running: bool) -> str:
+    """What people are told before anything is changed; empty for nothing.
+
+    Args:
+        spec: the site spec.
+        namespace: live.
+        running: whether a router runs in it already.
+    """
+    if enforced(namespace) != RESTRICTED:
+        return ""
+    told = f"namespace {spec['namespace']} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
+    if is_to_change(spec, namespace):
+        return f"{told}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
+    return "" if running else f"{told}. {_way_out(spec['namespace'])}"
+
+
+def _way_out(namespace: str) -> str:
+    return (
+        f"Set flower_pod_security to {AUTO} or {BASELINE}; where somebody else owns the namespace, have it labelled "
+        f"(kubectl label namespace {namespace} {ENFORCE}={BASELINE} --overwrite)"
+    )
+
+
+def refusal(deployments: Iterable[Object], namespace: Object | None) -> Refusal | None:
+    """Why there are no router pods; None where Kubernetes does not refuse to make them.
+
+    Args:
+        deployments: the routers' Deployments.
+        namespace: their namespace, live.
+    """
+    for one in deployments:
+        failed = condition(one, "ReplicaFailure")
+        if failed and failed.get("status") == "True":
+            name, where = one["metadata"]["name"], one["metadata"].get("namespace", "")
+            said = f"Kubernetes refuses the pods of Deployment {name}: {text(failed.get('message')) or failed.get('reason')}"
+            violated = _VIOLATED.search(said)
+            if violated is None:
+                return Refusal(said)
+            now = enforced(namespace)
+            if now and now != violated[1]:
+                return Refusal(
+                    f"{said}. The namespace enforces {now} by now. Kubernetes tries again by and by; to have it try at once: kubectl "
+                    f"-n {where} rollout restart deployment {name}"
+                )
+            return Refusal(f"{said}. {_way_out(where)}", True)
+    return None

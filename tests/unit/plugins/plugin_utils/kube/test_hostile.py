@@ -1,0 +1,257 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Credentials and addresses that cannot be used, and answers of something that is not an API server.
+
+The names of files, options and users are shown, the values never.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import exec_plugin
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import (
+    ApiError,
+    AuthError,
+    Unauthorized,
+    Unreachable,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import resolve
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
+
+SECRET = "s3cr3t-value"
+API = "client.authentication.k8s.io/v1"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith(("K8S_AUTH_", "KUBE")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def kubeconfig(user: Any = None, server: Any = "https://server:6443", **cluster: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "k", "cluster": {"server": server, **cluster}}],
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "users": [{"name": "u", "user": user}],
+    }
+
+
+def plugin(path: Path, program: str) -> dict[str, Any]:
+    path.write_text(f"#!/bin/sh\n{program}\n")
+    path.chmod(0o755)
+    return {"apiVersion": API, "command": str(path)}
+
+
+def printing(token: str) -> str:
+    status = {"apiVersion": API, "kind": "ExecCredential", "status": {"token": token}}
+    return f"cat <<'END'\n{json.dumps(status)}\nEND"
+
+
+def as_file(path: Path, config: dict[str, Any]) -> str:
+    path.write_text(json.dumps(config))
+    return str(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n\n"])
+@pytest.mark.parametrize("way", ["token", "tokenFile", "exec", "api_key"])
+def test_white_space_around_a_token_is_no_part_of_it(tmp_path: Path, way: str, end: str) -> None:
+    token = SECRET + end
+    (tmp_path / "token").write_bytes(token.encode())
+    options: dict[str, Any] = {
+        "token": {"kubeconfig": kubeconfig({"token": token})},
+        "tokenFile": {"kubeconfig": kubeconfig({"tokenFile": str(tmp_path / "token")})},
+        "exec": {"kubeconfig": kubeconfig({"exec": plugin(tmp_path / "plugin", printing(token))})},
+        "api_key": {"host": "https://server", "api_key": token},
+    }
+    assert ("Authorization", f"Bearer {SECRET}") in resolve(options[way]).headers
+
+
+@pytest.mark.parametrize("inner", ["\n", "\0", "\x7f", " ", "é"])
+@pytest.mark.parametrize("way", ["token", "tokenFile", "exec", "api_key"])
+def test_a_token_that_no_header_can_carry_is_not_shown(tmp_path: Path, way: str, inner: str) -> None:
+    token = f"{SECRET}{inner}rest"
+    (tmp_path / "token").write_bytes(token.encode())
+    options: dict[str, Any] = {
+        "token": {"kubeconfig": kubeconfig({"token": token})},
+        "tokenFile": {"kubeconfig": kubeconfig({"tokenFile": str(tmp_path / "token")})},
+        "exec": {"kubeconfig": kubeconfig({"exec": plugin(tmp_path / "plugin", printing(token))})},
+        "api_key": {"host": "https://server", "api_key": token},
+    }
+    with pytest.raises(AuthError) as told:
+        resolve(options[way])
+    assert way in str(told.value), "the option is not named"
+    assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"host": f"https://user:{SECRET}@server"}, ["option host", "user name or password"]),
+        ({"kubeconfig": kubeconfig({"token": "t"}, f"https://user:{SECRET}@server")}, ["server", "the kubeconfig"]),
+        ({"host": f"ftp://{SECRET}"}, ["option host", "https://host:port"]),
+        ({"host": f"https://server:{SECRET}"}, ["option host", "not a URL"]),
+        ({"host": f"https://ser\nver/{SECRET}"}, ["option host", "control character"]),
+        ({"host": "https://server", "proxy": f"ftp://user:{SECRET}@proxy"}, ["option proxy", "http, https, socks4"]),
+        ({"host": "https://server", "proxy": f"http://user:{SECRET}@proxy:x"}, ["option proxy", "not a URL"]),
+        ({"host": "https://server", "proxy": f"http://user:{SECRET}\n@proxy"}, ["option proxy", "control character"]),
+        ({"host": "https://server", "proxy": f"http://user:{SECRET}%0a@proxy"}, ["option proxy", "control character"]),
+        (
+            {"host": "https://server", "proxy": "http://proxy", "proxy_headers": {"proxy_basic_auth": f"u:{SECRET}\n"}},
+            ["proxy_headers.proxy_basic_auth"],
+        ),
+        ({"host": "https://server", "username": "user", "password": f"{SECRET}\n"}, ["password"]),
+        ({"host": "https://server", "impersonate_user": f"{SECRET}\n"}, ["impersonate_user"]),
+    ],
+)
+def test_addresses_and_headers_that_cannot_be_used_are_not_shown(options: dict[str, Any], words: list[str]) -> None:
+    options = {"api_key": "key", **options} if not {"username", "kubeconfig"} & set(options) else options
+    with pytest.raises(AuthError) as told:
+        resolve(options)
+    assert SECRET not in str(told.value)
+    assert all(word in str(told.value) for word in words), str(told.value)
+
+
+def test_the_password_of_a_proxy_is_in_no_url() -> None:
+    access = resolve({"host": "https://server", "api_key": "key", "proxy": f"http://user:{SECRET}@proxy:3128"})
+    assert access.proxy == "http://proxy:3128"
+    assert "proxy-authorization" in access.proxy_headers
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"clusters": [{"name": "k", "cluster": {"server": 5}}]}, ["'server'", "cluster 'k'", "not text"]),
+        ({"clusters": [{"name": "k", "cluster": "x"}]}, ["cluster 'k'", "not a mapping"]),
+        ({"users": [{"name": "u", "user": "x"}]}, ["user 'u'", "not a mapping"]),
+        ({"users": [{"name": "u", "user": {"token": 5}}]}, ["'token'", "user 'u'", "not text"]),
+        ({"users": [{"name": "u", "user": {"exec": "x"}}]}, ["'exec'", "user 'u'", "not a mapping"]),
+        ({"users": [{"name": "u", "user": {"exec": {"command": ["x"]}}}]}, ["'command'", "exec of user 'u'"]),
+        ({"contexts": [{"name": "c", "context": None}]}, ["context 'c'", "not a mapping"]),
+        ({"contexts": 5}, ["form of a kubeconfig"]),
+    ],
+)
+def test_entries_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], words: list[str]) -> None:
+    config = {**kubeconfig({"token": "t"}), **changes}
+    for given in (as_file(tmp_path / "k", config), config):
+        with pytest.raises(AuthError) as told:
+            resolve({"kubeconfig": given})
+        assert all(word in str(told.value) for word in words), str(told.value)
+
+
+@pytest.mark.parametrize("value", [["a"], 5])
+def test_a_kubeconfig_that_is_neither_path_nor_content(value: Any) -> None:
+    with pytest.raises(AuthError, match="neither a path nor the content"):
+        resolve({"kubeconfig": value})
+
+
+def test_a_file_that_is_not_yaml_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "k").write_text(f"users:\n- token: {SECRET}: [{SECRET}\n  x")
+    with pytest.raises(AuthError, match="line ") as told:
+        resolve({"kubeconfig": str(tmp_path / "k")})
+    assert SECRET not in str(told.value)
+
+
+def test_a_plugin_that_hangs_is_stopped_with_all_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exec_plugin, "LIMIT", 0.5)
+    entry = plugin(tmp_path / "plugin", f"sleep 300 & echo $! > {tmp_path}/child; wait")
+    began = time.monotonic()
+    with pytest.raises(AuthError, match=r"plugin' of user 'u' gave no credentials: .*within 0.5 s"):
+        resolve({"kubeconfig": kubeconfig({"exec": entry})})
+    assert time.monotonic() - began < 10
+    child = Path("/proc") / (tmp_path / "child").read_text().strip() / "stat"
+    deadline = time.monotonic() + 5
+    while child.exists() and child.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < deadline, "what the plugin started is still running"
+        time.sleep(0.05)
+
+
+def test_a_plugin_that_prints_something_else(tmp_path: Path) -> None:
+    for program in (f"echo {SECRET}", "echo null", "echo '[]'"):
+        with pytest.raises(AuthError, match="gave no credentials: it did not print") as told:
+            resolve({"kubeconfig": kubeconfig({"exec": plugin(tmp_path / "plugin", program)})})
+        assert SECRET not in str(told.value)
+
+
+@contextmanager
+def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
+    """A server on the loopback; its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def log_message(self, *_words: Any) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def sending(status: int, kind: str, body: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Type", kind)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [("text/html", b"<html>Log in</html>"), ("application/json", b"null"), ("application/json", b"[]")],
+)
+def test_a_portal_is_not_an_api_server(kind: str, body: bytes) -> None:
+    with serving(sending(200, kind, body)) as url:
+        cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)})
+        with pytest.raises(Unreachable, match=f"c: GET /version: what answers at {url} is not an API server: {kind}"):
+            cluster.request("GET", "/version")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_user_without_credentials_is_told_so(status: int) -> None:
+    body = json.dumps({"kind": "Status", "message": 'User "system:anonymous" cannot get path "/version"'}).encode()
+    with serving(sending(status, "application/json", body)) as url:
+        cluster = connect({"kubeconfig": kubeconfig({"token": ""}, url)})
+        with pytest.raises(Unauthorized, match="the kubeconfig holds no credentials that can be used"):
+            cluster.request("GET", "/version")
+
+
+def test_the_time_limit_holds_for_all_attempts_together() -> None:
+    def late(handler: BaseHTTPRequestHandler) -> None:
+        time.sleep(0.8)
+        sending(503, "application/json", b"{}")(handler)
+
+    def never(handler: BaseHTTPRequestHandler) -> None:
+        time.sleep(6)
+
+    for answer in (late, never):
+        with serving(answer) as url:
+            cluster = connect({"kubeconfig": kubeconfig({"token": "t"}, url)}, timeout=2)
+            began = time.monotonic()
+            with pytest.raises((Unreachable, ApiError), match="c: "):
+                cluster.request("GET", "/version")
+            assert time.monotonic() - began < 2.8
