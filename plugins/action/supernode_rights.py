@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
@@ -24,7 +25,7 @@ class ActionModule(FleetAction):
         """Nothing is asked; a site whose own API server nobody reaches needs no rights there."""
         for name, site in sites.items():
             outcomes[name].facts = {"rights": []}
-            if site.way.entry.own_access:
+            if DELIVERIES[site.way.delivery].own_access:
                 try:
                     outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.spec, params["settings"])}
                 except ValueError as error:

@@ -27,8 +27,9 @@ from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
-from ..reach.site import named
-from ..reach.way import Way, way_of
+from ..reach.registry import DELIVERIES
+from ..reach.site import Way, named
+from ..reach.way import way_of
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
@@ -185,9 +186,10 @@ class ClusterAction(ActionBase):
             return given
         auth = self._auth_of_variables(self.variables_of(host)) | given
         way = self.way_of(host)
-        if not way.entry.own_access and not any(auth.get(name) for name in ("context", "host")):
+        entry = DELIVERIES[way.delivery]
+        if not entry.own_access and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
-                f"{host or self.inventory_host}: its objects are delivered through {way.entry.why} (flower_delivery: {way.delivery}), "
+                f"{host or self.inventory_host}: its objects are delivered through {entry.why} (flower_delivery: {way.delivery}), "
                 "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
             )
         return auth

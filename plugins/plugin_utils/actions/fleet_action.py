@@ -23,6 +23,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
 from ..base.errors import ClusterError
+from ..reach.registry import DELIVERIES
 from ..reach.site import Facts, Reach, Site
 from ..reach.way import way_of
 from ..rollout.outcome import Outcomes
@@ -101,7 +102,7 @@ class FleetAction(ClusterAction):
             try:
                 sites[name] = self.site(name)
                 # What templates is not for several threads: all that they need is evaluated here.
-                if sites[name].way.entry.own_access:
+                if DELIVERIES[sites[name].way.delivery].own_access:
                     self.auth_of(name)
                 self.auth_of(sites[name].hub)
             except ClusterError as error:
@@ -202,4 +203,4 @@ class FleetAction(ClusterAction):
 
     def reach(self, sites: Mapping[str, Site]) -> dict[str, Reach]:
         """The way to each site."""
-        return {name: site.way.entry.reach(self, site) for name, site in sites.items()}
+        return {name: DELIVERIES[site.way.delivery].reach(self, site) for name, site in sites.items()}

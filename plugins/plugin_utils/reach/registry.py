@@ -12,13 +12,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.names import CONTROLLER, SITE
 from ..spec.ocm_spec import OCM
-
-if TYPE_CHECKING:
-    from .site import Facts, Reach, Run, Site
+from .site import Facts, Reach, Run, Site
 
 DIRECT = "direct"
 

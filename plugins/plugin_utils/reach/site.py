@@ -12,13 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..base.values import Object
 from ..kube.client import Cluster
-from .way import Way
 
 Facts = dict[str, Any]
+
+
+class Way(NamedTuple):
+    """The way to a site; C(way.way_of) finds it.
+
+    Attributes:
+        delivery: how objects reach it, a key of C(registry.DELIVERIES).
+        key_source: where its keys are made.
+        connectivity: how its SuperNodes reach the SuperLink.
+    """
+
+    delivery: str
+    key_source: str
+    connectivity: str
 
 
 class Run(Protocol):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..base.errors import ClusterError
-from .registry import DELIVERIES, DIRECT, Delivery
+from .registry import DELIVERIES, DIRECT
+from .site import Way
 
 DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
 SKUPPER = "skupper"
@@ -22,25 +23,6 @@ _FORMER = {
     "supernode_key_source": KEY_SOURCE,
     "supernode_connectivity": CONNECTIVITY,
 }
-
-
-class Way(NamedTuple):
-    """The way to a site.
-
-    Attributes:
-        delivery: how objects reach it, a key of C(registry.DELIVERIES).
-        key_source: where its keys are made.
-        connectivity: how its SuperNodes reach the SuperLink.
-    """
-
-    delivery: str
-    key_source: str
-    connectivity: str
-
-    @property
-    def entry(self) -> Delivery:
-        """The registry's entry of the delivery."""
-        return DELIVERIES[self.delivery]
 
 
 def way_of(variables: Mapping[str, Any]) -> Way:

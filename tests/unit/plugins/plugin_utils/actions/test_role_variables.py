@@ -59,7 +59,9 @@ def test_values_are_those_of_ansible(given: dict[str, Any]) -> None:
 
 
 def test_a_default_is_evaluated_once_for_the_same_inputs() -> None:
-    defaults = Defaults(trusted({"role_x": "{{ shared | default('none') }}", "role_y": "{{ role_x }}-{{ inventory_hostname }}"}))
+    defaults = Defaults(
+        trusted({"role_x": "{{ shared | default('none') }}", "role_y": "{{ role_x }}-{{ inventory_hostname }}"})
+    )
     first, one = variables("a", defaults)
     second, two = variables("b", defaults)
     other, three = variables("c", defaults, shared="some")

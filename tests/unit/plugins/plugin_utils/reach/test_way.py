@@ -10,7 +10,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import Way, connected_by, delivered_by, way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Way
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import connected_by, delivered_by, way_of
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,10 @@ def test_defaults(variables: dict[str, str], way: Way) -> None:
     ("variables", "words"),
     [
         ({"flower_delivery": "mail"}, "flower_delivery: 'mail' is not one of direct, ocm"),
-        ({"flower_delivery": "ocm", "flower_key_source": "controller"}, "flower_key_source: 'controller' is not one of site where"),
+        (
+            {"flower_delivery": "ocm", "flower_key_source": "controller"},
+            "flower_key_source: 'controller' is not one of site where",
+        ),
         ({"flower_connectivity": ["direct", "skupper"]}, "flower_connectivity: .* is not one of direct, skupper"),
         ({"supernode_delivery": "ocm"}, "supernode_delivery: 'ocm' .* set flower_delivery"),
         ({"supernode_key_source": "site", "flower_key_source": "site"}, "supernode_key_source.* set flower_key_source"),
@@ -43,7 +47,11 @@ def test_wrong_words(variables: dict[str, object], words: str) -> None:
 
 
 def test_playbooks_ask_the_same_question() -> None:
-    hostvars = {"a": {"flower_delivery": "ocm"}, "b": {"supernode_delivery": "ocm"}, "c": {"flower_connectivity": "skupper"}}
+    hostvars = {
+        "a": {"flower_delivery": "ocm"},
+        "b": {"supernode_delivery": "ocm"},
+        "c": {"flower_connectivity": "skupper"},
+    }
     assert delivered_by("ocm", hostvars, ["a", "b", "c", "unknown"]) == ["a"]
     assert delivered_by("direct", hostvars, ["a", "b", "c"]) == ["c"]
     assert connected_by("skupper", hostvars, ["a", "b", "c"]) == ["c"]
