@@ -24,7 +24,7 @@ from ansible.utils.display import Display
 
 from ..base.errors import ClusterError
 from ..reach.registry import DELIVERIES
-from ..reach.site import Facts, Reach, Site
+from ..reach.site import Reach, Site, site_of
 from ..reach.way import way_of
 from ..rollout.outcome import Outcomes
 from .cluster_action import ClusterAction, first_line
@@ -43,8 +43,6 @@ display = Display()
 
 ROLE = "supernode"
 _ROLES = Path(__file__).resolve().parents[3] / "roles"
-# Variables of the role that are no part of the specification.
-_APART = ("hub", "wait_timeout", "partitions", "repartition")
 # What a host's own variables do not say of the play.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
 # A thread costs next to nothing; most of the time of a site is waiting.
@@ -175,21 +173,8 @@ class FleetAction(ClusterAction):
         outcome = ArgumentSpecValidator(options).validate(given)
         if outcome.error_messages:
             raise ClusterError("; ".join(outcome.error_messages) + ".")
-        prefix = f"{ROLE}_"
-        spec: Facts = {
-            option[len(prefix) :]: value
-            for option, value in given.items()
-            if option.startswith(prefix) and option[len(prefix) :] not in _APART
-        }
-        spec |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
-        return Site(
-            name=name,
-            spec=spec,
-            way=way,
-            hub=str(given["supernode_hub"]),
-            hub_namespace=str(spec["hub_namespace"]),
-            seconds=int(outcome.validated_parameters["supernode_wait_timeout"]),
-        )
+        seconds = int(outcome.validated_parameters["supernode_wait_timeout"])
+        return site_of(name, given, way, seconds=seconds)
 
     def _unevaluated(self, name: str, error: AnsibleError) -> str:
         """Which of the role's variables cannot be evaluated."""

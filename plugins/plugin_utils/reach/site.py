@@ -91,6 +91,28 @@ class Site:
         return str(self.spec["federation"])
 
 
+# Variables of the role supernode that are no part of the specification.
+_PREFIX, _APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition")
+
+
+def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
+    """A site, from the variables of its host.
+
+    Args:
+        name: of the inventory host.
+        given: the variables of the role supernode, evaluated.
+        way: how it is reached.
+        seconds: how long it may take for one step.
+    """
+    spec: Facts = {
+        variable[len(_PREFIX) :]: value
+        for variable, value in given.items()
+        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in _APART
+    }
+    spec |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    return Site(name, spec, way, str(given["supernode_hub"]), str(spec["hub_namespace"]), seconds)
+
+
 @dataclass
 class Done:
     """Outcome of one step. Nothing in it is secret.
