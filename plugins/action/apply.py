@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, record
 
 
 def _is_changed_file(entry: dict[str, str]) -> bool:
@@ -29,8 +30,18 @@ class ActionModule(ClusterAction):
         "wait_timeout": {"type": "int", "default": 300},
         "return_applied": {"type": "bool", "default": False},
         "refresh_pods": {"type": "str"},
+        "owner": {
+            "type": "dict",
+            "options": {
+                "federation": {"type": "str", "required": True},
+                "site": {"type": "str", "default": ""},
+                "hub": {"type": "str", "default": ""},
+            },
+        },
+        "part": {"type": "str", "choices": [parts.HUB, parts.SITE]},
+        "claim": {"type": "bool", "default": False},
     }
-    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",)}}
+    SPEC = {"required_by": {"refresh_pods": ("applyset_namespace",), "owner": ("applyset",)}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
@@ -48,6 +59,10 @@ class ActionModule(ClusterAction):
                     show_diff=self.show_diff,
                     wait=params["wait"],
                     wait_timeout=params["wait_timeout"],
+                    owner=record.notes(**params["owner"]) if params["owner"] else None,
+                    claim=params["claim"],
+                    own_only=True,
+                    part=params["part"],
                 )
             except ApplyFailed as error:
                 return error.result.as_dict(applied=params["return_applied"]) | {

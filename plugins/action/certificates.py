@@ -14,7 +14,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_actio
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.addresses import split_address
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
     clients,
@@ -31,7 +30,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube import refre
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
 
 APPLYSET = "superlink"
 
@@ -53,6 +55,8 @@ class ActionModule(CertificateAction):
         spec = params["spec"]
         library.require()
         with self.connect() as hub:
+            place = ca_namespace.resolve(hub, spec["namespace"], params["ca_namespace"])
+            params = {**params, "ca_namespace": place}
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
             wanted = self.wanted(params, found, params["ca_lifetime_days"])
@@ -87,14 +91,16 @@ class ActionModule(CertificateAction):
                 # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
+            restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
         reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
+        reasons += [f"pod {name} was restarted, since it ran with older secrets" for name in restarted]
         return {
-            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff),
+            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
-            "warnings": [f"{self.inventory_host}: {warning}" for warning in shown.warnings],
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in [*shown.warnings, *store.warnings]],
             "address": address,
             "host": split_address(address)[0],
             "names": list(wanted.names),
@@ -156,13 +162,13 @@ class ActionModule(CertificateAction):
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
-        """The namespace of the CA keys and its policy, unless the namespace is somebody else's."""
+        """The namespace of the CA keys and its policy, unless the namespace is somebody else's, or another federation's."""
         ca_spec = namespace.beside(spec, wanted.ca_namespace)
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # it is not ours to make, or it comes with the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)
-        if there is not None and (there["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") != MANAGER:
+        if there is not None and not proof.belongs(there, wanted.federation):
             return []
         return objects
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import PLACEMENTS, addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
@@ -25,17 +28,28 @@ class ActionModule(ClusterAction):
         "federation": {"type": "str", "default": "flower"},
         "namespace": {"type": "str", "default": "flower"},
         "sites": {"type": "list", "elements": "str"},
-        "forget": {"type": "bool", "default": False},
+        "forget": {"type": "raw"},
+        "max": {"type": "int"},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Take away what sites without a host left; then look at all that may name a version, and delete the rest."""
         labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
+        try:
+            forget = forgetting.names(params["forget"])
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
         warnings: list[str] = []
         self._labels: list[Result] = []
         with self.connect() as hub:
+            if forget:
+                ledger = Ledger(hub, params["namespace"], params["federation"])
+                known, unreadable = ledger.read_sites()
+                refused = forgetting.refusal(forget, {*known, *unreadable}, params["sites"], params["max"])
+                if refused:
+                    raise ClusterError(f"{refused}.")
             try:
-                left = self._left(hub, params, labels, warnings)
+                left = self._left(hub, params, labels, forget, warnings)
             except NotServed:
                 return {"changed": False, "msg": f"{hub.name} is no hub of Open Cluster Management"}
             removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
@@ -69,7 +83,9 @@ class ActionModule(ClusterAction):
         except (NotServed, Forbidden):
             return []
 
-    def _left(self, hub: Cluster, params: dict[str, Any], labels: str, warnings: list[str]) -> list[dict[str, Any]]:
+    def _left(
+        self, hub: Cluster, params: dict[str, Any], labels: str, forget: list[str], warnings: list[str]
+    ) -> list[dict[str, Any]]:
         """What is still delivered to sites that are not in the inventory, if they are to be forgotten."""
         if params["sites"] is None:
             return []
@@ -83,7 +99,7 @@ class ActionModule(ClusterAction):
         for site, name in sorted(leaving.unlisted(items, params["sites"]).items()):
             cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
             one = leaving.decide(
-                site, name, cluster, listed=False, chosen=None if manual else True, forget=params["forget"]
+                site, name, cluster, listed=False, chosen=None if manual else True, forget=site in forget
             )
             warnings.append(one.sentence)
             if one.remove:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.preflight): look at the hub's cluster before anything is changed."""
+"""Action of M(federated.flower.preflight): look at a cluster before anything is changed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.direct_checks import absent
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
@@ -44,12 +47,15 @@ class ActionModule(CertificateAction):
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            ca_namespace = params["ca_namespace"]
-            away = absent(cluster, spec, grants.namespaces(SUPERLINK, spec, ca_namespace))
+            ca_namespace = ca_namespaces.resolve(cluster, spec["namespace"], params["ca_namespace"])
+            params = {**params, "ca_namespace": ca_namespace}
+            found = self._look(cluster, spec, ca_namespace)
             ask.require(
-                cluster, grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=away)
+                cluster,
+                grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent),
             )
-            rehearsed = rehearsal.rehearse(cluster, drafted(SUPERLINK, spec), away, SUPERLINK)
+            rehearsed = rehearsal.rehearse(cluster, drafted(SUPERLINK, spec), found.absent, SUPERLINK)
+            identity = Ledger(cluster, spec["namespace"], spec["federation"]).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
             if not boolean(spec.get("insecure")):
                 certificate = self._check_certificate(cluster, params, warnings)
@@ -60,6 +66,7 @@ class ActionModule(CertificateAction):
             "skew": skew,
             "rehearsed": rehearsed,
             "certificate": certificate,
+            "identity": identity,
             "skupper": spec["skupper"],
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
@@ -75,3 +82,14 @@ class ActionModule(CertificateAction):
         self.refuse_faults(hub, plan, wanted)
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         return certificates.describe(plan.certificate) if plan.certificate else {}
+
+    def _look(self, cluster: Cluster, spec: dict[str, Any], ca_namespace: str) -> look_at.Found:
+        """Does what is going to be written belong to somebody else, or to another host of this inventory?"""
+        found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
+        other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
+        if other:
+            raise ClusterError(
+                f"this host and {other} are the same namespace {spec['namespace']} of the same cluster: they would overwrite each other. "
+                "Give one of them another place (superlink_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+            )
+        return found

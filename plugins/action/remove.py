@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.remove): take what was deployed out of one cluster, but no volumes unless told."""
+"""Action of M(federated.flower.remove): remove the hub from its cluster, but no volumes unless configured."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.reach import removal
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 
 
 class ActionModule(ClusterAction):
@@ -17,25 +18,19 @@ class ActionModule(ClusterAction):
 
     ARGS = {
         "namespace": {"type": "str", "required": True},
-        "applyset": {"type": "str", "required": True},
+        "federation": {"type": "str", "default": "flower"},
         "credentials": {"type": "bool", "default": False},
         "volumes": {"type": "bool", "default": False},
-        "more_namespaces": {"type": "list", "elements": "str", "default": []},
+        "ca_namespace": {"type": "str", "default": ""},
         "skupper": {"type": "bool", "default": False},
+        "claim": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See C(removal)."""
-        wanted = removal.Wanted(
-            params["namespace"],
-            params["applyset"],
-            credentials=params["credentials"],
-            volumes=params["volumes"],
-            more_namespaces=tuple(params["more_namespaces"]),
-            skupper=params["skupper"],
-            seconds=params["wait_timeout"],
-        )
+        seconds = params.pop("wait_timeout")
+        wanted = removal.Wanted(applyset=SUPERLINK, seconds=seconds, **params)
         with self.connect() as cluster:
             done = removal.remove(cluster, wanted, check=self.check)
         return {"changed": done.changed, "objects": done.objects, "msg": done.msg}

@@ -18,8 +18,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import BUILTIN, SOURCES
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
@@ -70,9 +71,25 @@ class ActionModule(ClusterAction):
         if wrong:
             raise ClusterError("; ".join(wrong) + ".")
         with self.connect(params["hub"]) as cluster:
+            place = ca_namespace.resolve(cluster, params["hub_namespace"], params["ca_namespace"])
+            self.params = params = {**params, "ca_namespace": place}
             self.hub = Hub(cluster, self._settings(params), self.note)
             self.ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
-            self.book, self.records = self.ledger.read_book(), self.ledger.read_records()
+            self.book, (self.records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
+            if unreadable and params["step"] == "look" and params["rotate"] == plans.DUE:
+                # The site itself has failed with this. Nothing is rotated before all sites can be asked.
+                words = "nothing is rotated: " + "; ".join(unreadable.values())
+                return {
+                    "changed": False,
+                    "todo": [],
+                    "reasons": {},
+                    "plan": [],
+                    "fleet": {},
+                    "warnings": [words],
+                    "msg": words,
+                }
+            if unreadable:
+                raise LedgerError("; ".join(unreadable.values()))
             self.cli = FlowerCLI(cluster, params["hub_namespace"])
             result = getattr(self, f"_{params['step']}")(params)
         return {"warnings": self.hub.warnings, **result}
@@ -232,6 +249,10 @@ class ActionModule(ClusterAction):
         return machine.Step(machine.WAIT, "; ".join(f"{site}: {words}" for site, words in away.items()), tuple(away))
 
     def _offline(self, seconds: float) -> dict[str, str]:
+        """Sites whose SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
+        away = conditions.offline(self.records, self.book, self.cli.nodes())
+        if not away:
+            return {}
         wanted = [
             key["node_id"]
             for site, record in self.records.items()

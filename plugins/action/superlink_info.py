@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
@@ -106,8 +107,10 @@ class ActionModule(SkupperAction):
         ledger = Ledger(hub, params["namespace"], params["federation"])
         book = ledger.read_book()
         result["partitions"] = book["partitions"]
-        for site, record in ledger.read_records().items():
+        found, unreadable = ledger.read_sites()
+        for site, record in {**{name: empty_record(name) for name in unreadable}, **found}.items():
             result["sites"][site] = {
+                "fault": unreadable.get(site, ""),
                 "region": record["region"],
                 "pools": book["sites"].get(site, {}).get("pools", {}),
                 "keys": [

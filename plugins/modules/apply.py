@@ -24,6 +24,11 @@ description:
     Objects whose CustomResourceDefinition is in the list wait until the API server serves their kind.
   - An object that fails does not stop the others. The task then fails with a message for each failed object.
   - Fields that another manager owns and that the list sets are taken over.
+  - >-
+    An object with the labels C(app.kubernetes.io/managed-by=federated.flower) and C(app.kubernetes.io/instance) only
+    replaces one with the same labels. If the live object belongs to someone else, nothing is written. With the
+    annotation C(federated.flower/adopt=true) on the listed object it is changed anyway; it then does not get the label
+    C(managed-by) and is never pruned.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   objects:
@@ -38,6 +43,7 @@ options:
       - V(present) creates or updates the objects.
       - V(absent) deletes the listed objects in reverse order, and all members of the O(applyset). A Namespace in the list is deleted
         with everything in it, a CustomResourceDefinition with all its objects.
+      - A listed object that the field manager C(federated.flower) never wrote to is not deleted; the task fails before anything is.
     type: str
     choices:
       - present
@@ -91,6 +97,37 @@ options:
       - If one of them changed, the pods get an annotation, so that their kubelets update the mounted files within seconds
         instead of a minute or two. Nothing restarts.
     type: str
+  owner:
+    description:
+      - Whose deployment the set is. It is noted on the record of the set, and a set of another owner is refused.
+    type: dict
+    suboptions:
+      federation:
+        description:
+          - Name of the federation.
+        type: str
+        required: true
+      site:
+        description:
+          - Inventory name of the site; empty for a hub.
+        type: str
+        default: ""
+      hub:
+        description:
+          - Identity of the hub, as M(federated.flower.supernode) returns it. Nothing is compared where it is empty.
+        type: str
+        default: ""
+  part:
+    description:
+      - The part of a federation that the objects belong to, where hub and site share the O(applyset). Members that belong to the
+        other part are neither pruned nor deleted.
+    type: str
+    choices: [hub, site]
+  claim:
+    description:
+      - Whether a set of another owner is taken over.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -219,7 +256,7 @@ errors:
     category:
       description:
         - Kind of the error. One of V(forbidden), V(quota), V(webhook), V(policy), V(schema), V(immutable), V(invalid),
-          V(conflict), V(not found), V(not served), V(terminating), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
+          V(conflict), V(not found), V(not served), V(terminating), V(foreign), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
           and V(refused).
       type: str
       sample: forbidden

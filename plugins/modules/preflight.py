@@ -74,6 +74,10 @@ version:
   description: Version of the API server.
   returned: success
   type: str
+identity:
+  description: For the hub, the identity that its ledger holds; V(new) where there is no ledger yet.
+  returned: success, when a cluster was asked itself
+  type: str
 skew:
   description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success

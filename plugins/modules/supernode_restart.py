@@ -28,7 +28,7 @@ options:
       - Which files count.
     type: list
     elements: str
-    choices: [trust, key, superexec]
+    choices: [trust, key, superexec, loopback]
     required: true
   mark:
     description:
@@ -38,6 +38,12 @@ options:
   force:
     description:
       - Restart them whatever runs and whoever is offline.
+    type: bool
+    default: false
+  heal:
+    description:
+      - >-
+        Restart them whoever is offline, since something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
     type: bool
     default: false
   wait:

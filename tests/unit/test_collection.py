@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
@@ -27,8 +28,7 @@ MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/[!_]*.py"))
 
 def load(path: str) -> Any:
     """A YAML file of the collection; None if there is none."""
-    file = ROOT / path
-    return yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
+    return yaml_file(path) if (ROOT / path).exists() else None
 
 
 def documentation(modules: list[str]) -> dict[str, Any]:

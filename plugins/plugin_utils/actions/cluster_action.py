@@ -27,6 +27,7 @@ from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
+from ..ownership import twins
 from ..reach.registry import DELIVERIES
 from ..reach.site import Way, named
 from ..reach.way import way_of
@@ -159,6 +160,10 @@ class ClusterAction(ActionBase):
     def named(self, error: ClusterError) -> str:
         """The error's message, beginning with the inventory host."""
         return named(self.inventory_host, error.message)
+
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Note that some places are those of a host; returns the other host that has one of them, or an empty text."""
+        return twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
 
     def say(self, text: str) -> None:
         """Show people what is waited for."""

@@ -84,9 +84,16 @@ def foreign_tool(parent: Mapping[str, Any] | None) -> str:
     return tool or ("something else" if ID_LABEL in labels or parent.get("data") else "")
 
 
-def parent_object(name: str, namespace: str, kinds: Iterable[GroupKind], namespaces: Iterable[str]) -> dict[str, Any]:
-    """The parent as it should be."""
+def parent_object(
+    name: str,
+    namespace: str,
+    kinds: Iterable[GroupKind],
+    namespaces: Iterable[str],
+    notes: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The parent as it should be. ``notes``: more annotations."""
     annotations = {
+        **(notes or {}),
         TOOLING: TOOL_VERSION,
         GROUP_KINDS: ",".join(sorted(f"{kind}.{group}" if group else kind for group, kind in kinds)),
     }

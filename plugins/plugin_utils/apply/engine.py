@@ -17,6 +17,7 @@ from ..base import kinds
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError, Conflict, NotFound, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
+from ..marks import parts, proof, record
 from . import applyset as sets
 from . import diff, messages, order
 from .compare import content, difference, differing_parts, has_manager
@@ -92,6 +93,10 @@ def apply_objects(
     show_diff: bool = False,
     wait: bool = False,
     wait_timeout: float = WAIT_SECONDS,
+    owner: Mapping[str, str] | None = None,
+    claim: bool = False,
+    own_only: bool = False,
+    part: str | None = None,
 ) -> Result:
     """Make ``objects`` so on ``cluster`` (``state="present"``), or make them not exist (``"absent"``).
 
@@ -99,13 +104,19 @@ def apply_objects(
     namespaced object) holds its record. ``prune`` (default: with a set, yes) deletes members that are no longer listed.
     ``check``: nothing is written. ``wait``: until all are ready, or gone, for up to ``wait_timeout`` seconds.
 
+    An object that is rendered as this collection's own is never made of one that somebody else made (``ownership.proof``): then
+    nothing at all is written. ``owner``: whose deployment the set is (``ownership.record``), noted on its record; a set with
+    another owner is refused unless ``claim`` is true. ``own_only``: with state absent, listed objects that this collection never
+    wrote to are refused. ``part``: of the set, only members of this part of the federation (``ownership.parts``) go.
+
     Raises :class:`ApplyFailed` when objects failed, :class:`ClusterError` when the input is not usable.
     """
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
     )
+    work.own_only, work.part = own_only, part
     if applyset:
-        work.use_set(applyset, applyset_namespace, prune=prune is not False)
+        work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
     elif prune:
         raise ClusterError(
             "prune needs the name of an applyset: without one nothing tells which objects were made here."
@@ -127,13 +138,21 @@ class _Item:
 class _Set:
     """The ApplySet of this run."""
 
-    def __init__(self, name: str, namespace: str, prune: bool) -> None:
+    def __init__(
+        self, name: str, namespace: str, prune: bool, owner: Mapping[str, str] | None = None, claim: bool = False
+    ) -> None:
         self.name = name
         self.namespace = namespace
         self.prune = prune
+        self.owner = owner
+        self.claim = claim
         self.id = sets.set_id(name, namespace)
         self.parent: Object | None = None
         self.which = Id("", "ConfigMap", namespace, sets.parent_name(name))
+
+    def notes(self) -> dict[str, str]:
+        """Whose set it is: what the live record says stays, unless this run knows better."""
+        return {**record.kept(self.parent), **(self.owner or {})}
 
 
 class _Apply:
@@ -156,14 +175,24 @@ class _Apply:
             if order.is_crd(item.desired) and _is_whole_crd(item.desired)
         }
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
+        self.own_only = False
+        self.part: str | None = None
         self._failed: set[Id] = set()
         self._learnt = False
 
-    def use_set(self, name: str, namespace: str | None, *, prune: bool) -> None:
+    def use_set(
+        self,
+        name: str,
+        namespace: str | None,
+        *,
+        prune: bool,
+        owner: Mapping[str, str] | None = None,
+        claim: bool = False,
+    ) -> None:
         namespace = namespace or next((item.which.namespace for item in self.items if item.which.namespace), None)
         if not namespace:
             raise ClusterError("applyset needs applyset_namespace: no listed object has a namespace.")
-        self.set = _Set(name, namespace, prune)
+        self.set = _Set(name, namespace, prune, owner, claim)
         self.live = Live(self.cluster, self.set.id)
 
     # ---- the run -----------------------------------------------------------------------------------------------------
@@ -296,6 +325,9 @@ class _Apply:
             owner = sets.foreign_tool(self.set.parent)
             if owner:
                 raise ClusterError(f"{self.set.which} exists already and was made by {owner}: choose another applyset.")
+            stranger = "" if self.set.claim else record.fault(self.set.parent, self.set.owner or {})
+            if stranger:
+                raise ClusterError(f"{self.cluster.name}: {stranger}")
         rest = []
         for item in self._open_items():
             if item.which.name in self.namespaces and order.is_namespace(item.desired):
@@ -327,6 +359,8 @@ class _Apply:
         ]
         if clock_items:
             self._await_departure(clock_items)
+        if self._refuse_foreign():
+            return
         first = [item for item in self._open_items() if order.is_namespace(item.desired)]
         rest = [item for item in self._open_items() if not order.is_namespace(item.desired)]
         for item in first:
@@ -342,13 +376,30 @@ class _Apply:
         if self.wait and not self.check and not self.result.errors:
             self._wait_ready()
 
+    def _refuse_foreign(self) -> bool:
+        """Refuse what somebody else made, before anything is written; else say what is to be applied exactly."""
+        for item in self._open_items():
+            home = self.namespaces.get(item.which.namespace)
+            why = "" if home is not None and home.which in self._failed else proof.fault(item.desired, item.live)
+            if why:
+                self._note_error(item, "foreign", why)
+        if self._is_refused():
+            return True
+        for item in self._open_items():
+            item.desired = proof.prepared(item.desired, item.live)
+        return False
+
+    def _is_refused(self) -> bool:
+        return any(one["category"] == "foreign" for one in self.result.errors)
+
     def _await_departure(self, items: Sequence[_Item]) -> None:
         """Objects that are being deleted: wait for their end, then make them anew."""
         if self.check:
             for item in items:
                 self._warn(f"{item.which} is being deleted; a real run would wait for that and make it again.")
-                item.live = None
-                item.foreseen = True
+                for one in [item, *self._inside(item)]:
+                    one.live = None
+                    one.foreseen = True
             return
         left = Waiter(self.cluster, self.wait_timeout).until_gone([item.live for item in items if item.live])
         for item in items:
@@ -356,13 +407,17 @@ class _Apply:
                 self._note_error(item, "terminating", f"it is being deleted, but {left[item.which]}")
                 continue
             item.live = None
-            if order.is_namespace(item.desired):
-                for inner in self.items:
-                    if inner.which.namespace == item.which.name:
-                        inner.live = None
-                if self.set and self.set.namespace == item.which.name:
-                    self.set.parent = None
-                    self.live = Live(self.cluster, self.set.id)
+            for inner in self._inside(item):
+                inner.live = None
+
+    def _inside(self, item: _Item) -> list[_Item]:
+        """What goes with a Namespace: the listed objects in it. The record of the set is forgotten if it is among them."""
+        if not order.is_namespace(item.desired):
+            return []
+        if self.set and self.set.namespace == item.which.name:
+            self.set.parent = None
+            self.live = Live(self.cluster, self.set.id)
+        return [inner for inner in self.items if inner.which.namespace == item.which.name]
 
     def _apply(self, item: _Item) -> None:
         home = self.namespaces.get(item.which.namespace) if item.which.namespace else None
@@ -453,7 +508,7 @@ class _Apply:
 
     def _write_parent(self, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
         """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
-        wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces)
+        wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces, self.set.notes())
         if self.check or (self.set.parent is not None and not difference(wanted, self.set.parent, FIELD_MANAGER)):
             return True
         try:
@@ -464,7 +519,10 @@ class _Apply:
             return False
         return True
 
-    def _strays(self, listed: set[Id]) -> list[Object]:
+    def _is_of_another_part(self, obj: Object) -> bool:
+        return bool(self.part) and parts.part_of(obj) not in ("", self.part)
+
+    def _unlisted(self, listed: set[Id]) -> list[Object]:
         """Members of the set that are not listed and that this field manager made. Never anything else."""
         if self.set.parent is None:
             return []
@@ -511,11 +569,15 @@ class _Apply:
         return None
 
     def _prune(self) -> None:
-        gone = [obj for obj in self._strays({item.which for item in self.items}) if self._delete(obj)]
+        unlisted = self._unlisted({item.which for item in self.items})
+        staying = [obj for obj in unlisted if self._is_of_another_part(obj)]
+        gone = [obj for obj in unlisted if not self._is_of_another_part(obj) and self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)
         if not self.result.errors:
-            self._write_parent(*self._wanted_set())
+            their_kinds, their_namespaces = sets.kinds_and_namespaces(map(id_of, staying), self.set.namespace)
+            our_kinds, our_namespaces = self._wanted_set()
+            self._write_parent(our_kinds | their_kinds, our_namespaces | their_namespaces)
 
     def _delete(self, obj: Object, item: _Item | None = None) -> bool:
         """Delete this very object. True if it is going."""
@@ -557,13 +619,24 @@ class _Apply:
 
     def _absent(self) -> None:
         doomed: list[tuple[Object, _Item | None]] = []
+        unlisted: list[Object] = []
         if self.set:
-            doomed += [(obj, None) for obj in self._strays({item.which for item in self.items})]
+            unlisted = self._unlisted({item.which for item in self.items})
+            doomed += [(obj, None) for obj in unlisted if not self._is_of_another_part(obj)]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
+            elif self.own_only and proof.is_strange(item.live):
+                self._note_error(
+                    item,
+                    "foreign",
+                    f"it {proof.holder(item.live)}, and this collection did not make it: it is not deleted. "
+                    "Delete it by hand if it is to go.",
+                )
             else:
                 doomed.append((item.live, item))
+        if self._is_refused():
+            return
         # Namespaces when all else is gone: one with pods is looked at again only after half of their grace period.
         spaces = [pair for pair in doomed if order.is_namespace(pair[0])]
         waiter = Waiter(self.cluster, self.wait_timeout)
@@ -573,7 +646,7 @@ class _Apply:
                 self._wait_gone(going, waiter)
         if self.result.errors or self.check:
             return
-        if self.set and self.set.parent is not None:
+        if self.set and self.set.parent is not None and not any(map(self._is_of_another_part, unlisted)):
             self.cluster.delete("v1", "ConfigMap", self.set.which.name, self.set.namespace, propagation="Background")
 
     # ---- waiting -----------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,9 @@ class Journal:
 
     @contextlib.contextmanager
     def _locked(self, mode: str) -> Iterator:
-        descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600)
+        descriptor = os.open(
+            self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600
+        )
         with os.fdopen(descriptor, mode) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield file
@@ -88,6 +91,8 @@ def abandoned(folder: Path, host: str, place: Mapping[str, Any]) -> list[Journal
         if path.parent == folder:
             continue
         try:
+            if not _is_ours(path):
+                continue
             notes = Journal(path.parent).read()
         except FileNotFoundError:  # that run ended well just now, and its folder went
             continue
@@ -95,6 +100,12 @@ def abandoned(folder: Path, host: str, place: Mapping[str, Any]) -> list[Journal
         if run and run["who"]["host"] == host and run["place"] == place and not _alive(run["pid"]):
             found.append(Journal(path.parent))
     return found
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the user of this run wrote the file. In a folder that all may write to (ANSIBLE_LOCAL_TEMP), others may leave one."""
+    facts = path.lstat()
+    return stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid()
 
 
 def _alive(pid: int) -> bool:

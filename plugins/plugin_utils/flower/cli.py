@@ -156,6 +156,27 @@ class FlowerCLI:
         steps = [self._once("supernode", "unregister", node) for node in node_ids]
         return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
 
+    def unregister_known(
+        self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, str]:
+        """Unregister the SuperNodes of some sites, unless they are unregistered; returns site -> why that failed.
+
+        Args:
+            wanted: site -> node ids; None for a key that never had one.
+            nodes: what C(nodes) says.
+        """
+        todo = [
+            (site, node)
+            for site, ids in wanted.items()
+            for node in ids
+            if node and nodes.get(node, {}).get("status", "unregistered") != "unregistered"
+        ]
+        refused: dict[str, str] = {}
+        for (site, node), answer in zip(todo, self.unregister([node for _site, node in todo])):
+            if not answer.ok:
+                refused[site] = f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
+        return refused
+
 
 def superlink_state(pod: Mapping[str, Any] | None) -> str | None:
     """Say in words why the SuperLink container is not ready, or None when it is."""

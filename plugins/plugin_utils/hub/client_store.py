@@ -10,6 +10,7 @@ so would undo a denial, loses the race and reads both again.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..base.errors import ClusterError
 from ..kube import refresh
 from ..kube.client import Cluster
 from ..kube.configmaps import until_unrivalled, write
+from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
@@ -28,6 +30,8 @@ from ..pki import certificates
 from . import clients
 
 PODS = "app.kubernetes.io/name=superlink"
+# How long dead keys of sites that left are remembered.
+_REMEMBERED = datetime.timedelta(days=180)
 
 
 class ClientStore:
@@ -52,6 +56,8 @@ class ClientStore:
         #: What was changed, for Ansible's --diff, and as apply tells it.
         self.diff: list[dict[str, str]] = []
         self.objects: list[dict[str, str]] = []
+        #: What people should know.
+        self.warnings: list[str] = []
 
     def read(self) -> dict[str, Any] | None:
         """The live ConfigMap."""
@@ -92,6 +98,7 @@ class ClientStore:
         settings: clients.Settings | None = None,
         ca: certificates.Issued | None = None,
         foreseen: tuple[Book, dict[str, Record]] | None = None,
+        admitted: str = "",
     ) -> bool:
         """Write the ConfigMap as the ledger wants it; returns whether it differed.
 
@@ -100,27 +107,70 @@ class ClientStore:
                 gateway asks for client certificates, and nothing is done.
             ca: the CA; read when it is needed by default.
             foreseen: book and records as they will be, for check mode, in which the ledger does not hold them.
+            admitted: a site that is no longer denied, and has no record.
         """
         what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
-        return until_unrivalled(what, lambda: self._publish(settings, ca, foreseen))
+        return until_unrivalled(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
 
     def _publish(
         self,
+        what: str,
         settings: clients.Settings | None,
         ca: certificates.Issued | None,
         foreseen: tuple[Book, dict[str, Record]] | None,
+        admitted: str,
     ) -> bool:
         live = self.read()
         if live is None and settings is None:
             return False
         told = settings or self.settings(live)
-        book, records = foreseen or (self.ledger.read_book(), self.ledger.read_records())
+        known = clients.Known(*foreseen) if foreseen else self._known(live, admitted)
         signer = ca
-        if signer is None and clients.needs_ca(live, book, records):
+        if signer is None and clients.needs_ca(live, known):
             signer = self.authority(told)
-        wanted = clients.config(told, book, records, live, signer)
-        if live is not None and _same(live, wanted):
-            return False
+        try:
+            wanted = clients.config(told, known, live, signer)
+        except ValueError as error:
+            raise ClusterError(f"{what}: {error}.") from error
+        differs = live is None or not _same(live, wanted)
+        if differs:
+            self._put(live, wanted)
+        if not self.check:
+            self._prune(known, wanted["data"]["ca.crt"])
+        return differs
+
+    def _known(self, live: dict[str, Any] | None, admitted: str) -> clients.Known:
+        """What the ledger knows, with what it had lost and the gateway's files still say."""
+        book = self.ledger.read_book()
+        known = clients.Known(book, *self.ledger.read_sites())
+        found = clients.lost(live, known)
+        found = access.Lost(tuple(site for site in found.denied if site != admitted), found.revoked)
+        if not found:
+            return known
+        now = known.now.isoformat(timespec="seconds")
+        self.ledger.change_book(lambda old: access.restored(old, found, now))
+        for site in found.denied:
+            self.note(site, access=[{"change": "still denied", "reason": "the ledger had lost it"}])
+        words = [f"{len(found.revoked or {})} revocations", *(f"the denial of {site}" for site in found.denied)]
+        self.warnings.append(f"the ledger had lost {', '.join(words)}: restored from the gateway's files")
+        return clients.Known(access.restored(book, found, now), known.records, known.unreadable, known.now)
+
+    def _prune(self, known: clients.Known, certificate: str) -> None:
+        """Drop from the ledger what no longer matters, once the gateway's files are without it."""
+        present = known.present(certificate)
+        long_ago = (known.now - _REMEMBERED).isoformat()
+
+        def prune(book: Book) -> Book:
+            return ranges.without_left(access.pruned(book, present), long_ago)
+
+        if prune(dict(known.book)) != known.book:
+            self.ledger.change_book(prune)
+        for site, record in known.records.items():
+            if access.pruned(record, present) != record:
+                self.ledger.change_record(site, lambda old: access.pruned(old, present))
+
+    def _put(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
+        """Write the ConfigMap, and tell of it."""
         if not self.check:
             self._write(live, wanted)
         which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
@@ -135,7 +185,6 @@ class ClientStore:
             }
         ]
         self.note(objects=of_objects(self.objects))
-        return True
 
     def _write(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
         if live is not None:

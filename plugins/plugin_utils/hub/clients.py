@@ -12,7 +12,7 @@ themselves; the hub signs requests. One certificate per site: CN is the site's i
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,11 @@ CA = "flower-client-ca"
 # What other plays have to know of the hub's settings, as annotations of the ConfigMap.
 CA_NAMESPACE = "federated.flower/ca-namespace"
 DAYS = "federated.flower/client-certificate-days"
+# Bytes that the API server takes in one ConfigMap (apimachinery, C(validation.ValidateConfigMap)), and the part of it that is kept
+# for denials: whatever fills it, who is denied can always be written.
+FULL = 1024 * 1024
+RESERVE = 64 * 1024
+_SERIAL_BYTES, _KEY_BYTES = 53, 80  # of one entry, about, for messages
 
 
 @dataclass(frozen=True)
@@ -102,16 +107,68 @@ def settings_of(live: Mapping[str, Any]) -> Settings:
     return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE], int(notes[DAYS]))
 
 
-def needs_ca(live: Mapping[str, Any], book: Mapping[str, Any], records: Mapping[str, Record]) -> bool:
+@dataclass(frozen=True)
+class Known:
+    """What the ledger knows.
+
+    Attributes:
+        book: its book.
+        records: site -> its record.
+        unreadable: sites whose record cannot be read. What the gateway knows of them stays as it is.
+        now: the present.
+    """
+
+    book: Mapping[str, Any]
+    records: Mapping[str, Record]
+    unreadable: Collection[str] = ()
+    now: datetime.datetime = field(default_factory=lambda: datetime.datetime.now(datetime.timezone.utc))
+
+    def present(self, certificate: str) -> access.Present:
+        """What decides which revocations matter. C(certificate): the CA's."""
+        return access.Present(self.now, pki.made_at(certificate))
+
+
+def lost(live: Mapping[str, Any] | None, known: Known) -> access.Lost:
+    """What the live ConfigMap knows and the ledger has lost."""
+    data = (live or {}).get("data") or {}
+    if not data.get("ca.crt"):
+        return access.Lost()
+    return access.lost(
+        known.book,
+        {**dict.fromkeys(known.unreadable, {}), **known.records},
+        denied_sites=denied_sites(live),
+        serials=pki.crl_entries(data.get("crl.pem", ""), data["ca.crt"]) or {},
+        present=known.present(data["ca.crt"]),
+    )
+
+
+def denied_sites(live: Mapping[str, Any] | None) -> list[str]:
+    """Names of the sites that the live ConfigMap has refused."""
+    return _names(((live or {}).get("data") or {}).get("denied.lst", ""))
+
+
+def _names(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def needs_ca(live: Mapping[str, Any], known: Known) -> bool:
     """Whether the list of revoked certificates has to be signed anew, which takes the CA's key."""
     data = live.get("data") or {}
-    return pki.crl_serials(data.get("crl.pem", ""), data["ca.crt"]) != set(access.revoked(book, records))
+    listed = pki.crl_entries(data.get("crl.pem", ""), data["ca.crt"])
+    return listed is None or set(listed) != set(_revoked(data, known, data["ca.crt"]))
+
+
+def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[str, str]:
+    """Serial -> since when, of all certificates that the gateway has to refuse."""
+    kept: dict[str, str] = {}
+    if known.unreadable:
+        kept = pki.crl_entries(there.get("crl.pem", ""), certificate) or {}
+    return {**kept, **access.revoked(known.book, known.records, known.present(certificate))}
 
 
 def config(
     settings: Settings,
-    book: Mapping[str, Any],
-    records: Mapping[str, Record],
+    known: Known,
     live: Mapping[str, Any] | None,
     ca: pki.Issued | None = None,
 ) -> dict[str, Any]:
@@ -122,22 +179,27 @@ def config(
 
     Args:
         settings: what the hub was told.
-        book: the ledger's book.
-        records: the ledger's records.
+        known: what the ledger knows.
         live: the ConfigMap as it is.
         ca: the CA; may be left out when C(needs_ca) says no.
+
+    Raises:
+        ValueError: it would be larger than a ConfigMap may be; says of what it is full. A denial is written nevertheless.
     """
     there = (live or {}).get("data") or {}
     certificate = ca.certificate if ca else there["ca.crt"]
-    wanted = access.revoked(book, records)
+    wanted = _revoked(there, known, certificate)
     crl = there.get("crl.pem", "")
-    if pki.crl_serials(crl, certificate) != set(wanted):
+    listed = pki.crl_entries(crl, certificate)
+    if listed is None or set(listed) != set(wanted):
         if ca is None:
             raise ValueError("the list of revoked certificates differs, but there is no CA to sign it with")
         crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
-    owners = sorted((keypairs.supernode_key_digest(line), site) for line, site in access.owners(records).items())
-    keys = ["# SuperNode keys, and who alone may use them", *(f"{digest} {site}" for digest, site in owners)]
-    denied = ["# sites that get 503", *access.denied(book, records)]
+    denied = set(access.denied(known.book, known.records))
+    denied |= set(denied_sites(live)) & set(known.unreadable)
+    lines = {f"{keypairs.supernode_key_digest(line)} {site}" for line, site in access.owners(known.records).items()}
+    lines |= {line for line in _names(there.get("keys.map", "")) if line.partition(" ")[2] in known.unreadable}
+    data = {"ca.crt": certificate, "crl.pem": crl, **_lists(denied, lines)}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -147,13 +209,46 @@ def config(
             "labels": record_labels(settings.federation, "superlink", "clients"),
             "annotations": {CA_NAMESPACE: settings.ca_namespace, DAYS: str(settings.days)},
         },
-        "data": {
-            "ca.crt": certificate,
-            "crl.pem": crl,
-            "denied.lst": "\n".join(denied) + "\n",
-            "keys.map": "\n".join(keys) + "\n",
-        },
+        "data": _fitting(data, there, denied, lines, wanted),
     }
+
+
+def _lists(denied: Collection[str], lines: Collection[str]) -> dict[str, str]:
+    return {
+        "denied.lst": "\n".join(["# sites that get 503", *sorted(denied)]) + "\n",
+        "keys.map": "\n".join(["# SuperNode keys, and who alone may use them", *sorted(lines)]) + "\n",
+    }
+
+
+def _fitting(
+    data: dict[str, str],
+    there: Mapping[str, str],
+    denied: Collection[str],
+    lines: Collection[str],
+    wanted: Collection[str],
+) -> dict[str, str]:
+    """The data, or what of it a ConfigMap can hold."""
+    if _size(data) <= FULL - RESERVE:
+        return data
+    # Nobody asks which keys a denied site may use.
+    data = {**data, **_lists(denied, [line for line in lines if line.partition(" ")[2] not in denied])}
+    if _size(data) <= FULL - RESERVE:
+        return data
+    denial = {**there, "denied.lst": data["denied.lst"]}
+    if data["denied.lst"] != there.get("denied.lst") and {"ca.crt", "crl.pem", "keys.map"} <= set(there):
+        for part in (data, denial):
+            if _size(part) <= FULL:
+                return part
+    raise ValueError(
+        f"it would hold {_size(data)} bytes, and a ConfigMap holds {FULL}: {len(wanted)} revoked certificates that have not ended "
+        f"(about {_SERIAL_BYTES} bytes each) and {len(lines)} SuperNode keys (about {_KEY_BYTES} each). Shorter client certificates "
+        "(superlink_client_certificate_days) and a new client CA (delete its Secret, then run site.yml) make the first fewer, and "
+        "another federation for a part of the sites the second"
+    )
+
+
+def _size(data: Mapping[str, str]) -> int:
+    return sum(len(value.encode()) for value in data.values())
 
 
 def certify(

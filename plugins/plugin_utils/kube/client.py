@@ -12,7 +12,7 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -328,6 +328,12 @@ class Cluster:
         except KeyError:
             raise self.not_served(api_version, kind) from None
 
+    def resources(self, api_version: str) -> Iterable[Resource]:
+        """All kinds of a group and version that the API server has."""
+        if api_version not in self._kinds:
+            self._kinds[api_version] = self._discover(api_version)
+        return self._kinds[api_version].values()
+
     def not_served(self, api_version: str, kind: str) -> NotServed:
         """The error for a kind that the API server does not have."""
         message = f"the API server does not serve {kind} ({api_version}); is its CustomResourceDefinition installed?"
@@ -370,7 +376,11 @@ class Cluster:
         labels: str | None = None,
         fields: str | None = None,
     ) -> Objects:
-        """Objects by label and field selector. ``apiVersion`` and ``kind`` are filled in: lists leave them out."""
+        """Objects by label and field selector. ``apiVersion`` and ``kind`` are filled in: lists leave them out.
+
+        A list comes in pages. When the server has forgotten the first one's state before the last is read (410, "Resource
+        Expired" in the API conventions), the list begins again.
+        """
         resource = self.resource(api_version, kind)
         query: dict[str, Any] = {"limit": _PAGE}
         if labels:
@@ -378,8 +388,16 @@ class Cluster:
         if fields:
             query["fieldSelector"] = fields
         found: Objects = []
+        begun = 1
         while True:
-            answer = self.request("GET", resource.path(namespace), query=query)
+            try:
+                answer = self.request("GET", resource.path(namespace), query=query)
+            except ApiError as error:
+                if error.status != 410 or begun == _ATTEMPTS or not query.pop("continue", ""):
+                    raise
+                begun += 1
+                found.clear()
+                continue
             for item in answer.get("items") or []:
                 item["apiVersion"] = api_version
                 item["kind"] = kind

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
+from ..marks.proof import holder, is_managed
 from .api_errors import Conflict
 from .client import Cluster
 
@@ -49,9 +50,15 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
     """Create a ConfigMap, or replace it when it was read before.
 
     Raises:
+        ClusterError: somebody else made it.
         Conflict: when somebody else created or changed it since.
     """
     if item["metadata"].get("resourceVersion"):
+        if not is_managed(item):
+            raise ClusterError(
+                f"ConfigMap {item['metadata']['namespace']}/{item['metadata']['name']} on {cluster.name} exists already and "
+                f"{holder(item)}: it is not changed. Delete or rename it, or deploy into another namespace (flower_namespace)."
+            )
         cluster.replace(item)
     else:
         cluster.create(item)

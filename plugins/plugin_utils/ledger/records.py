@@ -8,7 +8,7 @@ Shape of a record::
 
     {"site": "site-a", "region": "eu",
      "keys": {"SHA256:…": {"pool": "default", "name": "0", "public_key": "ecdsa-…", "node_id": "123…", "dead": false}},
-     "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…"}}}
+     "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…", "since": "2026-11-21T10:00:00+00:00"}}}
 
 C(access) describes what else a record may hold. C(name) is the key's entry in the site's Secret: the pod index, or the node's name in a DaemonSet pool.
 """
@@ -22,6 +22,11 @@ from typing import Any
 from ..base.values import natural
 
 Record = dict[str, Any]
+
+# Of the keys that a site no longer has, so many are remembered beside one for each present key.
+RETIRED = 32
+# Survives when another controller writes the record from an older copy.
+LASTING = ("access", "revoked")
 
 
 def empty_record(site: str, region: str | None = None) -> Record:
@@ -87,14 +92,68 @@ def leaving(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {fingerprint: key for fingerprint, key in record["keys"].items() if key.get("leaving")}
 
 
-def retire(record: Mapping[str, Any], fingerprints: Sequence[str]) -> Record:
-    """The record with some keys moved from C(keys) to C(retired)."""
+def retire(record: Mapping[str, Any], fingerprints: Sequence[str], now: str = "") -> Record:
+    """The record with some keys moved from C(keys) to C(retired), of which the oldest are dropped beyond C(RETIRED).
+
+    Args:
+        record: a site's record; not changed.
+        fingerprints: keys that Flower has unregistered.
+        now: ISO 8601.
+    """
     new = copy.deepcopy(dict(record))
     for fingerprint in fingerprints:
         key = new["keys"].pop(fingerprint, None)
         if key is not None:
             new["retired"][fingerprint] = {name: key[name] for name in ("pool", "name", "node_id")}
+            if now:
+                new["retired"][fingerprint]["since"] = now
+    oldest = sorted(new["retired"], key=lambda one: (new["retired"][one].get("since", ""), one not in fingerprints))
+    for fingerprint in oldest[: max(len(oldest) - RETIRED - len(new["keys"]), 0)]:
+        del new["retired"][fingerprint]
     return new
+
+
+def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Fingerprint -> key of those that may be unregistered now.
+
+    A key waits as long as it is online itself, and the one that takes its place (of the same pool and name) is not: its pod has
+    not been restarted yet, and would be lost. Keys of sites that are denied do not wait.
+
+    Args:
+        record: a site's record.
+        nodes: node id -> what Flower says of it.
+    """
+    away = {
+        (key["pool"], key["name"])
+        for node, key in node_ids(record).items()
+        if nodes.get(node, {}).get("status") != "online"
+    }
+    return {
+        fingerprint: key
+        for fingerprint, key in leaving(record).items()
+        if record.get("access")
+        or (key["pool"], key["name"]) not in away
+        or nodes.get(key["node_id"] or "", {}).get("status") != "online"
+    }
+
+
+def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether pods of a site may run with another key than the one that is registered for them.
+
+    So it is when a key was replaced, and the node of the new one is not online: the pod took the old one in when it started. Once the
+    old one is unregistered as well, only a node that has never been online tells of it.
+
+    Args:
+        record: a site's record.
+        nodes: node id -> what Flower says of it.
+    """
+    replaced = {(key["pool"], key["name"]) for key in leaving(record).values()}
+    former = {(key["pool"], key["name"]) for key in record["retired"].values()}
+    for node, key in node_ids(record).items():
+        status, place = nodes.get(node, {}).get("status", "registered"), (key["pool"], key["name"])
+        if (status != "online" and place in replaced) or (status == "registered" and place in former):
+            return True
+    return False
 
 
 def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -104,6 +163,97 @@ def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for fingerprint, key in record["keys"].items()
         if key["node_id"] and not key.get("leaving") and not key.get("dead")
     }
+
+
+def numbers(record: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Pool -> first number and number of its keys, of pools whose keys have the numbers of pods for names."""
+    found: dict[str, list[str]] = {}
+    for key in record["keys"].values():
+        if not key.get("leaving"):
+            found.setdefault(key["pool"], []).append(key["name"])
+    chosen = {pool: sorted(map(int, names)) for pool, names in found.items() if all(map(str.isdigit, names))}
+    return {pool: (names[0], names[-1] - names[0] + 1) for pool, names in chosen.items()}
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any], seen: Mapping[str, Any]) -> Record:
+    """What two controllers made of one record, key by key: nothing that either of them learned is lost.
+
+    Args:
+        old: the record as it is now, with what a rival wrote meanwhile.
+        new: the record that this run made.
+        seen: the record that it made it from.
+    """
+    before, ours, theirs = seen.get("keys", {}), new["keys"], old.get("keys", {})
+    kept = copy.deepcopy({**old, **new})
+    kept["retired"] = {**copy.deepcopy(old.get("retired", {})), **new["retired"]}
+    kept["keys"] = {}
+    for fingerprint in {**theirs, **ours}:
+        if fingerprint in old.get("retired", {}) and fingerprint not in theirs:
+            continue  # the rival has seen it unregistered
+        kept["keys"][fingerprint] = _merged_key(
+            theirs.get(fingerprint), ours.get(fingerprint), before.get(fingerprint, {})
+        )
+    for fingerprint in kept["keys"]:
+        kept["retired"].pop(fingerprint, None)
+    # A certificate that a rival issued meanwhile stays: every serial that a site may hold has to be in the ledger.
+    lasting = (*LASTING, "client", "superseded") if old.get("client") != seen.get("client") else LASTING
+    for part in lasting:
+        kept.pop(part, None)
+        if part in old:
+            kept[part] = copy.deepcopy(old[part])
+    taken_back = {entry["serial"] for entry in kept.get("revoked", [])}
+    superseded = [one for one in kept.pop("superseded", []) if serial_of(one) not in taken_back]
+    return {**kept, "superseded": superseded} if superseded else kept
+
+
+def serial_of(superseded: str | Mapping[str, Any]) -> str:
+    """Serial of a certificate in a record's list C(superseded); records of earlier releases list nothing but serials."""
+    return superseded if isinstance(superseded, str) else str(superseded["serial"])
+
+
+def _merged_key(
+    theirs: Mapping[str, Any] | None, ours: Mapping[str, Any] | None, before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One key of two records; each field as the one wrote it who changed it."""
+    if theirs is None or ours is None or theirs == ours:
+        return dict(ours or theirs or {})
+    key = {**ours, **{name: value for name, value in theirs.items() if value != before.get(name)}}
+    if theirs.get("leaving") != before.get("leaving") and not theirs.get("leaving"):
+        key.pop("leaving", None)
+    # Who has a node id has registered the key. A key is dead for who registered it second, or once that very node is gone.
+    node = next(
+        (one for one in (ours.get("node_id"), theirs.get("node_id")) if one and one != before.get("node_id")), None
+    )
+    key["node_id"] = node or theirs.get("node_id") or ours.get("node_id")
+    verdicts = [one for one in (ours, theirs) if one.get("node_id") == key["node_id"]]
+    key["dead"] = any(one.get("dead") for one in verdicts)
+    return key
+
+
+def fault(record: Any, site: str) -> str:
+    """What is wrong with the shape of a record that was read; empty for a good one.
+
+    Args:
+        record: what the ConfigMap's JSON says.
+        site: whose record it is to be.
+    """
+    if not isinstance(record, dict):
+        return "it is not a mapping"
+    if record.get("site") != site:
+        return f"it is the record of {record.get('site')!r}"
+    for part in ("keys", "retired"):
+        entries = record.get(part)
+        if not isinstance(entries, dict) or not all(isinstance(key, dict) for key in entries.values()):
+            return f"its {part} are not a mapping of mappings"
+        needed = {"pool", "name", "node_id"} | ({"public_key"} if part == "keys" else set())
+        for fingerprint, key in entries.items():
+            if not needed <= set(key):
+                return f"its key {fingerprint} lacks {', '.join(sorted(needed - set(key)))}"
+    for part, needed in (("access", {"since", "reason"}), ("client", {"serial", "key", "certificate"})):
+        found = record.get(part)
+        if found and not (isinstance(found, dict) and needed <= set(found)):
+            return f"its {part} lacks {', '.join(sorted(needed))}"
+    return ""
 
 
 def dead_keys(record: Mapping[str, Any]) -> list[str]:

@@ -151,6 +151,29 @@ def foreign(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
+def taken(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
+    """Faults of the add-on that a managed cluster has already: that of another federation, or of another host of the inventory.
+
+    Args:
+        spec: the site's specification.
+        live: its ManagedClusterAddOn; one that Open Cluster Management has just made says nothing yet.
+    """
+    meta = (live or {}).get("metadata") or {}
+    instance = (meta.get("labels") or {}).get("app.kubernetes.io/instance", spec["federation"])
+    site = (meta.get("annotations") or {}).get(addon_objects.SITE_NOTE, spec["cluster"])
+    if instance != spec["federation"]:
+        return [
+            f"the managed cluster {spec['ocm_cluster']} has an add-on {spec['ocm_addon']} of the federation {instance}: set flower_ocm_addon "
+            "to another name"
+        ]
+    if site != spec["cluster"]:
+        return [
+            f"the managed cluster {spec['ocm_cluster']} is the site {site} of this federation: two hosts of the inventory need two "
+            "clusters (ocm_name). If the host was renamed: -e flower_claim_sites=true takes the site over"
+        ]
+    return []
+
+
 def bindings(spec: Spec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
     """Faults of cluster sets: those that are not there, and those that the namespace may not choose from.
 

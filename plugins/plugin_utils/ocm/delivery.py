@@ -17,7 +17,7 @@ from ..base.values import Object, Spec
 from ..kube.client import Cluster
 from ..manifests import clientapp
 from . import addon as addons
-from . import addon_objects, api, hub_reader, nodes_work, scraping, template
+from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, template
 from . import work as works
 from .apps import Apps
 
@@ -129,6 +129,9 @@ class Delivery:
 
         With the strategy Placements the add-on itself stays with the Placement: the cluster has to leave that.
         """
+        strange = checks.taken(self.spec, self._addon())
+        if strange:
+            raise ClusterError(f"{self.spec['cluster']}: nothing is deleted: {strange[0]}.")
         meta = {"namespace": self.spec["ocm_cluster"]}
         gone: list[Object] = [
             {

@@ -64,13 +64,14 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
     }
 
 
-def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any]) -> list[str]:
+def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any], *, claim: bool = False) -> list[str]:
     """Can a site be reached through the hub? Returns warnings.
 
     Args:
         hub: a connection.
         spec: the site's specification.
         addon: what C(at_addon) returned; empty if nobody asked.
+        claim: whether the site of another host of the inventory is taken over.
 
     Raises:
         ClusterError: names what keeps objects from the site.
@@ -81,6 +82,8 @@ def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any]) -> list[str]:
     except NotServed as error:
         raise ClusterError(checks.missing_kinds([(api.CLUSTERS, "ManagedCluster")])[0] + ".") from error
     faults = checks.cluster(name, live, _pending(hub, name))
+    if live is not None and not faults and not claim:
+        faults += checks.taken(spec, hub.get(api.ADDONS, "ManagedClusterAddOn", spec["ocm_addon"], name))
     if live is not None and not faults and addon.get("install"):
         if addon["install"] != spec["ocm_install"]:
             faults.append(

@@ -64,14 +64,14 @@ def decide(
         cluster: it, or None.
         listed: whether the inventory has the site.
         chosen: whether a Placement has chosen the cluster; None where none decides.
-        forget: whether sites that are not in the inventory are to be forgotten.
+        forget: whether this site is to be forgotten.
     """
     if not listed:
         if not forget:
             return Departure(
                 UNLISTED,
                 sentence=f"{site} is not in the inventory, but the hub still delivers to its cluster {name}: "
-                "-e flower_forget_sites=true takes it away",
+                f"-e flower_forget_sites={site} takes it away",
             )
         still = (
             f"; a Placement still chooses {name}: take its label away, or its add-on comes back with nothing in it"

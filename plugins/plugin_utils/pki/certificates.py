@@ -423,22 +423,24 @@ def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
     issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
     ca_key, algorithm = _signing(ca.key)
     now = _now()
+    # All at once: adding them one by one copies the list each time.
+    entries = [
+        x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since).build()
+        for serial, since in sorted(revoked.items())
+    ]
     builder = (
-        x509.CertificateRevocationListBuilder()
+        x509.CertificateRevocationListBuilder(revoked_certificates=entries)
         .issuer_name(issuer.subject)
         .last_update(now - BACKDATE)
         .next_update(max(issuer.not_valid_after_utc, now))
         .add_extension(x509.CRLNumber(int(now.timestamp())), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
     )
-    for serial, since in sorted(revoked.items()):
-        entry = x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since)
-        builder = builder.add_revoked_certificate(entry.build())
     return builder.sign(ca_key, algorithm).public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
-    """Serials (hex) in a revocation list; None when it is none, or was not signed by this CA."""
+def crl_entries(crl_pem: str, ca_pem: str) -> dict[str, str] | None:
+    """Serial (hex) -> since when (ISO 8601) in a revocation list; None when it is none, or was not signed by this CA."""
     issuer = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
     try:
         crl = x509.load_pem_x509_crl(crl_pem.encode("ascii"))
@@ -446,4 +448,9 @@ def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
         return None
     if crl.issuer != issuer.subject or not crl.is_signature_valid(issuer.public_key()):
         return None
-    return {format(entry.serial_number, "x") for entry in crl}
+    return {format(entry.serial_number, "x"): entry.revocation_date_utc.isoformat() for entry in crl}
+
+
+def made_at(certificate_pem: str) -> datetime.datetime:
+    """When a CA that was made here was made: it is dated back by C(BACKDATE)."""
+    return x509.load_pem_x509_certificate(certificate_pem.encode("ascii")).not_valid_before_utc + BACKDATE

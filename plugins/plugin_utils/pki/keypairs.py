@@ -13,6 +13,7 @@ import hashlib
 import secrets
 
 try:
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 except ImportError:  # library.require() tells the user
@@ -54,6 +55,27 @@ def supernode_public_key(private_key: str) -> str:
         .public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
         .decode("ascii")
     )
+
+
+def check_supernode_key(line: str) -> str:
+    """Take the OpenSSH public line of a SuperNode key as flwr does; returns it without its comment.
+
+    Source of the rule: flwr 1.41, C(cli/supernode/register.py): an elliptic-curve key in OpenSSH format; OpenSSH knows the NIST
+    curves P-256, P-384 and P-521 only.
+
+    Raises:
+        ValueError: flwr would refuse it; says why.
+    """
+    kind, _blank, rest = line.strip().partition(" ")
+    if kind not in ("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"):
+        raise ValueError(f"{kind[:40]!r} is not the type of a key on a NIST curve (ecdsa-sha2-nistp256, 384 or 521)")
+    try:
+        key = serialization.load_ssh_public_key(f"{kind} {rest.split(' ')[0]}".encode("ascii"))
+    except (ValueError, UnsupportedAlgorithm) as error:  # UnicodeEncodeError is a ValueError
+        raise ValueError(f"it is not an OpenSSH public key ({str(error)[:80] or type(error).__name__})") from error
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise ValueError("it is not an elliptic-curve key")
+    return f"{kind} {rest.split(' ')[0]}"
 
 
 def fingerprint(public_key: str) -> str:

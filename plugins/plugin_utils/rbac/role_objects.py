@@ -14,6 +14,7 @@ from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
 from ..manifests.objects import metadata
+from ..marks import parts
 from ..rights.grants import grants, namespaces
 from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
@@ -24,7 +25,7 @@ from .subjects import Subject, faults, subjects
 PURPOSES = "federated.flower/purposes"
 _API = "rbac.authorization.k8s.io"
 # In the names of Roles, since a cluster may be hub and site, in one namespace.
-_WORD = {"superlink": "hub", "supernode": "site"}
+_WORD = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 
 
 def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:
@@ -61,7 +62,7 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         job = key_job.given_access(spec, key_job.secret_names(pool["name"] for pool in spec["pools"]))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR):
         who = subjects(settings, holder, home)
-        accounts += [_account(spec, one) for one in who if one.namespace in own]
+        accounts += [_account(part, spec, one) for one in who if one.namespace in own]
         given = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
         works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
         for namespace, needs in given.items() if who else ():
@@ -82,11 +83,14 @@ def _metadata(spec: Spec, name: str, namespace: str, **annotations: str) -> Obje
     return made
 
 
-def _account(spec: Spec, subject: Subject) -> Object:
+def _account(part: str, spec: Spec, subject: Subject) -> Object:
+    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles tell whose they are; these do not.
+    meta = _metadata(spec, subject.name, subject.namespace)
+    meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": _metadata(spec, subject.name, subject.namespace),
+        "metadata": meta,
         "automountServiceAccountToken": False,
     }
 

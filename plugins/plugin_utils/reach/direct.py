@@ -12,11 +12,14 @@ from typing import Any
 
 from ..apply.engine import ApplyFailed, Result, apply_objects
 from ..base.errors import ClusterError
-from ..base.names import SITE
+from ..base.labels import POOL_LABEL
 from ..base.values import Object
 from ..kube import pod_health, refresh
 from ..kube.client import Cluster
+from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp
+from ..marks import record
+from ..rights.table import SUPERNODE
 from . import direct_checks, direct_restart, direct_status, direct_trust, removal
 from .key_sources import SOURCES, made
 from .pools import wanted
@@ -70,14 +73,24 @@ class Way:
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
-        return Looked(**direct_checks.look(self.cluster, self.site.spec, hub))
+        return Looked(**direct_checks.look(self.run, self.cluster, self.site, hub))
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
         """See C(site.Reach)."""
         needed, ready = wanted(
-            self.site.name, self.site.spec, allocation, dead, lambda: self.cluster.list("v1", "Node")
+            self.site.name,
+            self.site.spec,
+            allocation,
+            dead,
+            lambda: self.cluster.list("v1", "Node"),
+            self._running_on,
         )
         return made(*self._source.make(needed), ready)
+
+    def _running_on(self, pool: str) -> set[str]:
+        """Names of the nodes on which a pool has a pod."""
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=f"{_PODS},{POOL_LABEL}={pool}")
+        return {str(pod["spec"].get("nodeName")) for pod in found if not pod["metadata"].get("deletionTimestamp")}
 
     @property
     def _source(self) -> Any:
@@ -111,6 +124,9 @@ class Way:
                 prune=prune,
                 check=self.run.check,
                 show_diff=self.run.show_diff,
+                owner=record.notes(self.site.federation, self.site.name, self.site.identity) if refresh_pods else None,
+                claim=self.site.claim,
+                own_only=True,
                 wait=True,  # a pod that is about to be replaced still counts as online at the hub
                 wait_timeout=seconds,
             )
@@ -165,14 +181,26 @@ class Way:
         """See C(site.Reach)."""
         wanted = removal.Wanted(
             self.site.namespace,
-            APPLYSET,
+            SUPERNODE,
+            self.site.federation,
+            site=self.site.name,
+            identity=self._identity(),
+            claim=self.site.claim,
             credentials=True,
             volumes=volumes,
             skupper=self.site.way.connectivity == "skupper",
-            made_at_site=self.site.way.key_source == SITE,
+            key_source=self.site.way.key_source,
             seconds=self.site.seconds,
         )
         return removal.remove(self.cluster, wanted, check=self.run.check)
+
+    def _identity(self) -> str:
+        """By which the site notes whose it is; empty where the hub has no ledger any more."""
+        if self.site.claim:
+            return ""
+        with self.run.connect(self.site.hub) as hub:
+            found = Ledger(hub, self.site.hub_namespace, self.site.federation).identity()
+        return "" if found == NEW else found
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:

@@ -15,21 +15,25 @@ from ..base.names import SITE
 from ..base.values import boolean
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
-from ..manifests import gpu, key_job, namespace, supernode
+from ..manifests import gpu, key_job, supernode
+from ..marks import record
+from ..ownership import look as look_at
 from ..preflight import clocks, devices, rehearsal
 from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
 from ..spec.render import drafted
+from .site import Run, Site
 
 
-def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> dict[str, Any]:
+def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
     """Reach the cluster, check rights, look for GPUs and at the clock.
 
     Args:
+        run: the run.
         cluster: a connection.
-        spec: the site's specification.
+        site: the site.
         hub: what M(federated.flower.preflight) returned for the hub; empty if nobody looked.
 
     Returns:
@@ -38,11 +42,20 @@ def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> d
     Raises:
         ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
     """
+    spec = site.spec
     warnings = []
     if boolean(spec.get("insecure")):
         warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
     version = cluster.request("GET", "/version")["gitVersion"]
-    away = absent(cluster, spec, grants.namespaces(SUPERNODE, dict(spec), ""))
+    owner = record.notes(site.federation, site.name, hub.get("identity") or "")
+    found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)
+    away = found.absent
+    other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
+    if other:
+        raise ClusterError(
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Give one "
+            "of them another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+        )
     at_site = spec.get("key_source") == SITE
     wanted = {**spec, "keys_account": _account_is_given(cluster, spec["namespace"])} if at_site else dict(spec)
     ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
@@ -58,19 +71,6 @@ def look(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> d
         "skew": cluster.skew,
         "rehearsed": rehearsed,
     }
-
-
-def absent(cluster: Cluster, spec: Mapping[str, Any], names: list[str]) -> list[str]:
-    """Namespaces that are to be made. One that may not be looked at counts as absent."""
-    found = []
-    for name in names if namespace.objects(spec) else ():
-        try:
-            there = cluster.get("v1", "Namespace", name)
-        except Forbidden:
-            there = None
-        if there is None:
-            found.append(name)
-    return found
 
 
 def _account_is_given(cluster: Cluster, namespace: str) -> bool:

@@ -25,6 +25,7 @@ FILES = {
     "trust": "--root-certificates",
     "key": "--auth-supernode-private-key",
     "superexec": "--superexec-auth-secret-file",
+    "loopback": "--root-certificates",
 }
 
 
@@ -75,12 +76,13 @@ def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, t
         "trust": (("ConfigMap", TRUST), "ca.crt"),
         "key": (("Secret", keys_secret(pool)), name),
         "superexec": (("Secret", keys.SUPEREXEC), "secret"),
+        "loopback": (("Secret", keys.LOCAL_TLS), "ca.crt"),
     }
     found = {}
     for kind, option in FILES.items():
         path = proof.argument(pod, option, _container(pod))
         if _container(pod) != proof.CONTAINER and kind != "superexec":
             continue  # what a ClientApp trusts is no trust of the hub's
-        if path and not (kind == "trust" and proof.has_sidecar(pod)):
+        if path and not (kind in ("trust", "loopback") and (kind == "trust") == proof.has_sidecar(pod)):
             found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
     return found

@@ -71,6 +71,9 @@ class AtController:
         plan = keys.plan(
             spec["federation"], spec["namespace"], wanted.pools, live, wanted.dead, wanted.client, door=wanted.door
         )
+        written = (
+            [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
+        )
         space = missing_namespace(self.cluster, spec) if plan.secrets else []
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
@@ -81,7 +84,8 @@ class AtController:
                 for name in (PUBLIC_KEYS, key_job.OWNER)
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
-        return plan, KeysMade(changed=outcome.changed, diff=outcome.diff, objects=objects)
+        renewed = [name for name in keys.SHARED if name in written]
+        return plan, KeysMade(changed=outcome.changed, diff=outcome.diff, objects=objects, renewed=renewed)
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(KeySource)."""
@@ -130,7 +134,10 @@ class AtSite:
             outcome = site_keygen.foresee(self.place, spec, wanted)
         else:
             outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare)
+        before = outcome.before
+        written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
         return outcome.found, KeysMade(
+            renewed=[name for name in keys.SHARED if written.get(name) in ("created", "changed")],
             changed=bool(outcome.found.reasons),
             diff=outcome.diff(self.site.namespace) if self.run.show_diff else [],
             objects=prepared + outcome.objects(self.site.namespace),

@@ -53,7 +53,14 @@ class Way:
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
-        warnings = hub_reader.at_site(self.hub, self.site.spec, hub.get("ocm") or {})
+        name = self.site.spec["ocm_cluster"]
+        warnings = hub_reader.at_site(self.hub, self.site.spec, hub.get("ocm") or {}, claim=self.site.claim)
+        other = self.run.claim(self.site.name, [f"managed cluster {self.hub.server} {name}"])
+        if other:
+            raise ClusterError(
+                f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Give one of them another "
+                "place (ocm_name), or take it out of the inventory."
+            )
         return Looked(
             f"the ManagedCluster {self.site.spec['ocm_cluster']} can be reached through {self.hub.name}", warnings
         )

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..base.certificate_names import door_certificate_name
@@ -26,6 +26,7 @@ def wanted(
     allocation: Mapping[str, Any],
     dead: Sequence[str],
     list_nodes: Callable[[], list[dict[str, Any]]],
+    running_on: Callable[[str], Collection[str]] = lambda pool: (),
 ) -> tuple[keys.Wanted, Ready]:
     """What a site is to have, and pool -> names of the keys that a pod is expected to run with.
 
@@ -35,15 +36,19 @@ def wanted(
         allocation: pool -> C(offset), from the ledger.
         dead: fingerprints of keys that Flower takes no more.
         list_nodes: gives the site's nodes; called for DaemonSet pools only.
+        running_on: gives names of the nodes on which a pool has a pod.
     """
     # Without TLS Flower knows no node authentication, so a lab without it has no keys.
-    pools, ready = ([], {}) if boolean(spec.get("insecure")) else _pools(spec, allocation, list_nodes)
+    pools, ready = ([], {}) if boolean(spec.get("insecure")) else _pools(spec, allocation, list_nodes, running_on)
     door = door_certificate_name(spec["namespace"]) if parted(spec) else ""
     return keys.Wanted(pools, dead, site if mtls(spec) else "", door), ready
 
 
 def _pools(
-    spec: Mapping[str, Any], allocation: Mapping[str, Any], list_nodes: Callable[[], list[dict[str, Any]]]
+    spec: Mapping[str, Any],
+    allocation: Mapping[str, Any],
+    list_nodes: Callable[[], list[dict[str, Any]]],
+    running_on: Callable[[str], Collection[str]],
 ) -> tuple[list[keys.Pool], Ready]:
     pools: list[keys.Pool] = []
     ready: Ready = {}
@@ -53,7 +58,9 @@ def _pools(
         name = pool["name"]
         if supernode.pool_mode(pool) == supernode.DAEMON_SET:
             found = list_nodes() if found is None else found
-            chosen = nodes.eligible(found, pool.get("node_selector"), pool.get("tolerations"))
+            rules = (pool.get("node_selector"), pool.get("tolerations"))
+            running = running_on(name) if nodes.closed(found, *rules) else ()
+            chosen = nodes.eligible(found, *rules, running)
             pools.append(keys.Pool(name, [node["metadata"]["name"] for node in chosen]))
             ready[name] = {node["metadata"]["name"] for node in chosen if nodes.is_ready(node)}
         else:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from ..base.values import Object
+from ..base.values import Object, boolean
 from ..kube.client import Cluster
 
 Facts = dict[str, Any]
@@ -51,6 +51,9 @@ class Run(Protocol):
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Note for the audit trail what was changed at a site."""
 
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Note that some places are those of a host; returns the other host that has one of them, or an empty text."""
+
     def say(self, text: str) -> None:
         """Show people what is waited for."""
 
@@ -71,6 +74,8 @@ class Site:
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.
         seconds: how long the site may take for one step.
+        claim: whether what another hub, or another host, deployed there is taken over.
+        identity: of the hub, by which the site notes whose it is; empty while it is not known.
     """
 
     name: str
@@ -79,6 +84,8 @@ class Site:
     hub: str = ""
     hub_namespace: str = "flower"
     seconds: int = 300
+    claim: bool = False
+    identity: str = ""
 
     @property
     def namespace(self) -> str:
@@ -92,7 +99,7 @@ class Site:
 
 
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, _APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition")
+_PREFIX, _APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
 
 
 def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
@@ -110,7 +117,8 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
         if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in _APART
     }
     spec |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
-    return Site(name, spec, way, str(given["supernode_hub"]), str(spec["hub_namespace"]), seconds)
+    claim = boolean(given.get("supernode_claim"))
+    return Site(name, spec, way, str(given["supernode_hub"]), str(spec["hub_namespace"]), seconds, claim)
 
 
 @dataclass
@@ -144,11 +152,13 @@ class KeysMade(Done):
         keys: public facts of the wanted keys, each with C(expected): whether a pod that runs is to have it.
         extra: pool -> names of keys that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
+        renewed: names of Secrets that all pods share and that were replaced.
     """
 
     keys: list[Facts] = field(default_factory=list)
     extra: dict[str, list[str]] = field(default_factory=dict)
     client_request: str = ""
+    renewed: list[str] = field(default_factory=list)
 
 
 @dataclass

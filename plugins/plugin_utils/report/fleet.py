@@ -53,7 +53,7 @@ def fleet_report(
     for name in forgotten:
         problems.append(
             f"{name} is not in the inventory, but the ledger still knows it; "
-            "-e flower_forget_sites=true unregisters its SuperNodes and frees its partitions"
+            f"-e flower_forget_sites={name} unregisters its SuperNodes and frees its partitions"
         )
     joined = {
         name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]
@@ -63,7 +63,10 @@ def fleet_report(
         now = datetime.datetime.now(datetime.timezone.utc)
         problems += network.problems(hub_name, around, joined, now, _SOON)
     for node in hub["unknown_nodes"]:
-        problems.append(f"node {node} is registered at the SuperLink, but the ledger does not know it")
+        problems.append(
+            f"node {node} is registered at the SuperLink, but the ledger does not know it; "
+            "`flwr supernode unregister` in the SuperLink's pod removes one that nobody uses"
+        )
     return {
         "healthy": not problems,
         "hub": {
@@ -91,6 +94,8 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     pools = [_pool(pool, live.get(pool), record, hub["nodes"]) for pool in names]
+    if record.get("fault"):
+        problems.append(f"{name}: {record['fault']}")
     if not site["reachable"]:
         problems.append(site["error"])
     elif not pools:

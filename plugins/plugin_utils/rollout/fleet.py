@@ -24,9 +24,13 @@ from ..rotation import conditions
 from ..spec import render
 from . import numbers, online
 from .outcome import Outcomes, Told, rest
-from .register import Registry
+from .register import Registered, Registry
 
 KEYS = numbers.KEYS
+_HEAL_WAY_OUT = (
+    "rotate_certs.yml waits for it",
+    "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
+)
 _WAY_OUT = "supernode_clientapp_wait", "flower_clientapp_force=true"
 
 
@@ -86,26 +90,39 @@ class Rollout:
 
     def _deploy(self, chosen: Sequence[str]) -> None:
         keys = self._keys(chosen)
-        dead = self._register(keys)
-        alive = [name for name in keys if not dead.get(name)]
+        registered = self._register(keys)
+        again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
+        if again:
+            # Keys that Flower takes no more: they were unregistered, or the ledger has lost their node ids.
+            keys |= self.outcomes.each(lambda name: self._make(name, registered.dead[name]), again)
+            second = self._register({name: keys[name] for name in again})
+            registered.dead.update(second.dead)
+            registered.restart |= second.restart
+        alive = [name for name in keys if not registered.dead.get(name)]
         # A pod with a dead key would never be ready; the site's last step says what to do.
         self.outcomes.each(self._apply, alive)
         rest(self.ways)
-        if KEYS in self.options.renew:
-            self.outcomes.each(self._restart_keys, alive)
+        for name in alive:
+            renew = KEYS in self.options.renew
+            if renew or name in registered.restart or keys[name].renewed:
+                files = ["key", "superexec", "loopback"] if keys[name].renewed else ["key"]
+                self.outcomes.each(lambda one, files=files: self._restart(one, files), [name])
         waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
         if not waiting:
             return
         report = online.wait(self.hub, waiting)
         for name in report.changed:
             self.outcomes[name].changed = True
+        for name, fault in report.faults.items():
+            self.outcomes.fail(name, fault)
         self.outcomes.each(
-            lambda name: self._confirm(name, keys[name], report.sites.get(name, {}), dead.get(name, [])), waiting
+            lambda name: self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, [])),
+            waiting,
         )
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
         published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
-        found = numbers.allocate(
+        found = self._numbers = numbers.allocate(
             self.run,
             self.hub.ledger,
             {name: self.sites[name].spec["pools"] for name in chosen},
@@ -115,32 +132,36 @@ class Rollout:
         )
         for word in found.warnings:
             self.outcomes[chosen[0]].warnings.append(word)
-        for name in chosen:
+        for name, fault in found.faults.items():
+            self.outcomes.fail(name, fault)
+        given = [name for name in chosen if not self.outcomes[name].failed]
+        for name in given:
             spec = self.sites[name].spec
             spec["superlink_address"] = spec.get("superlink_address") or published.get("address", "")
             spec["server_name"] = spec.get("server_name") or published.get("server_name", "")
             spec["ca_bundle"] = spec.get("ca_bundle") or published.get("ca_bundle", "")
             spec["allocation"] = found.allocation[name]
+            self.sites[name].identity = found.identity
             self.outcomes[name].changed |= name in found.changed
-
-        def make(name: str) -> KeysMade:
-            made = self.ways[name].make_keys(found.allocation[name], found.dead[name])
-            self.outcomes.add(name, made)
-            return made
-
-        keys = self.outcomes.each(make, chosen)
+        keys = self.outcomes.each(lambda name: self._make(name, ()), given)
         rest(self.ways)
         return keys
 
-    def _register(self, keys: Mapping[str, KeysMade]) -> dict[str, list[str]]:
-        """Site -> fingerprints of keys that Flower takes no more."""
+    def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
+        made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
+        self.outcomes.add(name, made)
+        return made
+
+    def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
         if not keys:
-            return {}
+            return Registered()
         registered = self.hub.register(keys, {name: self.sites[name].spec.get("region") or None for name in keys})
         for name in keys:
             self.sites[name].spec["client_certificate"] = registered.certificates.get(name, "")
             self.outcomes[name].changed |= name in registered.changed
-        return registered.dead
+        for name, fault in registered.faults.items():
+            self.outcomes.fail(name, fault)
+        return registered
 
     def _apply(self, name: str) -> Done:
         site = self.sites[name]
@@ -158,21 +179,35 @@ class Rollout:
             seconds = integer(site.spec.get("clientapp_wait")) or 0
             conditions.wait_no_run(FlowerCLI(hub, site.hub_namespace), seconds, self.run.say, _WAY_OUT)
 
-    def _restart_keys(self, name: str) -> None:
+    def _restart(self, name: str, files: Sequence[str]) -> None:
         result: dict[str, Any] = {"changed": False, "restarted": [], "renewed": False}
+        heal = KEYS not in self.options.renew
         try:
-            self.ways[name].restart(self.restart_of(name, ["key"]), result)
+            self.ways[name].restart(self.restart_of(name, files, heal=heal), result)
         finally:
             self.outcomes[name].changed |= result["changed"]
 
-    def restart_of(self, name: str, files: Sequence[str], mark: str = "") -> Restart:
-        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active."""
-        return Restart(files, mark, lambda: self._gate(name), lambda pool: self._await_online(name, pool))
+    def restart_of(self, name: str, files: Sequence[str], mark: str = "", *, heal: bool = False) -> Restart:
+        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active.
 
-    def _gate(self, name: str) -> None:
+        Args:
+            name: of the site.
+            files: see C(Restart).
+            mark: see C(Restart).
+            heal: whether its SuperNodes run with what nobody takes any more: then others are not waited for.
+        """
+        return Restart(files, mark, lambda: self._gate(name, heal), lambda pool: self._await_online(name, pool))
+
+    def _gate(self, name: str, heal: bool) -> None:
         if self.options.force:
             return
         cli = FlowerCLI(self.hub.hub, self.hub.namespace)
+        if heal:
+            record = self.hub.ledger.read_sites()[0].get(name, records.empty_record(name))
+            nodes = cli.nodes()
+            if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
+                conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
+            return
         away = conditions.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
         # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.
         away.pop(name, None)
@@ -184,7 +219,7 @@ class Rollout:
         conditions.wait_no_run(cli, self.options.wait, self.run.say)
 
     def _await_online(self, name: str, pool: str) -> None:
-        found = self.hub.ledger.read_records()
+        found = self.hub.ledger.read_sites()[0]
         if conditions.excuse(name, self.hub.ledger.read_book(), found):
             return  # it is denied: nobody waits for it
         seconds = self.sites[name].seconds
@@ -213,8 +248,8 @@ class Rollout:
             )
         if dead:
             raise ClusterError(
-                f"{len(dead)} SuperNode keys ({', '.join(dead)}) were unregistered at the SuperLink, "
-                "and Flower never takes them again. Run again: their SuperNodes get new keys."
+                f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower never "
+                "takes a key twice. Run again: their SuperNodes get new keys."
             )
         if keys.extra:
             if not self.run.check:

@@ -16,7 +16,7 @@ from ..base.errors import ClusterError
 from ..hub.credentials import UNKNOWN_ADDRESS
 from ..kube.client import Cluster
 from ..ledger import access, ranges, records
-from ..ledger.store import Ledger
+from ..ledger.store import Ledger, name_fault
 from ..manifests import federation, supernode
 from ..pki import certificates
 from ..reach.site import Run
@@ -31,12 +31,16 @@ class Numbers:
     Attributes:
         allocation: site -> pool -> C(offset) and C(partitions).
         dead: site -> fingerprints of keys that the site has to replace.
+        faults: site -> why it has no numbers.
+        identity: of the hub.
         changed: sites whose numbers, or whose denial, changed.
         warnings: sentences.
     """
 
     allocation: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     dead: dict[str, list[str]] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    identity: str = ""
     changed: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
 
@@ -63,6 +67,12 @@ def allocate(
     Raises:
         ClusterError: there is no room.
     """
+    result = Numbers()
+    result.faults = {site: fault for site in pools if (fault := name_fault(site))}
+    found, unreadable = ledger.read_sites()
+    result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
+    pools = {site: listed for site, listed in pools.items() if site not in result.faults}
+    held = {site: records.numbers(record) for site, record in found.items()}
     wanted = {
         site: {pool["name"]: supernode.pool_replicas(pool) for pool in listed if _counts_across_fleet(pool)}
         for site, listed in pools.items()
@@ -74,12 +84,18 @@ def allocate(
         nonlocal outcome, before
         before = book
         try:
-            outcome = ranges.allocate(book, wanted, partitions=partitions, repartition=repartition, order=list(pools))
+            outcome = ranges.allocate(
+                ranges.identified(book),
+                wanted,
+                partitions=partitions,
+                repartition=repartition,
+                order=list(pools),
+                held=held,
+            )
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
         return outcome.book
 
-    result = Numbers(warnings=list(outcome.moved))
     changed = ledger.change_book(change)
     if changed:
         was, now = before["sites"], outcome.book["sites"]
@@ -87,12 +103,17 @@ def allocate(
         result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
     for site in set(pools) & set(outcome.book.get("denied", {})):
         denial = outcome.book["denied"][site]
-        if ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial)):
+        try:
+            differs = ledger.change_record(site, lambda record, denial=denial: access.returning(record, denial))
+        except ClusterError as error:
+            result.faults[site] = error.message
+            continue
+        if differs:
             result.changed.add(site)
             run.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
     for site in pools:
         _note_pools(run, site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
-    found = ledger.read_records()
+    result.identity = outcome.book["id"]
     for site, listed in pools.items():
         result.allocation[site] = _allocation(outcome.book, site, listed)
         result.dead[site] = [*ranges.left_keys(outcome.book, site), *_dead(found.get(site), renew)]

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..flower.cli import FlowerCLI, FlowerError
+from ..base.errors import ClusterError
+from ..flower.cli import FlowerCLI
 from ..hub.client_store import ClientStore
 from ..ledger import access, records
 from ..reach.site import KeysMade
@@ -25,11 +26,13 @@ class Online:
     Attributes:
         changed: sites of which a SuperNode was unregistered, or a certificate revoked.
         sites: site -> C(denied), C(expected), C(online) and C(missing); none in check mode.
+        faults: site -> what could not be done at the hub.
         msg: a sentence.
     """
 
     changed: set[str] = field(default_factory=set)
     sites: dict[str, dict[str, Any]] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
     msg: str = ""
 
 
@@ -44,40 +47,52 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
         ClusterError: the SuperLink does not answer, or does not unregister a node.
     """
     # A site with dead keys was not applied: it has neither what to wait for nor what to take from it.
-    known = {
-        name: record
-        for name, record in hub.ledger.read_records().items()
-        if name in sites and not records.dead_keys(record)
-    }
+    found, unreadable = hub.ledger.read_sites()
+    faults = {name: unreadable[name] for name in sites if name in unreadable}
+    known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
     leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
     superseded = {name: record["superseded"] for name, record in known.items() if record.get("superseded")}
     changed = {*leaving, *superseded}
     if hub.run.check:
-        return Online(changed, msg=f"{sum(map(len, leaving.values()))} nodes to unregister")
+        return Online(changed, faults=faults, msg=f"{sum(map(len, leaving.values()))} nodes to unregister")
     denied = {name: record["access"] for name, record in known.items() if record.get("access")}
     expected = {name: _expected(known.get(name), sites[name]) for name in sites}
-    _revoke(hub, superseded)
+    _revoke(hub, superseded, faults)
     store = ClientStore(hub.hub, hub.namespace, hub.ledger, note=hub.run.note)
     if superseded:
         store.bring()
     cli = FlowerCLI(hub.hub, hub.namespace)
-    awaited = [node for name, found in expected.items() if name not in denied for node in found]
+    # The pods of a site whose keys were refused are not brought up to date.
+    refused = {
+        name
+        for name, record in known.items()
+        if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)
+    }
+    awaited = [node for name, ids in expected.items() if name not in {*denied, *refused} for node in ids]
     nodes = cli.nodes(awaited, hub.seconds)
-    _unregister(hub, cli, leaving, nodes)
+    leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes))}
+    _unregister(hub, cli, leaving, nodes, faults)
     if leaving:
         store.bring()
     report = {name: _report(expected[name], nodes, denied.get(name)) for name in sites}
     online = sum(site["online"] for site in report.values())
     wanted = sum(site["expected"] for site in report.values())
     gone = sum(map(len, leaving.values()))
-    return Online(changed, report, f"{online} of {wanted} SuperNodes online, {gone} unregistered")
+    return Online(
+        {*leaving, *superseded}, report, faults, f"{online} of {wanted} SuperNodes online, {gone} unregistered"
+    )
 
 
-def _revoke(hub: Registry, superseded: Mapping[str, list[str]]) -> None:
+def _revoke(hub: Registry, superseded: Mapping[str, list[Any]], faults: dict[str, str]) -> None:
     """Take back the certificates of keys that sites no longer have; by now they hold their new ones."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-    for site, serials in superseded.items():
-        hub.ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
+    for site, old in superseded.items():
+        try:
+            hub.ledger.change_record(site, lambda record: access.revoke_superseded(record, now))
+        except ClusterError as error:
+            faults[site] = error.message
+            continue
+        serials = map(records.serial_of, old)
         hub.run.note(site, certificates=[{"change": "revoked", "serial": serial} for serial in serials])
 
 
@@ -85,19 +100,22 @@ def _unregister(
     hub: Registry,
     cli: FlowerCLI,
     leaving: Mapping[str, dict[str, dict[str, Any]]],
-    nodes: Mapping[str, Mapping[str, Any]],
+    nodes: dict[str, dict[str, Any]],
+    faults: dict[str, str],
 ) -> None:
-    gone = [
-        key["node_id"]
-        for keys in leaving.values()
-        for key in keys.values()
-        if key["node_id"] and nodes.get(key["node_id"], {}).get("status", "unregistered") != "unregistered"
-    ]
-    for node, answer in zip(gone, cli.unregister(gone)):
-        if not answer.ok:
-            raise FlowerError(f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}")
+    refused = cli.unregister_known(
+        {site: [key["node_id"] for key in keys.values()] for site, keys in leaving.items()}, nodes
+    )
+    faults.update(refused)
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     for site, keys in leaving.items():
-        hub.ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone))
+        if site in refused:
+            continue
+        try:
+            hub.ledger.change_record(site, lambda record, gone=list(keys): records.retire(record, gone, now))
+        except ClusterError as error:
+            faults[site] = error.message
+            continue
         hub.run.note(
             site, keys=[records.public_facts(fingerprint, key, "retired") for fingerprint, key in keys.items()]
         )

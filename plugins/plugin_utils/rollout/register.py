@@ -7,22 +7,25 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..flower.cli import FlowerCLI, FlowerError
+from ..flower.cli import FlowerCLI
 from ..hub import clients
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster
-from ..ledger import access, records
+from ..ledger import access, claims, records
 from ..ledger.store import Ledger
 from ..pki import certificates as pki
 from ..reach.site import KeysMade, Run
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
 _IN_USE = "[code: 23]"
+# Seconds in which a controller that registered a key writes its node id.
+_RIVAL = 3.0
 
 
 @dataclass
@@ -33,12 +36,16 @@ class Registered:
         changed: sites whose record changed.
         dead: site -> fingerprints of keys that Flower takes no more.
         certificates: site -> its client certificate, PEM; empty for a site that needs none.
+        restart: sites with a SuperNode that runs with another key than the one that is registered.
+        faults: site -> why its keys were refused.
         msg: a sentence.
     """
 
     changed: set[str] = field(default_factory=set)
     dead: dict[str, list[str]] = field(default_factory=dict)
     certificates: dict[str, str] = field(default_factory=dict)
+    restart: set[str] = field(default_factory=set)
+    faults: dict[str, str] = field(default_factory=dict)
     msg: str = ""
 
 
@@ -67,43 +74,79 @@ class Registry:
         Raises:
             ClusterError: the SuperLink refuses a key, or a certificate cannot be issued.
         """
-        known = self.ledger.read_records()
+        known, unreadable = self.ledger.read_sites()
+        self._in_use: dict[str, list[str]] = {}
+        claimed = {name: site.keys for name, site in sites.items() if name not in unreadable}
+        self._faults = {name: unreadable[name] for name in sites if name in unreadable} | claims.refused(claimed, known)
         merged = {
             name: records.merge_keys(known.get(name) or records.empty_record(name), site.keys, regions.get(name))
             for name, site in sites.items()
+            if name not in self._faults
         }
         # Before the keys: what Flower has taken must get into the ledger, so nothing may fail in between.
         issued = self._certify(sites, merged)
-        registered = self._register(merged)
+        registered, nodes = self._register(merged)
         final = dict(merged)
         changed = [name for name in merged if merged[name] != known.get(name, records.empty_record(name))]
         for name in changed:
-            # The record was merged from what this run saw; a rival's write in between is merged once more.
-            def change(old: records.Record, name: str = name) -> records.Record:
-                final[name] = keep(old, merged[name], known.get(name, {}))
-                return final[name]
-
-            self.ledger.change_record(name, change)
+            final[name] = self._write(name, merged[name], known.get(name, {}))
             if name in issued:
                 self.run.note(name, certificates=access.certificate_facts(final[name], "issued"))
+        if self._in_use:
+            final.update(self._reread())
         if registered:
             # The gateway is to know whose the new keys are.
             self._store().bring()
         check = self.run.check
         return Registered(
-            set(changed),
-            {name: records.dead_keys(record) for name, record in final.items()},
-            {name: record.get("client", {}).get("certificate", "") for name, record in final.items()},
-            f"{registered} keys {'to register' if check else 'registered'}, "
+            changed=set(changed),
+            dead={name: records.dead_keys(record) for name, record in final.items()},
+            certificates={name: record.get("client", {}).get("certificate", "") for name, record in final.items()},
+            restart={
+                name
+                for name, record in final.items()
+                if (records.leaving(record) if check else records.runs_with_another_key(record, nodes))
+            },
+            faults=dict(self._faults),
+            msg=f"{registered} keys {'to register' if check else 'registered'}, "
             f"{len(issued)} client certificates {'to issue' if check else 'issued'}, {len(merged)} sites",
         )
+
+    def _write(self, name: str, record: records.Record, seen: records.Record) -> records.Record:
+        """Write a record, merged with what a rival wrote in between; returns what is in the ledger now."""
+        written = record
+
+        def change(old: records.Record) -> records.Record:
+            nonlocal written
+            written = records.merged(old, record, seen)
+            return written
+
+        try:
+            self.ledger.change_record(name, change)
+        except ClusterError as error:
+            self._faults[name] = error.message
+        return written
+
+    def _reread(self) -> dict[str, records.Record]:
+        """Records once a rival that has just registered the same keys has written their node ids, if there is one."""
+        deadline = time.monotonic() + _RIVAL
+        while True:
+            found = self.ledger.read_sites()[0]
+            rivals = {
+                name: found[name]
+                for name, keys in self._in_use.items()
+                if name in found and all(found[name]["keys"].get(key, {}).get("node_id") for key in keys)
+            }
+            if len(rivals) == len(self._in_use) or time.monotonic() >= deadline:
+                return rivals
+            time.sleep(0.5)  # until the rival has written, or the deadline
 
     def _store(self) -> ClientStore:
         return ClientStore(self.hub, self.namespace, self.ledger, note=self.run.note, check=self.run.check)
 
     def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record]) -> dict[str, str]:
         """Give each site that asks for one a good client certificate; says for which it is new, and why."""
-        requests = {name: site.client_request for name, site in sites.items() if site.client_request}
+        requests = {name: site.client_request for name, site in sites.items() if site.client_request and name in merged}
         if not requests:
             return {}
         store = self._store()
@@ -141,17 +184,20 @@ class Registry:
                     ca=authority,
                 )
             except ValueError as error:
-                raise ClusterError(f"{name}: the request for its client certificate is of no use: {error}.") from error
+                self._faults[name] = f"the request for its client certificate cannot be used: {error}."
+                del merged[name]
+                continue
             if reason:
                 reasons[name] = reason
         return reasons
 
-    def _register(self, merged: dict[str, records.Record]) -> int:
+    def _register(self, merged: dict[str, records.Record]) -> tuple[int, dict[str, dict[str, Any]]]:
+        """Register what is new; returns how many keys that were, and what Flower says of the nodes that there were before."""
         if self.run.check:
             pretended: dict[str, dict[str, Any]] = {
                 key["node_id"]: {} for record in merged.values() for key in record["keys"].values()
             }
-            return sum(len(records.unregistered(record, pretended)) for record in merged.values())
+            return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(self.hub, self.namespace)
         cli.wait_for_superlink(self.seconds)
         nodes = cli.nodes()
@@ -165,29 +211,11 @@ class Registry:
                 key["node_id"] = str(answer.data["node-id"])
                 self.run.note(name, keys=[records.public_facts(fingerprint, key, "registered")])
             elif _IN_USE in answer.message:
-                # Registered by a run that ended before it could write the ledger: the id is lost, so is the key.
-                key["dead"] = True
+                # Registered by a run that ended before it could write the ledger, or the record is lost: the id is lost, so is the key.
+                key.update(dead=True, node_id=None)
+                self._in_use.setdefault(name, []).append(fingerprint)
             else:
-                raise FlowerError(
-                    f"the SuperLink on {self.hub.name} refused the key {fingerprint} of {name} "
-                    f"(pool {key['pool']}, {key['name']}): {answer.message}"
+                self._faults[name] = (
+                    f"the SuperLink on {self.hub.name} refused the key {fingerprint} (pool {key['pool']}, {key['name']}): {answer.message}"
                 )
-        return len(todo)
-
-
-def keep(old: records.Record, new: records.Record, seen: records.Record) -> records.Record:
-    """The new record, with what another run did meanwhile.
-
-    Args:
-        old: the record as it is now.
-        new: the record that this run made.
-        seen: the record that it made it from.
-    """
-    kept = {**new, "retired": {**old["retired"], **new["retired"]}}
-    # A certificate that a rival issued meanwhile stays: every serial that a site may hold has to be in the ledger.
-    lasting = (*access.LASTING, "client") if old.get("client") != seen.get("client") else access.LASTING
-    for part in lasting:
-        kept.pop(part, None)
-        if part in old:
-            kept[part] = old[part]
-    return kept
+        return len(todo), nodes

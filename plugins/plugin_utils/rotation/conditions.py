@@ -54,10 +54,16 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
     for site, record in sorted(found.items()):
         if excuse(site, book, found):
             continue
+        # A pod that has not been restarted with its new key serves with its old one.
+        serving = {
+            (key["pool"], key["name"])
+            for key in records.leaving(record).values()
+            if nodes.get(key["node_id"] or "", {}).get("status") == "online"
+        }
         away = [
             f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}"
             for key in expected(record)
-            if nodes.get(key["node_id"], {}).get("status") != "online"
+            if nodes.get(key["node_id"], {}).get("status") != "online" and (key["pool"], key["name"]) not in serving
         ]
         if away:
             told[site] = ", ".join(away)

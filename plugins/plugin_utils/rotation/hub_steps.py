@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..apply.content import content_digest
@@ -175,6 +175,7 @@ class Hub:
             machine.ISSUE_NEXT: self.issue_next,
             machine.SERVE_NEXT: self.serve_next,
             machine.SWITCH: self.switch,
+            machine.NOTE: self.note_switch,
             machine.DROP: self.drop,
             machine.REMOVE_NEXT: self.remove_next,
             machine.FINISH: self.finish,
@@ -200,6 +201,11 @@ class Hub:
         """Let the next CA sign."""
         live, state = self.ca()
         self._write_ca(live, ca.switch(state, now))
+
+    def note_switch(self, now: datetime.datetime) -> None:
+        """Note that the present CA has signed since now; somebody has taken the note of it away."""
+        live, state = self.ca()
+        self._write_ca(live, replace(state, switched=now))
 
     def drop(self, now: datetime.datetime) -> None:
         """Trust the previous CA no longer."""

@@ -11,7 +11,7 @@ whoever goes on makes none twice, and pods are restarted that run with an older 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..apply.engine import apply_objects
@@ -36,7 +36,14 @@ _PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
             "/internal/tls.crt": (credentials.INTERNAL, "tls.crt"),
         },
     ),
-    ("serverapp", "superexec", {"/superexec/secret": (credentials.SUPEREXEC, "secret")}),
+    (
+        "serverapp",
+        "superexec",
+        {
+            "/superexec/secret": (credentials.SUPEREXEC, "secret"),
+            "/internal-ca/ca.crt": (credentials.INTERNAL, "ca.crt"),
+        },
+    ),
 )
 
 
@@ -111,20 +118,46 @@ class Internal:
 
     def restart(self, seconds: float) -> list[str]:
         """Restart the hub's pods that run with older secrets than there are; returns their names when they are ready."""
-        namespace = self.settings.namespace
-        old = []
-        for label, container, files in _PODS:
-            pods = self.cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={label}")
-            for pod in pods:
-                present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
-                wanted = {
-                    path: proof.digest(entries(self.cluster.get("v1", "Secret", name, namespace))[entry])
-                    for path, (name, entry) in present.items()
-                }
-                if restart.is_old(self.cluster, pod, container, wanted):
-                    old.append(pod)
+        old = old_pods(self.cluster, self.settings.namespace)
         # All at once: one side alone would only meet the other's old secret.
-        return restart.replace(self.cluster, namespace, old, seconds, self.hub.note)
+        return restart.replace(self.cluster, self.settings.namespace, old, seconds, self.hub.note)
+
+
+def old_pods(cluster: Cluster, namespace: str, *, younger: bool = False) -> list[dict[str, Any]]:
+    """The hub's pods that run with older secrets than there are.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's.
+        younger: look only into pods that are older than one of their Secrets. Both times are the API server's.
+    """
+    secrets: dict[str, dict[str, Any] | None] = {}
+    found = []
+    for label, container, files in _PODS:
+        for pod in cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={label}"):
+            present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
+            for name, _entry in present.values():
+                if name not in secrets:
+                    secrets[name] = cluster.get("v1", "Secret", name, namespace)
+            if younger and not any(is_younger(secrets[name], pod) for name, _entry in present.values()):
+                continue
+            wanted = {path: proof.digest(entries(secrets[name])[entry]) for path, (name, entry) in present.items()}
+            if restart.is_old(cluster, pod, container, wanted):
+                found.append(pod)
+    return found
+
+
+def is_younger(secret: Mapping[str, Any] | None, pod: Mapping[str, Any]) -> bool:
+    """Whether a Secret was written after a pod was made."""
+    meta = (secret or {}).get("metadata") or {}
+    written = [meta.get("creationTimestamp"), *(entry.get("time") for entry in meta.get("managedFields") or [])]
+    # RFC 3339 in UTC and of one length: the texts are in the order of time.
+    return max(filter(None, written), default="") > pod["metadata"]["creationTimestamp"]
+
+
+def restart_old(cluster: Cluster, namespace: str, note: Callable[..., None]) -> list[str]:
+    """Restart the hub's pods whose secrets had to be made anew; returns their names, without waiting for those that follow."""
+    return restart.delete(cluster, namespace, old_pods(cluster, namespace, younger=True), note)
 
 
 def renew_site(

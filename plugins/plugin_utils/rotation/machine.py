@@ -30,6 +30,7 @@ ISSUE_NEXT = "issue_next"
 SERVE_NEXT = "serve_next"
 ASK = "ask"
 SWITCH = "switch"
+NOTE = "note"
 DROP = "drop"
 REMOVE_NEXT = "remove_next"
 FINISH = "finish"
@@ -45,6 +46,7 @@ WORDS = {
     SERVE_NEXT: "have the gateway serve it under that name",
     ASK: "bring the trust to every site and have every SuperNode try it",
     SWITCH: "let the next CA sign",
+    NOTE: "note when the present CA began to sign, which its Secret no longer says",
     DROP: "trust the previous CA no longer",
     REMOVE_NEXT: "take away the certificate that was tried",
     FINISH: "end the rotation",
@@ -200,7 +202,9 @@ def _advance(state: State, facts: Facts) -> Step:
     if state.phase == ca.ADDING:
         return _step(SWITCH)
     if state.phase == ca.SWITCHED:
-        until = (state.switched or facts.now) + facts.grace
+        if state.switched is None:
+            return _step(NOTE)  # without it, the grace would begin anew with every run
+        until = state.switched + facts.grace
         if facts.now < until:
             return Step(
                 WAIT, f"waiting until {until.isoformat(timespec='seconds')}, then the previous CA is dropped", (), until
@@ -247,6 +251,8 @@ def after(step: Step, state: State, facts: Facts, new: certificates.Issued | Non
         return ca.begin(state, new, facts.now), replace(facts, extra=Leaf(), asked=False)
     if step.name == SWITCH:
         return ca.switch(state, facts.now), replace(facts, leaf=replace(facts.leaf, issuer=BY_OTHER), current_good=True)
+    if step.name == NOTE:
+        return replace(state, switched=facts.now), facts
     if step.name == DROP:
         return ca.drop(state), facts
     if step.name == FINISH:

@@ -98,14 +98,7 @@ def replace(
         return []
     gone = {pod["metadata"]["uid"] for pod in old}
     seats = set(map(_seat, old))
-    for pod in old:
-        try:
-            cluster.delete(
-                "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
-            )
-        except (Conflict, NotFound):
-            continue  # somebody else has replaced it
-        note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])
+    delete(cluster, namespace, old, note)
     deadline = time.monotonic() + seconds
     while True:
         present = cluster.list(
@@ -122,6 +115,19 @@ def replace(
                 f"pods on {cluster.name} were restarted and are not ready after {seconds:g} s: {described.summary(new)}"
             )
         time.sleep(0.5)
+
+
+def delete(cluster: Cluster, namespace: str, old: Sequence[Object], note: Callable[..., None]) -> list[str]:
+    """Delete these very pods, each owned by a controller that makes another one; returns their names."""
+    for pod in old:
+        try:
+            cluster.delete(
+                "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
+            )
+        except (Conflict, NotFound):
+            continue  # somebody else has replaced it
+        note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])
+    return [pod["metadata"]["name"] for pod in old]
 
 
 def _seat(pod: Object) -> tuple[str, str, str]:

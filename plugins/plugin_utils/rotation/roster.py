@@ -16,7 +16,7 @@ from .machine import Site
 
 _ABSENT = (
     "the ledger knows it, but this run does not reach it: it is not in the inventory, or --limit leaves it out. "
-    "A site that has left is forgotten by site.yml -e flower_forget_sites=true"
+    "A site that has left is forgotten by site.yml -e flower_forget_sites=NAME"
 )
 
 

@@ -22,6 +22,7 @@ from ..base.labels import POOL_LABEL
 from ..base.names import CLIENT_KEY, CONTROLLER, KEY_SOURCE, keys_secret
 from ..base.secret_data import entries, secret
 from ..base.values import natural
+from ..marks.proof import holder, is_managed
 from ..pki import certificates, keypairs, library
 
 KEYS_COMPONENT = "supernode-keys"
@@ -205,6 +206,7 @@ def plan(
         renew: shared secret -> mark of a demand to make it anew.
     """
     library.require()
+    _refuse_foreign(namespace, [*(keys_secret(pool.name) for pool in pools), *SHARED, CLIENT_KEY], live)
     result = SiteKeys()
     own = {name: there for name, there in live.items() if source_of(there) == source}
     for pool in pools:
@@ -233,6 +235,15 @@ def plan(
             result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source
         )
     return result
+
+
+def _refuse_foreign(namespace: str, names: Sequence[str], live: Mapping[str, Mapping[str, Any]]) -> None:
+    for name in names:
+        if name in live and not is_managed(live[name]):
+            raise ClusterError(
+                f"Secret {namespace}/{name} exists already and {holder(live[name])}: it is not changed. Delete or rename it, or "
+                "deploy into another namespace (supernode_namespace)."
+            )
 
 
 def _local(namespace: str) -> dict[str, str]:

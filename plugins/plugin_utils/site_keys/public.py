@@ -27,7 +27,6 @@ the sidecars' certificate.
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -133,7 +132,7 @@ def read(there: Mapping[str, Any] | None) -> Public:
     try:
         told = json.loads(there["data"][ENTRY])
         lines = {
-            pool: {name: _checked(key["public_key"]) for name, key in found["keys"].items()}
+            pool: {name: keypairs.check_supernode_key(key["public_key"]) for name, key in found["keys"].items()}
             for pool, found in told["pools"].items()
             if keys_secret(pool) in standing
         }
@@ -159,18 +158,6 @@ def read(there: Mapping[str, Any] | None) -> Public:
 
 def _digests(there: Mapping[str, Any]) -> dict[str, str]:
     return {name: hashlib.sha256(value.encode("ascii")).hexdigest() for name, value in entries(there).items()}
-
-
-def _checked(line: str) -> str:
-    """A public line that flwr takes. :raises ValueError: it is none."""
-    kind, _blank, rest = line.partition(" ")
-    if not kind.startswith("ecdsa-sha2-nistp"):
-        raise ValueError(f"{kind[:40]!r} is no kind of SuperNode key")
-    try:
-        keypairs.fingerprint(line)
-    except (IndexError, binascii.Error) as error:
-        raise ValueError(f"{rest[:40]!r} is no public key") from error
-    return line
 
 
 def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:

@@ -291,6 +291,20 @@ class Federation:
         """Run site.yml, which has to end well."""
         return self.play("site", *arguments, hosts=hosts, **common)
 
+    def settle(self) -> None:
+        """Have the clusters as the base inventory wants them; the first time as a user would, later what scenarios left is mended."""
+        if not self.settled:
+            self.site(None, *self.forgetting())
+
+    def forgetting(self) -> list[str]:
+        """Arguments that forget all sites that the base inventory does not have."""
+        known = set()
+        if self.hub.get("v1", "Namespace", NAMESPACE) is not None:
+            found, unreadable = self.ledger().read_sites()
+            known = {*found, *unreadable}
+        gone = sorted(known - set(self.base()))
+        return ["-e", f"flower_forget_sites={','.join(gone)}", "-e", f"flower_forget_max={len(gone)}"] if gone else []
+
     def unchanged(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> None:
         """Run site.yml once more: nothing may change."""
         run = self.site(hosts, *arguments, **common)
@@ -590,6 +604,5 @@ def federation(
 @pytest.fixture
 def fed(federation: Federation) -> Federation:
     """The federation, deployed as the base inventory wants it."""
-    if not federation.settled:
-        federation.site(None, "-e", "flower_forget_sites=true")
+    federation.settle()
     return federation

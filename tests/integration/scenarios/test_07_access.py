@@ -52,7 +52,7 @@ def served(fed):
 def revoked(fed):
     """Serials in the gateway's list of revoked certificates."""
     data = fed.hub.get("v1", "ConfigMap", "superlink-clients", fed.namespace)["data"]
-    return certificates.crl_serials(data["crl.pem"], data["ca.crt"])
+    return set(certificates.crl_entries(data["crl.pem"], data["ca.crt"]))
 
 
 def door_log(fed):

@@ -240,8 +240,7 @@ def site(fed) -> Scene:
 @pytest.fixture(scope="module")
 def scenes(federation) -> dict[str, Scene]:
     """Both kinds of clusters, once the federation is there."""
-    if not federation.settled:
-        federation.site(None, "-e", "flower_forget_sites=true")
+    federation.settle()
     return {"hub": hub(federation), "site": site(federation)}
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
@@ -28,8 +29,7 @@ HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|--
 
 
 def options(role: str) -> dict[str, Any]:
-    text = (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    return role_options(role)
 
 
 def sections(role: str) -> list[tuple[str, list[str]]]:
@@ -105,7 +105,7 @@ def test_readme_says_what_a_role_promises(role: str) -> None:
 @pytest.mark.parametrize("role", WITH_SPEC)
 def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
     """So that a fault in the spec can name the variable."""
-    variables = yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text(encoding="utf-8"))
+    variables = yaml_file("roles", role, "vars", "main.yml")
     spec = variables[f"__{role}_spec"]
     found_by_tasks = {
         "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "skupper",

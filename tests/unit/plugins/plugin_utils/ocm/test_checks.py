@@ -104,6 +104,18 @@ def test_somebody_elses_add_on_is_left_alone(ocm_addon_spec):
     assert "belongs to somebody else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
 
 
+def test_an_addon_of_another_federation_or_host_is_refused(ocm_site_spec):
+    spec = ocm_site_spec()
+    own = addon_objects.managed_addon(spec, [])
+    assert checks.taken(spec, None) == checks.taken(spec, own) == checks.taken(spec, {"metadata": {"name": "x"}}) == []
+    assert (
+        "of the federation oncology"
+        in checks.taken(spec, addon_objects.managed_addon({**spec, "federation": "oncology"}, []))[0]
+    )
+    (fault,) = checks.taken(spec, addon_objects.managed_addon({**spec, "cluster": "renamed"}, []))
+    assert "is the site renamed of this federation" in fault and "flower_claim_sites" in fault
+
+
 def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(ocm_addon_spec):
     spec = ocm_addon_spec(cluster_sets=["a", "b", "c"], bind_cluster_sets=False)
     found = checks.bindings(spec, ["a", "b"], ["a"])

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +19,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.tests.unit.read import schemas_of
 
-SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 LABELS = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
@@ -44,7 +42,7 @@ RICH = {
 
 def document(name: str) -> dict[str, Any]:
     """The OpenAPI document of a hub of that release, as far as it is looked at."""
-    kinds = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    kinds = schemas_of(name)
     found = {kind: {**one, "x-kubernetes-group-version-kind": [{"kind": kind}]} for kind, one in kinds.items()}
     return {"components": {"schemas": found}}
 

@@ -255,6 +255,17 @@ def test_a_site_whose_certificate_is_not_for_its_door_makes_another_one():
     assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-local-tls"]
 
 
+def test_a_malformed_key_is_refused_where_it_was_told():
+    """Registered, it would be refused by Flower, together with the keys of all other sites."""
+    published = record(after(request(CPU))[0])
+    told = json.loads(published["data"]["public.json"])
+    for key in told["pools"]["cpu"]["keys"].values():
+        key["public_key"] = "ecdsa-sha2-nistp384 AAAA"
+    published["data"]["public.json"] = json.dumps(told)
+    with pytest.raises(ClusterError, match="not an OpenSSH public key"):
+        public.read(published)
+
+
 def test_a_foreign_config_map_is_an_error_that_says_what_to_do():
     live, _decision = after(request(CPU))
     published = record(live)

@@ -37,6 +37,16 @@ def test_second_run_makes_nothing():
     assert prints(second) == prints(first)
 
 
+def test_a_secret_of_somebody_else_is_refused():
+    for name in ("supernode-cpu-keys", "supernode-local-tls"):
+        theirs = {
+            "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
+            "data": {"tls.key": "AAAA"},
+        }
+        with pytest.raises(ClusterError, match=f"Secret flower/{name} exists already and is managed by Helm"):
+            plan([keys.Pool("cpu", ["0"], 0)], [theirs])
+
+
 def test_a_grown_pool_keeps_its_keys():
     first = plan([keys.Pool("cpu", ["0"], 0)])
     second = plan([keys.Pool("cpu", ["0", "1"], 0)], first.secrets)
@@ -159,6 +169,16 @@ def test_daemonset_pools_run_on_selected_nodes_whose_taints_they_tolerate():
     assert names([{"key": "gpu", "value": "no"}]) == ["b", "d"]
     assert names([{"operator": "Exists"}]) == ["a", "b", "d"]
     assert names([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}]) == ["b", "d"]
+
+
+def test_a_pod_of_a_daemonset_stays_on_a_node_that_is_closed_later():
+    closed = {"key": "maintenance", "value": "soon", "effect": "NoSchedule"}
+    evicting = {"key": "maintenance", "value": "now", "effect": "NoExecute"}
+    found = [node("a", {}, [closed]), node("b", {}, [closed]), node("c", {}, [closed, evicting]), node("d")]
+    assert nodes.closed(found, None, None) == ["a", "b"]
+    chosen = nodes.eligible(found, None, None, {"a", "c"})
+    assert [item["metadata"]["name"] for item in chosen] == ["a", "d"]
+    assert nodes.closed(found, {"zone": "x"}, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}]) == []
 
 
 def test_a_pod_says_why_it_does_not_work():
