@@ -18,7 +18,7 @@ MARK = re.compile(
     r"This (module|filter) is (public\. Changes of its options follow semantic versioning\.|"
     r"a step of [^.]*(\.flower\.\w+[^.]*|this collection)+\. Its options may change in any release\.)"
 )
-FIRST_WORDS = set("a an the what whether which when where how who".split())
+FIRST_WORDS = {"a", "an", "the", "what", "whether", "which", "when", "where", "how", "who"}
 
 
 def documentation(path: Path) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def test_05_the_ca_is_kept_outlives_its_leaves_and_is_not_with_the_workload():
         for role in ("superlink", "cert_rotation")
     )
     assert int(rotation["cert_rotation_ca_days"]) > 2 * int(hub["superlink_certificate_days"])
-    assert "flower-ca" in hub["superlink_ca_namespace"] and "flower-ca" not in hub["superlink_namespace"]
+    assert "~ '-ca'" in hub["superlink_ca_namespace"] and "-ca" not in hub["superlink_namespace"]
     # Sites trust the old one and the new one for some time.
     assert int(rotation["cert_rotation_grace"]) > 0
 
