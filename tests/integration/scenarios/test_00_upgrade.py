@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-#: The release that deploys, as a commit: the last one before ownership was recorded.
+#: The release that deploys, as a commit.
 RELEASE = "577cac1"
 
 #: What a user of the collection needs of it.
