@@ -284,7 +284,7 @@ class ActionModule(ClusterAction):
         if self.check:
             return {
                 "changed": True,
-                "fleet": self._roll(params),
+                "excused": [],
                 "mark": "",
                 "msg": "would make the hub's secrets anew and restart its pods",
             }
@@ -301,7 +301,7 @@ class ActionModule(ClusterAction):
         return {
             "changed": bool(made or restarted),
             "mark": mark,
-            "fleet": self._roll(params),
+            "excused": [site for site, entry in self._roll(params).items() if entry["excused"]],
             "msg": f"{len(made)} Secrets made anew, {len(restarted)} pods of the hub restarted",
         }
 

@@ -10,32 +10,19 @@ from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of some hosts that say C(flower_delivery: ocm).
-
-    Where playbooks are only listed or checked for their syntax there are no variables of hosts.
-    """
-    found = []
-    for host in hosts:
-        variables = hostvars.get(host, {})
-        if "flower_delivery" in variables and str(variables["flower_delivery"]) == OCM:
-            found.append(str(host))
-    return found
+    """Those of some hosts that are reached through Open Cluster Management."""
+    return delivered_by(OCM, hostvars, hosts)
 
 
 def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
     """Those of them whose ClientApps are a workload of their own (C(flower_clientapp: workload))."""
     return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
-
-
-def ocm_clusters(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> dict[str, str]:
-    """The same, each with the name of its ManagedCluster, as the role supernode finds it."""
-    return {host: cluster_of(hostvars[host], host) for host in ocm_sites(hostvars, hosts)}
 
 
 class FilterModule:
@@ -47,7 +34,6 @@ class FilterModule:
             "clientapp_sites": clientapp_sites,
             "ocm_addon_faults": spec_filter(render.ocm_addon_faults),
             "ocm_addon_objects": spec_filter(render.ocm_addon_objects),
-            "ocm_clusters": ocm_clusters,
             "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         }

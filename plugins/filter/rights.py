@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError, plain
 
 
@@ -33,5 +33,4 @@ class FilterModule:
         return {
             "manifest": lambda objects: manifest(plain(list(objects))),
             "superlink_rights": _of(SUPERLINK),
-            "supernode_rights": _of(SUPERNODE),
         }

@@ -114,7 +114,7 @@ options:
         default: ""
       hub:
         description:
-          - Identity of the hub, as M(federated.flower.supernode_allocate) returns it. Nothing is compared where it is empty.
+          - Identity of the hub, as M(federated.flower.supernode) returns it. Nothing is compared where it is empty.
         type: str
         default: ""
   part:
@@ -128,64 +128,6 @@ options:
       - Whether a set of another owner is taken over.
     type: bool
     default: false
-  ocm:
-    description:
-      - >-
-        Deliver a site's objects through a hub of Open Cluster Management, whose agent in the cluster fetches them. Objects that sites
-        share are in an AddOnTemplate, whose name is derived from its content. The site's own objects are in a ManifestWork,
-        which is owned by the cluster's add-on. ClientApps in their own pods are in a ManifestWorkReplicaSet per
-        version, which the label of the cluster selects once its SuperNodes are ready. Objects that OCM's template engine would
-        change are not put into templates.
-      - >-
-        O(wait) waits until the cluster has the current version of all objects and all SuperNode pods are ready there, according to the
-        agent's feedback. The agent prunes objects that are no longer listed. O(applyset), O(prune) and O(refresh_pods) are ignored.
-      - >-
-        O(state=absent) deletes what was delivered. The add-on itself is kept as long as a Placement selects the
-        cluster.
-    type: dict
-    suboptions:
-      hub:
-        description:
-          - Inventory name of the hub.
-        type: str
-        required: true
-      spec:
-        description:
-          - The specification of the site, as assembled by the role C(federated.flower.supernode).
-        type: dict
-        required: true
-      part:
-        description:
-          - Part of O(objects) to deliver. V(clientapp) delivers ClientApps in their own pods only.
-        type: str
-        choices: [all, clientapp]
-        default: all
-  runs:
-    description:
-      - Wait until no run is active before ClientApps in their own pods are replaced, because the run would lose their current tasks. If
-        it is not set, the task does not wait.
-    type: dict
-    suboptions:
-      hub:
-        description:
-          - Inventory name of the hub.
-        type: str
-        required: true
-      namespace:
-        description:
-          - Namespace of the SuperLink.
-        type: str
-        default: flower
-      wait:
-        description:
-          - Maximum number of seconds to wait.
-        type: int
-        default: 3600
-      force:
-        description:
-          - Do not wait.
-        type: bool
-        default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -31,12 +31,6 @@ options:
       - The namespace.
     type: str
     required: true
-  applyset:
-    description:
-      - Name of the set, as given to M(federated.flower.apply); and so which part of the federation is meant, the hub or a site.
-    type: str
-    choices: [superlink, supernode]
-    required: true
   federation:
     description:
       - Name of the federation. Objects of another one stay.
@@ -58,16 +52,6 @@ options:
       - It is kept with all its contents while another hub uses it for its CA keys.
     type: str
     default: ""
-  hub:
-    description:
-      - For a site, the inventory name of its hub, to check that the site belongs to that hub.
-    type: str
-    default: ""
-  hub_namespace:
-    description:
-      - Namespace of the SuperLink.
-    type: str
-    default: flower
   claim:
     description:
       - Whether to remove the deployment of another owner.
@@ -78,12 +62,6 @@ options:
       - Whether the cluster is part of a Skupper network. A namespace with Skupper objects of others is kept.
     type: bool
     default: false
-  key_source:
-    description:
-      - Who created the keys in the namespace, as given to the role.
-    type: str
-    choices: [controller, site]
-    default: controller
   wait_timeout:
     description:
       - Seconds to wait until the objects are deleted.

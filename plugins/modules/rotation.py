@@ -211,6 +211,11 @@ finished:
   description: With O(step=ca), whether the rotation of the CA is complete.
   returned: success
   type: bool
+excused:
+  description: With O(step=secrets), sites that need not get new secrets.
+  returned: success
+  type: list
+  elements: str
 mark:
   description: With O(step=secrets), the identifier of the new secrets.
   returned: success

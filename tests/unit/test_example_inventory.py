@@ -17,8 +17,12 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults, role_options
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import site_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
@@ -88,6 +92,8 @@ def trusted(value: Any) -> Any:
 def spec_of(host: str, name: str) -> dict[str, Any]:
     """The spec that the role C(name) assembles for a host, before anything is known from the clusters."""
     groups = {group: entry["hosts"] for group, entry in LISTING.items() if "hosts" in entry}
+    if name == "supernode":
+        return site_spec(host, groups)
     variables = trusted(
         {
             **role(name, "defaults/main.yml"),
@@ -101,6 +107,15 @@ def spec_of(host: str, name: str) -> dict[str, Any]:
         }
     )
     return Templar(loader=DataLoader(), variables=variables).template(variables[f"__{name}_spec"])
+
+
+def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:
+    """The spec that the action makes of the variables of a site."""
+    defaults = role_defaults("supernode")
+    own = trusted({key: value for key, value in HOSTVARS[host].items() if key not in CONNECTION | ANSIBLE})
+    raw = {**defaults.values, **own, "inventory_hostname": host, "groups": groups}
+    found = HostVariables(raw, Templar(loader=DataLoader(), variables=raw).template, defaults)
+    return site_of(host, found.given(role_options("supernode")), way_of(found)).spec
 
 
 @pytest.mark.parametrize("host", sorted(HOSTVARS))

@@ -18,6 +18,7 @@ from ansible import constants
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ..apply.engine import ApplyFailed
 from ..audit import notes
@@ -26,12 +27,20 @@ from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
+from ..ownership import twins
+from ..reach.registry import DELIVERIES
+from ..reach.site import Way, named
+from ..reach.way import way_of
+from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
 gc.freeze()
 
+display = Display()
+
+_NO_DEFAULTS = Defaults({})
 #: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
 _IDENTITY = ("kubeconfig", "host")
 
@@ -51,6 +60,8 @@ class ClusterAction(ActionBase):
     tells with C(note). A change of which nothing was told is noted with the message of the result.
     """
 
+    #: Options that say how the cluster of the host is reached.
+    AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
     ARGS: dict[str, dict[str, Any]] = {}
     SPEC: dict[str, Any] = {}
     _requires_connection = False
@@ -100,8 +111,12 @@ class ClusterAction(ActionBase):
             self._noted = True
             self._write_note(site or self._site, facts=noted)
 
-    def _write_note(self, site: str, **words: Any) -> None:
+    def begin_notes(self) -> None:
+        """Find out what all notes say of this run."""
         self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
+
+    def _write_note(self, site: str, **words: Any) -> None:
+        self.begin_notes()
         note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
         Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
 
@@ -144,9 +159,15 @@ class ClusterAction(ActionBase):
 
     def named(self, error: ClusterError) -> str:
         """The error's message, beginning with the inventory host."""
-        if error.message.startswith(f"{self.inventory_host}: "):
-            return error.message
-        return f"{self.inventory_host}: {error.message}"
+        return named(self.inventory_host, error.message)
+
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Note that some places are those of a host; returns the other host that has one of them, or an empty text."""
+        return twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
+
+    def say(self, text: str) -> None:
+        """Show people what is waited for."""
+        display.display(text)
 
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
         """The cluster of this inventory host, or of another one."""
@@ -169,45 +190,59 @@ class ClusterAction(ActionBase):
         if any(given.get(name) for name in _IDENTITY):
             return given
         auth = self._auth_of_variables(self.variables_of(host)) | given
-        if self.is_behind(host) and not any(auth.get(name) for name in ("context", "host")):
+        way = self.way_of(host)
+        entry = DELIVERIES[way.delivery]
+        if not entry.own_access and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
-                f"{host or self.inventory_host}: its objects are delivered through the hub of Open Cluster Management (flower_delivery: ocm), "
+                f"{host or self.inventory_host}: its objects are delivered through {entry.why} (flower_delivery: {way.delivery}), "
                 "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
             )
         return auth
 
     def variables_of(self, host: str | None) -> Mapping[str, Any]:
-        """Variables of an inventory host (default: this one). Raises C(ClusterError) when there is no such host."""
+        """Variables of an inventory host (default: this one), templated when they are read.
+
+        Raises C(ClusterError) when there is no such host.
+        """
         if host is None or host == self.inventory_host:
-            return self.task_vars
+            return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS)
         try:
             return self.task_vars["hostvars"][host]
         except KeyError:
             raise ClusterError(f"the inventory has no host '{host}'.") from None
 
-    def is_behind(self, host: str | None = None) -> bool:
-        """Whether a host's objects are delivered through a hub of Open Cluster Management."""
-        return plain(self._templar.template(self.variables_of(host).get("flower_delivery"))) == "ocm"
+    def way_of(self, host: str | None = None) -> Way:
+        """How a host is reached as a site."""
+        return way_of(self.variables_of(host))
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
-        if variables.get("flower_auth") is not None:
-            given = self._templated("flower_auth", variables["flower_auth"])
+        given = self._read(variables, "flower_auth")
+        if given is not None:
             if not isinstance(given, dict):
                 raise ClusterError(
                     "flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown."
                 )
             auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ")
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
-            if variables.get(variable) is not None:
-                auth[option] = self._templated(variable, variables[variable])
+            value = self._read(variables, variable)
+            if value is not None:
+                auth[option] = value
         if not isinstance(auth.get("context") or "", str):
             raise ClusterError("flower_context is not text: quote it if it is a number.")
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
+    @staticmethod
+    def _read(variables: Mapping[str, Any], name: str) -> Any:
+        """A variable of a host. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
+        try:
+            return plain(variables.get(name))
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
+
     def _validated(self) -> dict[str, Any]:
-        validated = self._checked(AUTH_ARGS | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
-        self._auth_params = {name: validated[name] for name in AUTH_ARGS if validated.get(name) is not None}
+        validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
+        self._auth_params = {name: validated[name] for name in self.AUTH if validated.get(name) is not None}
         return {name: value for name, value in validated.items() if name in self.ARGS}
 
     @staticmethod

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..manifests.supernode import NAME as SUPERNODE
 from ..preflight import inventory, variables
 from ..spec.render import faults_of
 from .cluster_action import ClusterAction
@@ -17,33 +17,42 @@ from .cluster_action import ClusterAction
 variables.known()  # read once, in the parent of all forks
 
 
+def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], *, is_site: bool) -> list[str]:
+    """What is wrong with the groups of the inventory and with the names of a host's variables.
+
+    Args:
+        action: any action of the run.
+        host: inventory name.
+        names: names of its variables.
+        is_site: whether it is a site; C(--limit) may leave out the sites on purpose.
+    """
+    own = action.variable(variables.OWN, [])
+    found = variables.faults(host, names, own if isinstance(own, list) else [])
+    hub_group = str(action.variable("flower_hub_group", "flower_hub"))
+    sites_group = str(action.variable("flower_sites_group", "flower_sites"))
+    groups = action.task_vars.get("groups") or {}
+    if is_site:
+        found += inventory.group_faults(groups, hub_group, sites_group)
+    elif len(groups.get(hub_group) or [host]) > 1:
+        found += inventory.group_faults({**groups, sites_group: [host]}, hub_group, sites_group)
+    return found
+
+
 def given_spec(action: ClusterAction, part: str, spec: dict[str, Any] | None) -> dict[str, Any]:
     """The specification of a role, without faults.
 
     Args:
-        part: the role, C(superlink) or C(supernode).
+        part: the role, C(superlink).
         spec: the option of the task; None for what the role assembles from its variables.
 
     Raises:
         ClusterError: names every fault.
     """
-    host, hostvars = action.inventory_host, action.task_vars
-    own = action.variable(variables.OWN, [])
-    found = variables.faults(host, hostvars, own if isinstance(own, list) else [])
-    hub_group = str(action.variable("flower_hub_group", "flower_hub"))
-    sites_group = str(action.variable("flower_sites_group", "flower_sites"))
-    groups = hostvars.get("groups") or {}
-    # --limit may leave out the sites on purpose.
-    found += inventory.group_faults(groups, hub_group, sites_group) if part == SUPERNODE else []
-    if part != SUPERNODE and len(groups.get(hub_group) or [host]) > 1:
-        found += inventory.group_faults({**groups, sites_group: [host]}, hub_group, sites_group)
+    found = inventory_faults(action, action.inventory_host, action.task_vars, is_site=False)
     if spec is None:
         spec = _assembled(action, part, found)
     if not found:
         found += faults_of(part, spec)
-    if not found and part == SUPERNODE:
-        fleet = {key: action.variable(f"flower_{key}", "direct") for key in ("delivery", "connectivity")}
-        found += inventory.agreement_faults(spec, fleet)
     if found:
         raise ClusterError("\n".join(found))
     return spec

@@ -21,6 +21,7 @@ from ..hub.sources.interface import Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
+from ..reach.way import SKUPPER, connected_by
 from .cluster_action import ClusterAction
 
 
@@ -77,8 +78,7 @@ class CertificateAction(ClusterAction):
 
     def is_in_network(self, site: str) -> bool:
         """Whether a site reaches the hub through Skupper."""
-        given = self._variables(site).get("flower_connectivity")
-        return given is not None and plain(self._templar.template(given)) == "skupper"
+        return bool(connected_by(SKUPPER, {site: self._variables(site)}, [site]))
 
     def _variables(self, site: str) -> Mapping[str, Any]:
         try:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 _SHOWN = 5
 
@@ -39,18 +38,3 @@ def group_faults(
             f"--limit {hub_group}"
         )
     return found
-
-
-def agreement_faults(spec: Mapping[str, Any], fleet: Mapping[str, Any]) -> list[str]:
-    """A role's variable that differs from the fleet's: plays are chosen by the fleet's, so half of them would be left out.
-
-    Args:
-        spec: the supernode spec.
-        fleet: C(delivery) and C(connectivity) as C(flower_delivery) and C(flower_connectivity) have them.
-    """
-    return [
-        f"{spec['cluster']}: supernode_{key}: {spec.get(key)!r} differs from flower_{key}: {value!r}, by which playbooks choose what "
-        f"they do. Set flower_{key} to {spec.get(key)!r} and leave out supernode_{key}"
-        for key, value in fleet.items()
-        if str(spec.get(key)) != str(value)
-    ]

@@ -20,6 +20,8 @@ OWN = "flower_own_variables"
 
 # Variables of playbooks and of connections. Those of roles stand in their defaults.
 SHARED = frozenset((
+    # what entry points of roles return
+    "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked", "superlink_rights",
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
     "flower_audit_last", "flower_auth", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",

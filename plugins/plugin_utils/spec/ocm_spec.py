@@ -12,14 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..base.names import SITE
 from ..base.values import text
 from ..manifests import supernode
 from ..ocm import acm, addon_objects
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
 
-DIRECT, OCM = "direct", "ocm"
-DELIVERIES = (DIRECT, OCM)
+OCM = "ocm"
 
 # A ManifestWork of the add-on is called addon-NAME-deploy-0, and a Namespace of the hub is called as its cluster.
 MAX_ADDON_NAME = 50
@@ -159,24 +157,17 @@ def rollout_faults(at: str, given: Any, faults: Faults) -> None:
 
 def delivery_faults(spec: Spec, faults: Faults) -> None:
     """Rules for a site's way of delivery."""
-    delivery = spec.get("delivery") or DIRECT
-    if not faults.choice("delivery", delivery, DELIVERIES) or delivery == DIRECT:
+    delivery = spec.get("delivery")
+    if delivery != OCM:
         return
     faults.label("ocm_addon", spec.get("ocm_addon"), MAX_ADDON_NAME)
     faults.subdomain("ocm_cluster", spec.get("ocm_cluster"))
     faults.choice("ocm_install", spec.get("ocm_install"), addon_objects.INSTALLS)
     if spec.get("connectivity") == "skupper":
-        faults.add(
-            "delivery",
-            delivery,
-            "does not go together with supernode_connectivity: skupper: a site's place in a Skupper network is made through its own API "
-            "server. Set flower_connectivity to direct, so that its SuperNodes dial the hub, or flower_delivery to direct",
-        )
-    if spec.get("key_source") != SITE:
-        faults.add(
-            "key_source",
-            spec.get("key_source"),
-            "would put private keys into a ManifestWork on the hub, in plain text: set it to site",
+        faults.sentence(
+            f"{text(spec.get('cluster'))}: flower_delivery: {delivery!r} does not go together with flower_connectivity: skupper: a site's "
+            "place in a Skupper network is made through its own API server. Set flower_connectivity to direct, so that its SuperNodes dial "
+            "the hub, or flower_delivery to direct"
         )
     for number, pool in enumerate(spec.get("pools") or []):
         if isinstance(pool, Mapping) and supernode.pool_mode(pool) == supernode.DAEMON_SET:

@@ -60,14 +60,6 @@ def version_fault(value: Any) -> str:
     )
 
 
-def connectivity_fault(faults: Faults, value: Any) -> None:
-    """A site has one way to the hub."""
-    if isinstance(value, (list, tuple)) or "," in text(value):
-        faults.add("connectivity", value, f"names several ways; a site has one, {' or '.join(CONNECTIVITIES)}")
-    else:
-        faults.choice("connectivity", value, CONNECTIVITIES)
-
-
 def site_faults(spec: Spec) -> list[str]:
     """All faults of a site spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "skupper_site_")

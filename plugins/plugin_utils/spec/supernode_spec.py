@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
-from ..base.names import KEY_SOURCES
 from ..base.values import boolean, text
 from ..manifests import clientapp, sidecar
 from ..manifests import supernode as manifests
@@ -17,7 +16,6 @@ from .clientapp_spec import clientapp_faults
 from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_spec import delivery_faults
 from .policies_spec import peer_faults, policy_faults
-from .skupper_spec import connectivity_fault
 
 MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 
@@ -69,7 +67,6 @@ def spec_faults(spec: Spec) -> list[str]:
     _site_name_fault(spec, faults)
     common_faults(spec, faults)
     policy_faults(spec, faults)
-    connectivity_fault(faults, spec.get("connectivity"))
     if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
         faults.add(
             "superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router"
@@ -78,7 +75,6 @@ def spec_faults(spec: Spec) -> list[str]:
         faults.subdomain("cluster_domain", spec["cluster_domain"])
     faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
     peer_faults("egress", spec.get("egress"), faults)
-    faults.choice("key_source", spec.get("key_source"), KEY_SOURCES)
     peer_faults("api_server", spec.get("api_server"), faults)
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
@@ -44,36 +43,6 @@ def numbers(ledger):
     """All partitions that were given out, of every pool."""
     pools = chain.from_iterable(site["pools"].values() for site in ledger.read_book()["sites"].values())
     return sorted(pool["offset"] + count for pool in pools for count in range(pool["size"]))
-
-
-def test_two_playbooks_at_once(federation, ledger):
-    sites = [[f"{side}-{count}" for count in range(TIMES)] for side in ("left", "right")]
-    hosts = {"hub": federation.base()["hub"], **{site: {} for site in chain(*sites)}}
-    play = {
-        "hosts": "hub",
-        "gather_facts": False,
-        "tasks": [
-            {
-                "federated.flower.supernode_allocate": {
-                    "hub": "hub",
-                    "hub_namespace": SPACE,
-                    "federation": "race",
-                    "sites": ["{{ item }}"],
-                    "default_pools": POOLS,
-                },
-                "loop": "{{ mine }}",
-            }
-        ],
-    }
-    path = federation.folder / "race.yml"
-    path.write_text(json.dumps([play]))
-    settled = federation.settled
-    started = [federation.start(str(path), "-e", json.dumps({"mine": mine}), hosts=hosts) for mine in sites]
-    for run in [finish() for finish in started]:
-        assert run.rc == 0, run.told()
-        assert run.changed == {"hub": 1}
-    assert numbers(ledger) == list(range(2 * 2 * TIMES))
-    federation.settled = settled
 
 
 @contextmanager

@@ -50,7 +50,7 @@ CPU = {"name": "cpu", "replicas": 2, "node_config": {"partition-id": "{partition
 EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"}}
 HUB = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
 # A site that makes its keys itself, and whose pods nobody may enter: what reads its Secrets is in no rule.
-ALONE = {"supernode_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
+ALONE = {"flower_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
 SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
 PARTS = {"hub": "superlink", "site-a": "supernode", "site-b": "supernode"}
 API = "rbac.authorization.k8s.io"

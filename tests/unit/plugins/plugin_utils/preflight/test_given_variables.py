@@ -71,11 +71,3 @@ def test_groups():
     assert "flower_hub has no host" in hub and "flower_sites has no host" in sites
     (two,) = inventory.group_faults({"flower_hub": [f"h{n}" for n in range(7)], "flower_sites": ["a"]})
     assert "flower_hub has 7 hosts (h0, h1, h2, h3, h4 and 2 more)" in two
-
-
-def test_role_and_fleet_agree():
-    spec = {"cluster": "a", "delivery": "ocm", "connectivity": "direct"}
-    assert inventory.agreement_faults(spec, {"delivery": "ocm", "connectivity": "direct"}) == []
-    first, second = inventory.agreement_faults(spec, {"delivery": "direct", "connectivity": "skupper"})
-    assert first.startswith("a: supernode_delivery: 'ocm' differs from flower_delivery: 'direct'")
-    assert second.startswith("a: supernode_connectivity: 'direct' differs from flower_connectivity: 'skupper'")

@@ -75,14 +75,12 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"delivery": "mail"}, "supernode_delivery: 'mail' is none of direct, ocm"),
-        ({"key_source": "controller"}, "supernode_key_source: 'controller' would put private keys into a ManifestWork"),
         ({"ocm_cluster": "Cluster A"}, "supernode_ocm_cluster: 'Cluster A' is no DNS name"),
         ({"ocm_install": "auto"}, "supernode_ocm_install: 'auto' is none of Placements, Manual"),
         ({"ocm_addon": ""}, "supernode_ocm_addon: '' is no DNS-1123 label"),
         (
             {"connectivity": "skupper", "superlink_address": "flower-superlink:9092"},
-            "site-a: supernode_delivery: 'ocm' does not go together with supernode_connectivity: skupper",
+            "site-a: flower_delivery: 'ocm' does not go together with flower_connectivity: skupper",
         ),
         (
             {"pools": [{"name": "edge", "mode": "DaemonSet"}]},

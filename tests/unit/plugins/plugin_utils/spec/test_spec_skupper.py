@@ -106,12 +106,6 @@ def test_a_release_of_the_first_generation():
     assert "of another generation" in rules.version_fault("1.8.3")
 
 
-@pytest.mark.parametrize("value", [["direct", "skupper"], "direct,skupper", "skuper"])
-def test_one_way_to_the_hub(value, supernode_spec):
-    found = supernode.spec_faults(supernode_spec(connectivity=value))
-    assert any("supernode_connectivity" in fault for fault in found)
-
-
 def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):
     spec = supernode_spec(
         connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"]

@@ -1,0 +1,78 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode): SuperNodes of all sites of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.fleet import Options, Rollout
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
+
+ALL, CLIENTAPP = "all", "clientapp"
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        **OPTIONS,
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "part": {"type": "str", "choices": [ALL, CLIENTAPP], "default": ALL},
+        "volumes": {"type": "bool", "default": False},
+        "renew": {"type": "list", "elements": "str", "choices": [KEYS, CLIENT], "default": []},
+        "wait": {"type": "int", "default": 3600},
+        "wait_timeout": {"type": "int", "default": 300},
+        "force": {"type": "bool", "default": False},
+    }
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """Bring the sites, or take them away."""
+        ways = self.reach(sites)
+        if params["state"] == "absent":
+            self._remove(params, ways, outcomes)
+            return {}
+        for name, site in sites.items():
+            faults = supernode_faults(site.spec)
+            if faults:
+                outcomes.fail(name, "\n".join(faults))
+        if not outcomes.good():
+            return {}
+        first = sites[outcomes.good()[0]]
+        with self.connect(first.hub) as hub:
+            registry = Registry(self, hub, first.hub_namespace, first.federation, first.seconds)
+            rollout = Rollout(self, registry, first.hub, sites, ways, outcomes, self._options(params, first))
+            if params["part"] == CLIENTAPP:
+                rollout.deploy_apps(params["wait_timeout"], wait=params["wait"], force=params["force"])
+            else:
+                rollout.deploy()
+        return {}
+
+    def _options(self, params: dict[str, Any], first: Site) -> Options:
+        variables = self.variables_of(first.name)
+        return Options(
+            partitions=int(variables["supernode_partitions"] or 0) or None,
+            repartition=boolean(variables["supernode_repartition"]),
+            renew=params["renew"],
+            wait=params["wait"],
+            force=params["force"],
+        )
+
+    def _remove(self, params: dict[str, Any], ways: dict[str, Any], outcomes: Outcomes) -> None:
+        def one(name: str) -> None:
+            done = ways[name].remove(volumes=params["volumes"])
+            outcomes.add(name, done)
+            outcomes[name].msg = done.msg
+            if done.failed:
+                raise ClusterError(done.msg)
+
+        outcomes.each(one)

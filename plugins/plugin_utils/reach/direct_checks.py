@@ -1,0 +1,118 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Look at a site's cluster before anything is changed there."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.names import SITE
+from ..base.values import boolean
+from ..kube.api_errors import Forbidden
+from ..kube.client import Cluster
+from ..manifests import gpu, key_job, supernode
+from ..marks import record
+from ..ownership import look as look_at
+from ..preflight import clocks, devices, rehearsal
+from ..rights import ask, grants
+from ..rights.need import DEPLOY
+from ..rights.rules import missing, singles
+from ..rights.table import SUPERNODE
+from ..spec.render import drafted
+from .site import Run, Site
+
+
+def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
+    """Reach the cluster, check rights, look for GPUs and at the clock.
+
+    Args:
+        run: the run.
+        cluster: a connection.
+        site: the site.
+        hub: what M(federated.flower.preflight) returned for the hub; empty if nobody looked.
+
+    Returns:
+        C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
+
+    Raises:
+        ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
+    """
+    spec = site.spec
+    warnings = []
+    if boolean(spec.get("insecure")):
+        warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
+    version = cluster.request("GET", "/version")["gitVersion"]
+    owner = record.notes(site.federation, site.name, hub.get("identity") or "")
+    found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)
+    away = found.absent
+    other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
+    if other:
+        raise ClusterError(
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Give one "
+            "of them another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+        )
+    at_site = spec.get("key_source") == SITE
+    wanted = {**spec, "keys_account": _account_is_given(cluster, spec["namespace"])} if at_site else dict(spec)
+    ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
+    if at_site and wanted["keys_account"]:
+        _check_account(cluster, wanted)
+    rehearsed = rehearsal.rehearse(cluster, drafted(SUPERNODE, wanted), away, SUPERNODE)
+    warnings += _devices(cluster, wanted)
+    warnings += _check_clock(cluster, wanted, hub)
+    return {
+        "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
+        "warnings": warnings,
+        "version": version,
+        "skew": cluster.skew,
+        "rehearsed": rehearsed,
+    }
+
+
+def _account_is_given(cluster: Cluster, namespace: str) -> bool:
+    """Whether the site's administrators made the account of the Job that makes keys. One that may not be seen counts as absent."""
+    try:
+        return cluster.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
+    except Forbidden:
+        return False
+
+
+def _check_account(cluster: Cluster, spec: Mapping[str, Any]) -> None:
+    """May that account write the Secrets of all pools? Not known where its rights come from another Role."""
+    namespace = spec["namespace"]
+    role = cluster.get("rbac.authorization.k8s.io/v1", "Role", key_job.ACCESS, namespace)
+    if role is None:
+        return
+    wanted = key_job.rules(key_job.secret_names(pool["name"] for pool in spec["pools"]))
+    lacking = missing(singles(wanted, namespace), role.get("rules") or [])
+    if lacking:
+        raise ClusterError(
+            f"the job that makes the keys on {cluster.name} may not: {'; '.join(map(str, lacking))}. Ask the cluster's "
+            f"administrators to apply what the playbook federated.flower.rbac writes down: Role {key_job.ACCESS} in "
+            f"namespace {namespace} is older than supernode_pools."
+        )
+
+
+def _devices(cluster: Cluster, spec: Mapping[str, Any]) -> list[str]:
+    """What pools ask for and no node has. Only a DaemonSet pool needs the right to look at nodes."""
+    pools = [supernode.effective_pool(spec, pool) for pool in spec["pools"]]
+    if not any(gpu.count(pool.get("gpu")) for pool in pools):
+        return []
+    try:
+        return devices.warnings(spec, cluster.list("v1", "Node"))
+    except Forbidden:
+        return ["whether a node has the GPUs that pools ask for is unknown: nodes may not be listed here"]
+
+
+def _check_clock(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> list[str]:
+    """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it? Returns warnings."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    fault, warning = clocks.between(cluster.skew, hub.get("skew"), signed=not boolean(spec.get("insecure")))
+    fault = fault or clocks.validity(hub.get("certificate") or {}, cluster.skew, now)
+    if fault:
+        raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
+    return [warning] if warning else []

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a site is reached, and where its keys are made: asked of its variables here, and nowhere else. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from .registry import DELIVERIES, DIRECT
+from .site import Way
+
+DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
+SKUPPER = "skupper"
+CONNECTIVITIES = ("direct", SKUPPER)
+# Variables of the role supernode that said the same once, and could disagree with what playbooks look at.
+_FORMER = {
+    "supernode_delivery": DELIVERY,
+    "supernode_key_source": KEY_SOURCE,
+    "supernode_connectivity": CONNECTIVITY,
+}
+
+
+def way_of(variables: Mapping[str, Any]) -> Way:
+    """The way to a site.
+
+    Args:
+        variables: of the inventory host, templated.
+
+    Raises:
+        ClusterError: names variable, value and the way out.
+    """
+    for former, now in _FORMER.items():
+        if former in variables:
+            raise ClusterError(
+                f"{former}: {str(variables[former])!r} is not known any more: set {now} for this host in the inventory, where every "
+                "playbook sees it"
+            )
+    delivery = _choice(variables, DELIVERY, DELIVERIES, DIRECT)
+    sources = DELIVERIES[delivery].key_sources
+    key_source = _choice(variables, KEY_SOURCE, sources, sources[0], f"where {DELIVERY} is {delivery}")
+    return Way(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
+
+
+def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
+    """Those of some hosts whose objects are delivered in one way.
+
+    A host whose variables are wrong is none of them: the check of the sites says what is wrong. Where playbooks are only listed, or
+    checked for their syntax, there are no variables of hosts.
+    """
+    return [host for host, way in _ways(hostvars, hosts) if way.delivery == delivery]
+
+
+def connected_by(connectivity: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
+    """Those of some hosts whose SuperNodes reach the SuperLink in one way; see C(delivered_by)."""
+    return [host for host, way in _ways(hostvars, hosts) if way.connectivity == connectivity]
+
+
+def _ways(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> Iterator[tuple[str, Way]]:
+    for host in hosts:
+        with contextlib.suppress(ClusterError):
+            yield str(host), way_of(hostvars.get(host) or {})
+
+
+def _choice(variables: Mapping[str, Any], name: str, known: Iterable[str], default: str, where: str = "") -> str:
+    value = variables.get(name)
+    if value in (None, ""):
+        return default
+    listed = list(known)
+    if str(value) not in listed:
+        condition = f" {where}" if where else ""
+        raise ClusterError(f"{name}: {str(value)!r} is not one of {', '.join(listed)}{condition}")
+    return str(value)

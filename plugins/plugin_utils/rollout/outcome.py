@@ -1,0 +1,131 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What becomes of each site of a run, and steps on many of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
+from ..reach.site import Done, Run, named
+
+# With more sites than this, connections are closed between two steps: a process may have about a thousand open files.
+_OPEN = 200
+
+
+class Told(Run, Protocol):
+    """A run that is told of sites that failed."""
+
+    def failed(self, site: str, message: str) -> None:
+        """Note for the audit trail that a site failed."""
+
+
+@dataclass
+class Outcome:
+    """What became of one site. Nothing in it is secret.
+
+    Attributes:
+        changed: whether something was changed, or would be.
+        failed: whether it was given up.
+        msg: a sentence; of a failed site it begins with the site's name.
+        objects: what became of each object, as C(apply) tells it.
+        diff: entries for C(--diff).
+        warnings: sentences.
+        requests: requests to API servers.
+        facts: what else is told of it.
+    """
+
+    changed: bool = False
+    failed: bool = False
+    msg: str = ""
+    objects: list[dict[str, str]] = field(default_factory=list)
+    diff: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    requests: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, done: Done) -> None:
+        """Add the outcome of a step."""
+        self.changed |= done.changed
+        self.objects += done.objects
+        self.diff += done.diff
+        self.warnings += [word for word in done.warnings if word not in self.warnings]
+        self.requests += done.requests
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a result: without what is empty."""
+        told = {key: value for key, value in vars(self).items() if value and key != "facts"}
+        return {"changed": self.changed, "msg": self.msg, **told, **self.facts}
+
+
+class Outcomes:
+    """The outcomes of some sites.
+
+    Args:
+        run: the run.
+        sites: their names.
+        workers: how many sites are worked on at the same time.
+    """
+
+    def __init__(self, run: Told, sites: Iterable[str], workers: int) -> None:
+        self.run, self.workers = run, workers
+        self.sites = {name: Outcome() for name in sites}
+
+    def __getitem__(self, name: str) -> Outcome:
+        return self.sites[name]
+
+    def good(self) -> list[str]:
+        """Names of the sites that have not failed."""
+        return [name for name, outcome in self.sites.items() if not outcome.failed]
+
+    def add(self, name: str, done: Done) -> None:
+        """Add the outcome of a step, and note for the audit trail what it changed."""
+        self.sites[name].add(done)
+        self.run.note(name, objects=of_objects(done.objects))
+
+    def fail(self, name: str, message: str) -> None:
+        """Give a site up. Only its first error counts."""
+        outcome = self.sites[name]
+        if not outcome.failed:
+            outcome.failed = True
+            outcome.msg = named(name, message)
+            self.run.failed(name, outcome.msg)
+
+    def each(self, step: Callable[[str], Any], names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Run a step for every good site, several at the same time; returns what it returned for those that are still good.
+
+        An error that people should read is the end of that site alone. Any other one is a fault of this collection and ends all.
+        """
+        chosen = [name for name in (self.good() if names is None else names) if not self.sites[name].failed]
+        found: dict[str, Any] = {}
+
+        def one(name: str) -> None:
+            try:
+                found[name] = step(name)
+            except ClusterError as error:
+                self.fail(name, error.message)
+
+        if len(chosen) < 2 or self.workers < 2:
+            for name in chosen:
+                one(name)
+        else:
+            with ThreadPoolExecutor(min(self.workers, len(chosen))) as pool:
+                list(pool.map(one, chosen))  # raises what a step raised
+        return {name: found[name] for name in chosen if name in found and not self.sites[name].failed}
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """For a result."""
+        return {name: outcome.as_dict() for name, outcome in self.sites.items()}
+
+
+def rest(ways: Mapping[str, Any]) -> None:
+    """Close the connections of a large fleet, see C(reach.site.Reach)."""
+    if len(ways) > _OPEN:
+        for way in ways.values():
+            way.rest()

@@ -1,0 +1,72 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Steps on many sites: one that fails harms no other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+
+
+class Run:
+    """What outcomes need of a run."""
+
+    check, show_diff = False, False
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[str, list[Any]]] = []
+        self.given_up: list[tuple[str, str]] = []
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        self.noted += [(str(site), list(found)) for found in facts.values()]
+
+    def failed(self, site: str, message: str) -> None:
+        self.given_up.append((site, message))
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_one_guilty_site(workers: int) -> None:
+    run = Run()
+    outcomes = Outcomes(run, ["a", "b", "c"], workers)
+
+    def step(name: str) -> str:
+        if name == "b":
+            raise ClusterError("its cluster does not answer")
+        return name.upper()
+
+    assert outcomes.each(step) == {"a": "A", "c": "C"}
+    assert outcomes.good() == ["a", "c"]
+    assert run.given_up == [("b", "b: its cluster does not answer")]
+    assert outcomes.each(step, ["b", "c"]) == {"c": "C"}, "a site that failed is not worked on again"
+
+
+def test_a_fault_of_our_own_is_never_one_of_a_site() -> None:
+    outcomes = Outcomes(Run(), ["a", "b"], 2)
+    with pytest.raises(ZeroDivisionError):
+        outcomes.each(lambda name: 1 // 0)
+
+
+def test_sites_are_worked_on_at_the_same_time() -> None:
+    meeting = threading.Barrier(3, timeout=10)
+    outcomes = Outcomes(Run(), ["a", "b", "c"], 3)
+    assert set(outcomes.each(lambda name: meeting.wait() >= 0)) == {"a", "b", "c"}
+
+
+def test_what_was_changed_is_noted_at_once_and_added_up() -> None:
+    run = Run()
+    outcomes = Outcomes(run, ["a"], 1)
+    entry = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "x", "name": "y", "change": "created"}
+    outcomes.add("a", Done(changed=True, objects=[entry], warnings=["old"]))
+    outcomes.add("a", Done(objects=[{**entry, "change": "unchanged"}], warnings=["old"]))
+    told = outcomes.as_dict()["a"]
+    assert told["changed"] and told["warnings"] == ["old"] and len(told["objects"]) == 2
+    assert [site for site, found in run.noted if found] == ["a"]
