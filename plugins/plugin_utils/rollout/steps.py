@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
@@ -106,7 +107,7 @@ class Rollout:
             renew = KEYS in self.options.renew
             if renew or name in registered.restart or keys[name].renewed:
                 files = ["key", "superexec", "loopback"] if keys[name].renewed else ["key"]
-                self.outcomes.each(lambda one, files=files: self._restart(one, files), [name])
+                self.outcomes.each(partial(self._restart, files=files), [name])
         waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
         if not waiting:
             return
