@@ -18,8 +18,9 @@ from typing import Any
 
 from ..base.labels import record_labels
 from ..base.secret_data import entries, secret
-from ..ledger import access
+from ..ledger import access, ranges
 from ..ledger.records import Record
+from ..ledger.store import NOTE
 from ..manifests.gateway import CLIENTS
 from ..pki import certificates as pki
 from ..pki import keypairs, library
@@ -209,10 +210,20 @@ def config(
             "name": CONFIG,
             "namespace": settings.namespace,
             "labels": record_labels(settings.federation, "superlink", "clients"),
-            "annotations": {CA_NAMESPACE: settings.ca_namespace, DAYS: str(settings.days)},
+            "annotations": {
+                CA_NAMESPACE: settings.ca_namespace,
+                DAYS: str(settings.days),
+                NOTE: _identity(known, live),
+            },
         },
         "data": _fitting(data, there, denied, lines, wanted),
     }
+
+
+def _identity(known: Known, live: Mapping[str, Any] | None) -> str:
+    """Of the hub: the ledger's; where the ledger has none, what is noted already or a new one, which the ledger takes over."""
+    noted = ((live or {}).get("metadata", {}).get("annotations") or {}).get(NOTE, "")
+    return str(ranges.identified(known.book, noted)["id"])
 
 
 def _lists(denied: Collection[str], lines: Collection[str]) -> dict[str, str]:

@@ -30,9 +30,14 @@ def empty_book() -> Book:
     return {"partitions": 0, "sites": {}}
 
 
-def identified(book: Mapping[str, Any]) -> Book:
-    """The ledger with an identity; the same ledger when it has one."""
-    return {**book, "id": book.get("id") or str(uuid.uuid4())}
+def identified(book: Mapping[str, Any], noted: str = "") -> Book:
+    """The ledger with an identity; the same ledger when it has one.
+
+    Args:
+        book: the ledger as read; not changed.
+        noted: the identity that is noted elsewhere, for a ledger that was lost.
+    """
+    return {**book, "id": book.get("id") or noted or str(uuid.uuid4())}
 
 
 @dataclass

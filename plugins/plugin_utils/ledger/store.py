@@ -24,8 +24,10 @@ from .records import Record, empty_record, fault
 BOOK = "flower-ledger"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
-# Identity of a hub that has no ledger: no site can be its own yet.
+# Identity of a hub that has none yet: no site can be its own.
 NEW = "new"
+# The ConfigMap of the gateway's files on sites, and its annotation that notes the hub's identity, for the case that the book is lost.
+NOTED_ON, NOTE = "superlink-clients", "federated.flower/hub"
 _BOOK_REMEDY = (
     "restore it from a backup, or delete it and run site.yml for the whole fleet: partitions, denials and revocations are restored "
     "from the sites' records and the gateway's files"
@@ -74,9 +76,14 @@ class Ledger:
         return self._parse(self._read(BOOK), empty_book())
 
     def identity(self) -> str:
-        """Identity of the hub; C(NEW) where there is no ledger yet, empty where the ledger is older than identities."""
+        """Identity of the hub; C(NEW) where there is none yet, empty where the ledger is older than identities."""
         item = self._read(BOOK)
-        return NEW if item is None else self._parse(item, empty_book()).get("id", "")
+        return self.noted_identity() or NEW if item is None else self._parse(item, empty_book()).get("id", "")
+
+    def noted_identity(self) -> str:
+        """Identity of the hub as it is noted beside the book; empty where it is not."""
+        item = self._read(NOTED_ON) or {"metadata": {}}
+        return (item["metadata"].get("annotations") or {}).get(NOTE, "")
 
     def change_book(self, change: Callable[[Book], Book]) -> bool:
         """Change the partition ranges; returns whether they differ now.

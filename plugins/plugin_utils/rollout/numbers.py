@@ -86,7 +86,7 @@ def allocate(
         before = book
         try:
             outcome = ranges.allocate(
-                ranges.identified(book),
+                ranges.identified(book, "" if book.get("id") else ledger.noted_identity()),
                 wanted,
                 partitions=partitions,
                 repartition=repartition,

@@ -282,3 +282,15 @@ def test_a_site_that_claims_a_registered_key_takes_it_from_nobody():
     fleet["site-b"]["keys"]["f"]["node_id"] = "7"
     fleet["site-a"]["keys"]["f"]["dead"] = True
     assert access.owners(fleet) == {line: "site-b"}
+
+
+def identity(live):
+    return live["metadata"]["annotations"][clients.NOTE]
+
+
+def test_the_identity_of_the_hub_is_noted_beside_the_ledger_and_survives_its_loss():
+    first = config(BOOK, {}, None, CA)
+    assert identity(config(BOOK, {}, first)) == identity(first) != identity(config(BOOK, {}, None, CA))
+    book = ranges.identified(BOOK, identity(first))
+    assert book["id"] == identity(first) and ranges.identified(book, "another") == book
+    assert identity(config({**BOOK, "id": "of the ledger"}, {}, first)) == "of the ledger"
