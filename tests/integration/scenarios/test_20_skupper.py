@@ -351,7 +351,7 @@ def test_status(joined):
 # Tokens that are of no use: each recognised, and the sites linked in the same run.
 
 NO_CLAIM, NO_ACCESS = FAILED + "404 (Not Found) No such claim", FAILED + "404 (Not Found) No such access granted"
-NAMES = {"app.kubernetes.io/managed-by": "federated.flower"}
+NAMES = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}
 
 
 def begun(net: Network, site: str, **grant: Any) -> dict[str, str]:
