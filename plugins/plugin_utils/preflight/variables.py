@@ -24,6 +24,13 @@ RESULTS = frozenset((
     "superlink_rights",
 ))  # fmt: skip
 
+# Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
+FORMER = {
+    "supernode_delivery": "flower_delivery",
+    "supernode_key_source": "flower_key_source",
+    "supernode_connectivity": "flower_connectivity",
+}
+
 # Variables of playbooks and of connections. Those of roles stand in their defaults.
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
@@ -54,7 +61,7 @@ _DEFAULT = re.compile(r"^([a-z][a-z0-9_]*):", re.MULTILINE)
 @functools.cache
 def known() -> frozenset[str]:
     """All variables of the collection. A unit test compares them with the roles' argument specifications."""
-    found = set(SHARED | RESULTS)
+    found = {*SHARED, *RESULTS, *FORMER}
     for path in _ROLES.glob("*/defaults/main.yml"):
         found.update(_DEFAULT.findall(path.read_text(encoding="utf-8")))
     return frozenset(found)
