@@ -54,9 +54,9 @@ def theirs(federation):
     cluster.delete("v1", "Namespace", THEIRS, propagation="Background")
 
 
-def preflight(fed, hosts=None, **common):
+def preflight(fed, hosts=None, *arguments, **common):
     """Look at the clusters; nothing may be changed by that."""
-    run = fed.play("site", "--tags", "preflight", hosts=hosts, rc=None, **common)
+    run = fed.play("site", "--tags", "preflight", *arguments, hosts=hosts, rc=None, **common)
     assert not any(run.changed.values()), run.changed
     fed.settled = True
     return run
@@ -118,13 +118,13 @@ def test_another_hub_cannot_take_a_site(fed):
 
 
 def test_another_federation_cannot_take_the_hubs_namespaces(fed):
-    hosts = {"hub": fed.base()["hub"]}
-    run = preflight(fed, hosts, flower_federation="other")
+    hub_alone = (fed.base(), "--limit", "hub")
+    run = preflight(fed, *hub_alone, flower_federation="other")
     assert f"Namespace {NAMESPACE}" in run.messages("hub", failed=True) and "federation scenario" in run.messages(
         "hub", failed=True
     )
     for federation in ("other", "scenario"):
-        run = preflight(fed, hosts, flower_federation=federation, flower_namespace=NEW["flower_namespace"])
+        run = preflight(fed, *hub_alone, flower_federation=federation, flower_namespace=NEW["flower_namespace"])
         for word in (f"flower_ca_namespace: {CA_NAMESPACE}", f"for example {NEW['flower_namespace']}-ca"):
             assert word in run.messages("hub", failed=True), run.messages("hub", failed=True)
     assert fed.gone("hub", NEW["flower_namespace"])
