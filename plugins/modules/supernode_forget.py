@@ -33,12 +33,13 @@ options:
   inventory:
     description:
       - Sites of the inventory, which are refused. If the list is empty, all are refused unless O(max) is set.
-      - If this is not given, every site may be forgotten.
+      - If this is not given, every site may be forgotten, as in a teardown, which is confirmed.
     type: list
     elements: str
   max:
     description:
-      - How many sites may be forgotten at once. By default half of those that the ledger knows, at least one and at most ten.
+      - How many sites may be forgotten at once. By default half of those that the ledger knows, at least one and at most ten;
+        all if O(inventory) is not given.
     type: int
   validate:
     description:

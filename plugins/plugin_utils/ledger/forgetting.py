@@ -54,10 +54,11 @@ def refusal(
     Args:
         chosen: the sites to forget.
         known: all sites of the ledger.
-        inventory: sites of the inventory; None where those of the inventory may be forgotten too, such as in a teardown.
-        bound: how many may go; by default half of the known sites, at least one and at most C(MOST).
+        inventory: sites of the inventory; None where those of the inventory may be forgotten too, as in a teardown, which names
+            its hosts and is confirmed.
+        bound: how many may go; by default half of the known sites, at least one and at most C(MOST), and without an inventory all.
     """
-    if not chosen:
+    if not chosen or (inventory is None and bound is None):
         return ""
     going = sorted(set(chosen) & set(known))
     most = bound if bound is not None else max(1, min(MOST, len(known) // 2))

@@ -43,6 +43,7 @@ def test_one_of_two_sites_is_forgotten():
 def test_sites_of_the_inventory_are_refused():
     assert "site-a is in the inventory" in forgetting.refusal(["site-a"], ["site-a"], ["site-a"])
     assert forgetting.refusal(["site-a"], ["site-a"], None) == ""
+    assert forgetting.refusal(FLEET, FLEET, None) == "", "a teardown takes all"
 
 
 def test_an_empty_inventory_is_refused():
