@@ -19,6 +19,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps imp
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
+# Each site says for itself whether its volumes may be deleted.
+VOLUMES = "flower_delete_volumes"
 
 
 class ActionModule(FleetAction):
@@ -28,7 +30,6 @@ class ActionModule(FleetAction):
         **OPTIONS,
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "part": {"type": "str", "choices": [ALL, CLIENTAPP], "default": ALL},
-        "volumes": {"type": "bool", "default": False},
         "renew": {"type": "list", "elements": "str", "choices": [KEYS, CLIENT], "default": []},
         "wait": {"type": "int", "default": 3600},
         "wait_timeout": {"type": "int", "default": 300},
@@ -39,7 +40,7 @@ class ActionModule(FleetAction):
         """Bring the sites, or take them away."""
         ways = self.reach(sites)
         if params["state"] == "absent":
-            self._remove(params, ways, outcomes)
+            self._remove(ways, outcomes)
             return {}
         for name, site in sites.items():
             faults = supernode_faults(site.spec)
@@ -67,9 +68,11 @@ class ActionModule(FleetAction):
             force=params["force"],
         )
 
-    def _remove(self, params: dict[str, Any], ways: dict[str, Any], outcomes: Outcomes) -> None:
+    def _remove(self, ways: dict[str, Any], outcomes: Outcomes) -> None:
+        volumes = {name: boolean(self.variables_of(name).get(VOLUMES)) for name in ways}
+
         def one(name: str) -> None:
-            done = ways[name].remove(volumes=params["volumes"])
+            done = ways[name].remove(volumes=volumes[name])
             outcomes.add(name, done)
             outcomes[name].msg = done.msg
             if done.failed:

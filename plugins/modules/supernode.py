@@ -24,7 +24,8 @@ description:
 options:
   state:
     description:
-      - V(absent) takes away what was deployed, with its secrets.
+      - V(absent) takes away what was deployed, with its secrets. Volumes are deleted in sites whose variable
+        C(flower_delete_volumes) is true.
     type: str
     choices: [present, absent]
     default: present
@@ -34,11 +35,6 @@ options:
     type: str
     choices: [all, clientapp]
     default: all
-  volumes:
-    description:
-      - With O(state=absent), whether volumes are deleted as well.
-    type: bool
-    default: false
   renew:
     description:
       - What is replaced although it is good. V(keys) goes site by site and restarts SuperNodes; V(client) is the key of the client

@@ -171,6 +171,7 @@ class World:
             for name, value in {"hub": HUB, **SITES}[context].items()
             if name.startswith(f"{part}_")
         }
+        own["key_source"] = {"hub": HUB, **SITES}[context].get("flower_key_source", "controller")
         return {**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes}
 
     def needed(self, context: str, *works: str) -> dict[str, list[Right]]:
