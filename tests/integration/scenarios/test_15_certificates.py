@@ -36,10 +36,11 @@ SHORT = {
 
 
 def hosts(**hub):
-    """The inventory: the hub with some variables, and one site."""
+    """The inventory: the hub with some variables, in a namespace that somebody else made for the Issuer, and one site."""
     pool = {"name": "one", "replicas": 1, "node_config": {"site": "{cluster}"}}
+    base = {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
     return {
-        "hub": {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi", **hub},
+        "hub": {**base, "superlink_create_namespace": False, **hub},
         "site-a": {"flower_context": "site-a", "supernode_pools": [pool]},
     }
 
@@ -240,12 +241,13 @@ def wrong(federation, corporate):
         {"ansible.builtin.import_role": {"name": "federated.flower.superlink", "tasks_from": "preflight"}}]}]  # fmt: skip
     path = federation.folder / "wrong-certificates.yml"
     path.write_text(json.dumps(play))
-    common = {"flower_namespace": f"{NAMESPACE}-wrong", "flower_ca_namespace": f"{NAMESPACE}-wrong-ca"}
     base = {"flower_context": "hub", "superlink_exposure": "node_port", "flower_sites_group": "none"}
+    spaces = {name: f"{NAMESPACE}-wrong-{name}" for name in variables}
+    hubs = {name: {**base, "flower_namespace": spaces[name], **one} for name, one in variables.items()}
     settled = federation.settled
-    run = federation.play(str(path), hosts={name: {**base, **one} for name, one in variables.items()}, rc=2, **common)
+    run = federation.play(str(path), hosts=hubs, rc=2)
     federation.settled = settled
-    assert federation.gone("hub", *common.values()), "something was made"
+    assert federation.gone("hub", *spaces.values(), *(f"{space}-ca" for space in spaces.values())), "something was made"
     return run
 
 
@@ -266,7 +268,7 @@ WRONG = {
         "Trusted are CN=corporate (superlink_ca_bundle)",
     ],
     "no-issuer": ["superlink_"],  # what it says depends on whether cert-manager is there: below
-    "no-secret": [f"there is no Secret 'nothing' in namespace {NAMESPACE}-wrong"],
+    "no-secret": [f"there is no Secret 'nothing' in namespace {NAMESPACE}-wrong-no-secret"],
 }
 
 
@@ -283,7 +285,7 @@ def test_an_issuer_that_is_not_there(wrong, federation):
     words = wrong.messages("no-issuer", failed=True)
     served = federation.hub.request("GET", "/apis")["groups"]
     if any(group["name"] == "cert-manager.io" for group in served):
-        assert f"superlink_issuer: Issuer 'nobody' does not exist in namespace {NAMESPACE}-wrong" in words
+        assert f"superlink_issuer: Issuer 'nobody' does not exist in namespace {NAMESPACE}-wrong-no-issuer" in words
     else:
         assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
 
