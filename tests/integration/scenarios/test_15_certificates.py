@@ -243,7 +243,10 @@ def wrong(federation, corporate):
     path.write_text(json.dumps(play))
     base = {"flower_context": "hub", "superlink_exposure": "node_port", "flower_sites_group": "none"}
     spaces = {name: f"{NAMESPACE}-wrong-{name}" for name in variables}
-    hubs = {name: {**base, "flower_namespace": spaces[name], **one} for name, one in variables.items()}
+    hubs = {
+        name: {**base, "flower_namespace": spaces[name], "flower_ca_namespace": f"{spaces[name]}-ca", **one}
+        for name, one in variables.items()
+    }
     settled = federation.settled
     run = federation.play(str(path), hosts=hubs, rc=2)
     federation.settled = settled
