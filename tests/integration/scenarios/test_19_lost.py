@@ -109,7 +109,8 @@ def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
     assert "flower-site-site-a" in run.messages("site-a", failed=True) and "delete it" in run.messages(
         "site-a", failed=True
     )
-    fed.wait_online(*fed.keys("site-b").values(), seconds=30)
+    record = fed.ledger().read_sites()[0]["site-b"]
+    fed.wait_online(*(key["node_id"] for key in record["keys"].values()), seconds=30)
     lose(fed, LOST["ledger of a site"])
     fed.site()
     whole(fed)
