@@ -68,7 +68,7 @@ class ActionModule(ClusterAction):
         try:
             return self._append(hub, namespace, federation, entries)
         except ClusterError as error:
-            text = f"the audit trail could not be told what was changed; it is in this result. {self.named(error)}"
+            text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
             return {"failed": True, "msg": text, "unrecorded": entries}
 
     def _append(self, hub: str, namespace: str, federation: str, entries: list[told.Told]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class ActionModule(CertificateAction):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.hand_out()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
-                # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
+                # By fingerprint: what someone else put into the Secret since is brought by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
@@ -155,14 +155,14 @@ class ActionModule(CertificateAction):
             if not plan.lacks:
                 return seen, plan
             if plan.hopeless:
-                raise ClusterError(f"{plan.lacks}. Mend what it says, and run again.")
+                raise ClusterError(f"{plan.lacks}. Correct it and run again.")
             if time.monotonic() >= deadline:
                 raise ClusterError(f"{plan.lacks}, after {seconds:g} s (superlink_wait_timeout).")
             time.sleep(1)  # between two looks, until the deadline
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
-        """The namespace of the CA keys and its policy, unless the namespace is somebody else's, or another federation's."""
+        """The namespace of the CA keys and its policy, unless the namespace is someone else's, or another federation's."""
         ca_spec = namespace.beside(spec, wanted.ca_namespace)
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:

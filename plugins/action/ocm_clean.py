@@ -51,7 +51,7 @@ class ActionModule(ClusterAction):
             try:
                 left = self._left(hub, params, labels, forget, warnings)
             except NotServed:
-                return {"changed": False, "msg": f"{hub.name} is no hub of Open Cluster Management"}
+                return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
             # First what was made: what another run makes meanwhile is not among it.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)

@@ -34,7 +34,7 @@ class ActionModule(ClusterAction):
             if manager is None:
                 return {
                     "changed": False,
-                    "msg": f"{hub.name} shows no ClusterManager: whoever installed the hub enables features",
+                    "msg": f"{hub.name} has no ClusterManager: the administrators of the hub must enable features",
                 }
             missing = feature_gates.missing(manager, params["features"])
             done = ", ".join(missing)

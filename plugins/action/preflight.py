@@ -84,7 +84,7 @@ class ActionModule(CertificateAction):
         return certificates.describe(plan.certificate) if plan.certificate else {}
 
     def _look(self, cluster: Cluster, spec: dict[str, Any], ca_namespace: str) -> look_at.Found:
-        """Does what is going to be written belong to somebody else, or to another host of this inventory?"""
+        """Does what is going to be written belong to someone else, or to another host of this inventory?"""
         found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
         other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
         if other:

@@ -235,7 +235,7 @@ class ActionModule(ClusterAction):
             return {
                 **{name: result[name] for name in ("changed", "done", "sites")},
                 "failed": True,
-                "msg": f"{params['hub']}: the change of the CA stays {state.phase} until this is mended: {step.why}",
+                "msg": f"{params['hub']}: the change of the CA stays {state.phase} until this is resolved: {step.why}",
             }
         return {**result, "msg": "; ".join(done) or step.why}
 
@@ -272,7 +272,7 @@ class ActionModule(ClusterAction):
         if away:
             told = "; ".join(f"{site}: {words}" for site, words in away.items())
             more = " (not in this run)" if absent else ""
-            raise RotationError(f"every site has to be online before pods are restarted; {told}{more}.")
+            raise RotationError(f"every site must be online before pods are restarted; {told}{more}.")
         conditions.wait_no_run(self.cli, params["wait"], display.display)
         return {"changed": False, "fleet": self._roll(params), "msg": "every site is online, no run is active"}
 
@@ -286,7 +286,7 @@ class ActionModule(ClusterAction):
                 "changed": True,
                 "excused": [],
                 "mark": "",
-                "msg": "would make the hub's secrets anew and restart its pods",
+                "msg": "would replace the hub's secrets and restart its pods",
             }
         self._gate(params)
         mark = internal.begin(self._now)
@@ -302,7 +302,7 @@ class ActionModule(ClusterAction):
             "changed": bool(made or restarted),
             "mark": mark,
             "excused": [site for site, entry in self._roll(params).items() if entry["excused"]],
-            "msg": f"{len(made)} Secrets made anew, {len(restarted)} pods of the hub restarted",
+            "msg": f"{len(made)} Secrets recreated, {len(restarted)} pods of the hub restarted",
         }
 
     def _settle(self, params: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class ActionModule(ClusterAction):
             return
         known = ", ".join(sorted(records)) or "none"
         raise ClusterError(
-            f"site: the ledger on {hub.name} knows no site '{site}'. It knows: {known}. Names are those of the inventory."
+            f"site: the ledger on {hub.name} has no site '{site}'. It has: {known}. Names are those of the inventory."
         )
 
     @staticmethod
@@ -118,12 +118,12 @@ class ActionModule(ClusterAction):
         """Refuse a denial that would have no effect; warn of one that can be gone round."""
         if asked == "none":
             raise ClusterError(
-                f"the gateway on {hub.name} asks for no client certificates, so it cannot tell {site} from other sites: set "
+                f"the gateway on {hub.name} does not request client certificates, so it cannot distinguish {site} from other sites: set "
                 "superlink_client_certificates to required (flower_mtls to true) and run federated.flower.site."
             )
         if record is not None and not record.get("client"):
             raise ClusterError(
-                f"{site} has no client certificate, so the gateway cannot tell it from other sites: set supernode_mtls to true "
+                f"{site} has no client certificate, so the gateway cannot distinguish it from other sites: set supernode_mtls to true "
                 "for it and run federated.flower.site."
             )
         if asked == "optional":

@@ -61,10 +61,10 @@ class ActionModule(SkupperAction):
             wrong = version_fault(controller.release(live))
             if wrong:
                 raise ClusterError(
-                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, made by somebody else, {wrong}."
+                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, created by someone else, {wrong}."
                 )
             return self.finished(
-                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was made by somebody else and is used as it is",
+                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was created by someone else and is used as it is",
                 namespace=namespace,
             )
         wanted = controller.placed(self._read(spec), namespace)
@@ -151,7 +151,7 @@ class ActionModule(SkupperAction):
         def look() -> State:
             live = cluster.get(controller.OPERATORS, "Subscription", name, namespace)
             if live is None:
-                return State(False, "it was deleted by somebody")
+                return State(False, "it was deleted by someone else")
             csv = (live.get("status") or {}).get("installedCSV")
             return controller.operator_state(
                 live,
@@ -202,7 +202,7 @@ class ActionModule(SkupperAction):
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
 
     def _remove_namespace(self, cluster: Cluster, spec: Mapping[str, Any], namespace: str, seconds: float) -> str:
-        """Take away the namespace that was made for the controller alone, unless somebody uses it; a word on why it stays."""
+        """Take away the namespace that was made for the controller alone, unless someone uses it; a word on why it stays."""
         if spec["install"] != "manifests" or spec.get("scope") != "cluster":
             return ""
         live = cluster.get("v1", "Namespace", namespace)

@@ -134,7 +134,7 @@ class ActionModule(SkupperAction):
         ours = [item for item in wanted if item["kind"] == "Link"]
         found = self._await(ours, join, seen)
         failed = [reason for reason in reasons if reason != tokens.NONE_YET]
-        again = f"; its token was made anew: {'; '.join(failed)}" if failed else ""
+        again = f"; its token was recreated: {'; '.join(failed)}" if failed else ""
         where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
         told = self._facts(own, found, data, adopted=False)
         self._tell(own, told)

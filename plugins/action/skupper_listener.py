@@ -99,11 +99,11 @@ class ActionModule(SkupperAction):
     def _absent(self, cluster: Cluster, spec: Mapping[str, Any], kind: str, seconds: float) -> dict[str, Any]:
         namespace = spec["namespace"]
         if cluster.get("v1", "Namespace", namespace) is None:
-            return self.finished(f"there is no namespace {namespace}, so there is no {kind}")
+            return self.finished(f"there is no namespace {namespace}, so no {kind} exists")
         _ours, theirs = split(self.listed(cluster, kind, namespace))
         self.apply(
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
-        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}")

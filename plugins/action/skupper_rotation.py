@@ -85,7 +85,7 @@ class ActionModule(SkupperAction):
         return self._told(todo, facts, hub.read())
 
     def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
-        """What was asked for is refused where the hub's Site is somebody else's; what is only due is told."""
+        """What was asked for is refused where the hub's Site is someone else's; what is only due is told."""
         try:
             hub.refuse_adopted()
         except ClusterError as error:
@@ -105,7 +105,7 @@ class ActionModule(SkupperAction):
                 self.note(cluster.name, words=[f"{site} is denied, since its link is revoked"])
         elif not ledger.read_denial(site):
             self.warn(
-                f"the ledger knows no site {site}: nothing keeps it from being linked again but its absence from the inventory"
+                f"the ledger has no site {site}: it will be linked again if it is in the inventory"
             )
         going = []
         for kind, name in (
@@ -136,10 +136,11 @@ class ActionModule(SkupperAction):
         foreign = rotation_plan.strangers(hub.site(), known)
         foreign = [name for name in foreign if name not in (self._name_of(params["revoke"]), *lagging)]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
-        held += [f"{name}: it is linked by somebody else's doing" for name in foreign]
+        held += [f"{name}: its link was created by someone else" for name in foreign]
         if held and not params["force"]:
             words = (
-                f"the change of the hub's Skupper CA waits, since these sites would be cut off: {'; '.join(held)}. Mend them and run again: "
+                "the rotation of the hub's Skupper CA waits, because these sites would lose their connection: "
+                f"{'; '.join(held)}. Mend them and run again: "
                 "it goes on where it stopped. flower_skupper_force=true goes on without them"
                 + (f", and {params['revoke']} stays linked until then." if params["revoke"] else ".")
             )
@@ -148,7 +149,7 @@ class ActionModule(SkupperAction):
             self.warn(words)
             return self.finished("it waits", stage=rotation_plan.stage(before), after=rotation_plan.facts(before))
         for word in held:
-            self.warn(f"cut off: {word}")
+            self.warn(f"revoked: {word}")
         if open_end:
             hub.step(rotation_plan.next_step(before, (), changed_over=True))
         if params["revoke"]:

@@ -93,7 +93,7 @@ class ActionModule(SkupperAction):
 
     @staticmethod
     def _without_foreign(cluster: Cluster, spec: Mapping[str, Any], *, new: bool) -> list[Object]:
-        """The Site's objects, but for a ConfigMap of somebody else's that says the same."""
+        """The Site's objects, but for a ConfigMap of someone else's that says the same."""
         rendered = skupper.site_objects(spec)
         if new or not spec.get("controller"):
             return rendered
@@ -103,7 +103,7 @@ class ActionModule(SkupperAction):
         given = (live.get("data") or {}).get("controller")
         if given != spec["controller"]:
             raise ClusterError(
-                f"ConfigMap {spec['namespace']}/{skupper.CONTROL}, made by somebody else, gives the namespace to the controller "
+                f"ConfigMap {spec['namespace']}/{skupper.CONTROL}, created by someone else, gives the namespace to the controller "
                 f"{given!r}, not to {spec['controller']!r} (skupper_site_controller). Change one of the two."
             )
         return [item for item in rendered if item["kind"] != "ConfigMap"]
@@ -112,7 +112,7 @@ class ActionModule(SkupperAction):
     def _words(found: Mapping[str, Any], name: str, namespace: str) -> str:
         if not found:
             return f"Site {namespace}/{name} would be made"
-        whose = "of somebody else's, used as it is" if found["adopted"] else "ours"
+        whose = "of someone else, used as it is" if found["adopted"] else "ours"
         ready = "ready" if found["ready"] else "not ready yet"
         release = found["controller"].get("version")
         return f"Site {namespace}/{name} ({whose}) is {ready}" + (f", Skupper {release}" if release else "")
@@ -126,6 +126,6 @@ class ActionModule(SkupperAction):
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in ours], seconds)
-        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}", site={})

@@ -257,7 +257,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         secret = sorted(auth.keys() - copied)
         if secret or not isinstance(auth.get("kubeconfig", ""), str):
             raise AnsibleParserError(
-                f"hub_host: {', '.join(secret) or 'a kubeconfig that is no path'} would be shown in the inventory if it were copied: "
+                f"hub_host: {', '.join(secret) or 'a kubeconfig that is not a path'} would be shown in the inventory if it were copied: "
                 "say in hub_vars how the hub is reached, with flower_auth, flower_kubeconfig or flower_context."
             )
         return {f"flower_{name}": auth[name] for name in copied & auth.keys()} | given

@@ -128,7 +128,7 @@ def expand(
         looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
         longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
     if longest > _ARGUMENT_BYTES:
-        text = f"the argument would have {longest} bytes, Linux takes no more than {_ARGUMENT_BYTES}"
+        text = f"the argument would have {longest} bytes, the limit of Linux is {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)
     return Expansion(
         argument=argument,

@@ -184,7 +184,7 @@ class Reader:
             return True
         listed = ", ".join(f"{{{known}}}" for known in sorted(self.known))
         if self.daemonset and name in _NOT_IN_DAEMONSET and written == f"{{{name}}}":
-            reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to tell them apart"
+            reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to distinguish them"
             self._fault(
                 "placeholder-not-allowed-in-daemonset",
                 f"{reason}. Known here: {listed}",

@@ -264,7 +264,7 @@ def test_replica_sets_are_a_matter_of_the_feature_gate(hub: Api, bound: str) -> 
     )
     decisions = f"{PLACEMENTS}/namespaces/{bound}/placementdecisions"
     until(lambda: any(item.get("status", {}).get("decisions") for item in hub.request("GET", decisions)["items"]))
-    assert "status" not in hub.request("GET", path), "the gate is off, but somebody is at work"
+    assert "status" not in hub.request("GET", path), "the gate is off, but someone is at work"
     # as the hub's owner does it
     hub.patch(MANAGER, {"spec": {"workConfiguration": {"featureGates": [{"feature": GATE, "mode": "Enable"}]}}})
     try:

@@ -351,7 +351,7 @@ def test_prune_takes_only_what_the_set_made(play: Play, cluster: Cluster, ns: st
     cluster.create(config(ns, "by-hand"))
     member = cluster.get("v1", "ConfigMap", "dropped", ns)
     assert member is not None
-    copied = config(ns, "copied")  # somebody copied a member, labels and all
+    copied = config(ns, "copied")  # someone copied a member, labels and all
     copied["metadata"]["labels"] = member["metadata"]["labels"]
     cluster.request("POST", f"/api/v1/namespaces/{ns}/configmaps", body=copied, query={"fieldManager": "kubectl"})
 
@@ -443,7 +443,7 @@ def theirs(cluster: Cluster, obj: dict[str, Any], manager: str = "kubectl-create
     return cluster.request("POST", path, query={"fieldManager": manager}, body=obj)
 
 
-def test_what_somebody_else_made_is_refused_before_anything_is_written(play: Play, cluster: Cluster, made: str) -> None:
+def test_what_someone_else_made_is_refused_before_anything_is_written(play: Play, cluster: Cluster, made: str) -> None:
     theirs(cluster, config(made, "settings", theirs="1"))
     theirs(cluster, secret(made))
     objects = [ours(config(made, "first")), ours(config(made, a="1")), ours(secret(made))]
@@ -749,7 +749,7 @@ def test_an_unusable_list_is_refused_before_anything_is_made(play: Play, cluster
         ]
     )
     assert "objects[1]: apiVersion is missing" in run.result["msg"]
-    assert f"ConfigMap {ns}/settings is given twice" in run.result["msg"]
+    assert f"ConfigMap {ns}/settings is listed twice" in run.result["msg"]
     assert "objects[4]: Secret: metadata.name is missing" in run.result["msg"]
     assert cluster.get("v1", "Namespace", ns) is None
 

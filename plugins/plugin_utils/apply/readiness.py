@@ -17,7 +17,7 @@ Definition
 Namespace              Active
 APIService and custom  C(observedGeneration) is current, if there is one, and the condition Ready (else Available) is
 resources              True, if there is one; an object without such a condition counts as ready, as in kstatus
-everything else        at once (an Ingress too: many controllers never give it an address)
+everything else        at once (an Ingress too: many controllers never set an address)
 ====================== ===============================================================================================
 """
 
@@ -43,7 +43,7 @@ READY = State(True)
 
 
 def state(obj: Object, *, first_consumer: bool = False) -> State:
-    """The state of C(obj) as it is live. C(first_consumer): its storage class binds when a pod comes."""
+    """The state of C(obj) as it is live. C(first_consumer): its storage class binds when a pod is scheduled."""
     group, kind = group_of(obj["apiVersion"]), obj["kind"]
     if obj["metadata"].get("deletionTimestamp"):
         return State(False, "it is being deleted")
@@ -177,7 +177,7 @@ def daemon_set(obj: Object) -> State:
 def claim(obj: Object, *, first_consumer: bool) -> State:
     """A claim whose storage class binds on first use is ready while no pod uses it.
 
-    The scheduler notes the node of the first pod in an annotation; from then on the volume must come.
+    The scheduler records the node of the first pod in an annotation; then the volume must be provisioned.
     """
     phase = (obj.get("status") or {}).get("phase", "Pending")
     if phase == "Bound":
@@ -224,7 +224,7 @@ def service(obj: Object) -> State:
 
 
 def crd(obj: Object) -> State:
-    """Established, and its names are its own."""
+    """Established, and its names are accepted."""
     names = condition(obj, "NamesAccepted")
     if names and names.get("status") == "False":
         return State(False, f"its names are not accepted: {_told(names)}", failed=True)
@@ -255,7 +255,7 @@ def custom(obj: Object) -> State:
             return (
                 READY
                 if one.get("status") == "True"
-                else State(False, f"it is not {kind} ({_told(one) or 'no reason given'})")
+                else State(False, f"it is not {kind} ({_told(one) or 'no reason reported'})")
             )
     return READY
 

@@ -20,7 +20,7 @@ def lines(entries: Sequence[Line], head: Head | None) -> list[str]:
 
 
 def parse(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
-    """Entries and head record of a file; no head record when the last line is none, as in a file that was cut off.
+    """Entries and head record of a file; no head record when the last line is not one, as in a truncated file.
 
     Args:
         found: the lines of the file.

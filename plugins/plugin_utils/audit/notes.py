@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From what the actions of a run noted to what an entry of the audit trail tells. Pure.
+"""Combine the notes of a run's actions into the content of an entry of the audit trail. Pure.
 
 A I(note) is a dict: C(run) (facts of the run of Ansible, see C(actions/run_facts.py)), C(at) (time, ISO 8601, UTC), C(check) (bool),
 C(site) (inventory name) and either C(facts) (kind of fact -> list, for example C({"objects": [{"change": "created", "object":
@@ -19,7 +19,7 @@ from ..base.digests import canonical, digest
 Note = dict[str, Any]
 Told = dict[str, Any]
 
-#: Bytes of one entry. A larger one is told in parts, so that a ConfigMap never comes near its limit of 1 MiB.
+#: Bytes of one entry. A larger one is split into parts, so that a ConfigMap never comes near its limit of 1 MiB.
 LIMIT = 200 * 1024
 #: Characters of a failed host's message.
 MESSAGE = 300
@@ -27,7 +27,7 @@ _CHANGES = ("created", "changed", "deleted")
 
 
 def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What to note of the C(objects) of a result: those that changed.
+    """The note of the C(objects) of a result: those that changed.
 
     Args:
         objects: dicts with C(kind), C(namespace), C(name), C(change) and, where there is one, C(sha256). Others are passed over.
@@ -44,14 +44,14 @@ def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 def tell(
     notes: Sequence[Note], *, time: str, kubernetes: str, failed: Iterable[str] = (), interrupted: bool = False
 ) -> Told | None:
-    """Bring the notes of one run together; None when nothing was changed.
+    """Combine the notes of one run; None when nothing was changed.
 
     Args:
         notes: the notes, all of the same run.
         time: the time of the entry.
-        kubernetes: the Kubernetes user, or words on why it is not known.
+        kubernetes: the Kubernetes user, or a text with the reason why it is not known.
         failed: the hosts that failed. Notes of other failures do not count: they may have been rescued.
-        interrupted: whether the run ended before it could tell this itself.
+        interrupted: whether the run ended before it could record this itself.
     """
     real = [note for note in notes if not note["check"]]
     sites = _sites(real)
@@ -81,7 +81,7 @@ def would_tell(notes: Iterable[Note]) -> bool:
 
 
 def deleted(notes: Iterable[Note], site: str, objects: Iterable[str]) -> bool:
-    """Whether the last word on one of the objects of a site is that it was deleted."""
+    """Whether the last change of one of the objects of a site is its deletion."""
     last: dict[str, str] = {}
     for note in notes:
         if note["site"] == site and not note["check"]:

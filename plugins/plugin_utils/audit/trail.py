@@ -4,8 +4,8 @@
 
 """The audit trail in the hub cluster: ConfigMaps with several entries each, and a head record.
 
-Entries lie in C(flower-audit-00001), C(flower-audit-00002), …, one line of JSON each. A ConfigMap that is full takes no
-more, and that follows from what is in it (C(pack)), so all writers agree; since every write is refused when somebody else wrote since
+Entries are stored in C(flower-audit-00001), C(flower-audit-00002), …, one line of JSON each. A ConfigMap that is full takes no
+more, and that follows from what is in it (C(pack)), so all writers agree; since every write is refused when someone else wrote since
 (optimistic locking), two controllers can never chain two entries to one. The head record C(flower-audit) is written afterwards;
 it is behind for a moment, or until the next entry when the writer died in between.
 """
@@ -32,7 +32,7 @@ _HEAD = "head.json"
 
 
 class AuditError(ClusterError):
-    """The audit trail cannot be written. The text says why and what to do."""
+    """The audit trail cannot be written. The text has the reason and the remedy."""
 
 
 def log_name(number: int) -> str:
@@ -67,7 +67,7 @@ class Trail:
         self.federation = federation
 
     def read(self) -> tuple[list[Line], Head | None]:
-        """All entries as they lie there, and the head record. Needs the right to C(get) config maps only."""
+        """All entries as stored, and the head record. Needs the right to C(get) config maps only."""
         head, _number = self._head(self._get(NAME))
         lines: list[Line] = []
         number = 1
@@ -81,14 +81,14 @@ class Trail:
         """Add entries.
 
         Args:
-            told: what they tell, with C(id) and, if in parts, C(part). What is among the last entries already, because a writer
+            told: their content, with C(id) and, if in parts, C(part). What is among the last entries already, because a writer
                 died or lost its connection before it knew of its success, is not added again.
 
         Returns:
             The new entries, and warnings on the trail that was found.
 
         Raises:
-            AuditError: when the namespace is gone.
+            AuditError: the namespace is gone.
         """
         left = list(told)
         done: list[Entry] = []
@@ -107,7 +107,7 @@ class Trail:
         return done, list(warnings)
 
     def _append(self, left: list[Mapping[str, Any]], done: list[Entry], warnings: dict[str, None]) -> int:
-        """Add as many entries as the present ConfigMap takes; C(left) and C(done) are brought up to date. Returns its number."""
+        """Add as many entries as fit into the current ConfigMap; C(left) and C(done) are updated. Returns its number."""
         head, number = self._head(self._get(NAME))
         before, log = _Log(0, None), self._log(max(number, 1))
         while pack.full(log.text):
@@ -116,14 +116,14 @@ class Trail:
         seq, prev, wrong = pack.end(recent, head)
         if wrong and not done:  # in the middle of one's own entries the head record is behind, or not there yet
             warnings[
-                f"audit trail {self.namespace}/{NAME} on {self.cluster.name}: {wrong}; federated.flower.audit tells more"
+                f"audit trail {self.namespace}/{NAME} on {self.cluster.name}: {wrong}; run federated.flower.audit for details"
             ] = None
         piece = pack.fill(log.text, left, pack.identities(recent), seq, prev)
         if piece.made:
             item = log.item or config_map(
                 self.federation, self.namespace, log_name(log.number), {}, application=NAME, component=COMPONENT
             )
-            # Kubernetes then lets nobody edit it, only delete it as a whole.
+            # Then it is immutable: it can only be deleted.
             frozen = {"immutable": True} if pack.full(piece.text) else {}
             write(self.cluster, {**item, "data": {_LOG: piece.text}, **frozen})
         del left[: piece.taken]
@@ -134,7 +134,7 @@ class Trail:
         item = self._get(NAME)
         head, before = self._head(item)
         if head is not None and head.entries >= last["seq"]:
-            return  # a rival has added more, and named them
+            return  # another writer has added more, and updated it
         told = {"entries": last["seq"], "hash": last["hash"], "log": max(number, before)}
         if item is None:
             item = config_map(self.federation, self.namespace, NAME, {}, application=NAME, component=COMPONENT)

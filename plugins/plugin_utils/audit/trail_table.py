@@ -13,7 +13,7 @@ from typing import Any
 from .hash_chain import Entry
 
 _COLUMNS = ("entry", "time", "who", "playbook", "cluster", "what")
-_NAMED = 4  # things of one kind that are named; of more the number is told
+_NAMED = 4  # items of one kind that are named; for more, only the number
 _SHORT = 19  # characters of a fingerprint or serial
 
 
@@ -58,7 +58,7 @@ def _dict(value: Any) -> Mapping[str, Any]:
 
 
 def _who(who: Mapping[str, Any]) -> str:
-    """The user, where, and as whom at the hub. AWX runs everything as one user: the one who launched the job says more."""
+    """The user, where, and as whom at the hub. AWX runs everything as one user: the user who launched the job is more useful."""
     user = who.get("awx_user") or who.get("user", "")
     return f"{user}@{who.get('host', '')} as {who.get('kubernetes', '')}"
 
@@ -93,7 +93,7 @@ def _facts(kind: str, found: Sequence[Any]) -> str:
 
 
 def _fact(fact: Any) -> str:
-    """A fact in a few words: fingerprints and serials shortened, hashes left out."""
+    """A fact in short: fingerprints and serials shortened, hashes left out."""
     if not isinstance(fact, Mapping):
         return str(fact)
     return " ".join(

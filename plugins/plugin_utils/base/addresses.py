@@ -19,7 +19,7 @@ def split_address(address: str) -> tuple[str, int]:
     """
     match = _ADDRESS.match(address)
     if not match or not 1 <= int(match["port"]) <= 65535:
-        raise ValueError(f"{address!r} is no host:port")
+        raise ValueError(f"{address!r} is not host:port")
     return match["six"] or match["host"], int(match["port"])
 
 

@@ -23,7 +23,7 @@ def duration(value: Any) -> datetime.timedelta | None:
         return None
     match = None if isinstance(value, bool) else _DURATION.fullmatch(str(value).strip())
     if not match:
-        raise ValueError(f"{value!r} is no time like 30d, 12h, 10m or 40s")
+        raise ValueError(f"{value!r} is not a duration like 30d, 12h, 10m or 40s")
     try:
         return datetime.timedelta(**{_UNITS[match[2] or "d"]: int(match[1])})
     except OverflowError as error:

@@ -67,7 +67,7 @@ class ClientStore:
         """What the hub was told.
 
         Raises:
-            ClusterError: somebody else wrote the ConfigMap.
+            ClusterError: someone else wrote the ConfigMap.
         """
         try:
             live["data"]["ca.crt"].encode("ascii")
@@ -75,7 +75,7 @@ class ClientStore:
         except (KeyError, ValueError) as error:
             raise ClusterError(
                 f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} is damaged: it lacks {error}. Run "
-                "federated.flower.site for the hub: it writes it anew."
+                "federated.flower.site for the hub: it recreates it."
             ) from error
 
     def authority(self, settings: clients.Settings) -> certificates.Issued:

@@ -79,8 +79,8 @@ def hand_over(
     if former and keep and not (forget and trusted(served, plan.trust, now)):
         result.trust = trust_bundle(plan.trust, "", former)
         result.warnings.append(
-            f"sites go on trusting former CAs beside the present one: {_subjects(former)}. When every site has been reached, "
-            "-e flower_forget_cas=true drops them"
+            f"sites still trust previous CAs: {_subjects(former)}. When every site has been reached, "
+            "-e flower_forget_cas=true removes them"
         )
     return result
 

@@ -69,5 +69,5 @@ def served(
         chain.check_use(way)
         chain.check_times(way, {"the controller": now})
     except chain.ChainError as error:
-        fault = f"{error} (Secret {name}, against what sites were told to trust)" if published else ""
+        fault = f"{error} (Secret {name}, compared with the CA bundle of the sites)" if published else ""
     return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault}, trust

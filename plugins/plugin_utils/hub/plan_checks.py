@@ -42,7 +42,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
             found.append(
                 f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers "
                 f"{', '.join([*dns, *addresses]) or 'no name at all'}. Have it issued with {name} as a subject alternative "
-                "name, or say in flower_server_name which of its DNS names sites are to verify"
+                "name, or set flower_server_name to one of its DNS names sites verify"
             )
     try:
         trusted = chain.read(plan.trust)
@@ -61,7 +61,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
         try:
             check()
         except ChainError as error:
-            found.append(f"{plan.where}: {error}; have it renewed or issued anew, and clocks set where one is wrong")
+            found.append(f"{plan.where}: {error}; renew or reissue it, and correct wrong clocks")
     return found
 
 
@@ -73,4 +73,4 @@ def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if end - now > min((end - start) / 3, datetime.timedelta(days=30)):
         return []
-    return [f"{plan.where} ends on {end.isoformat()}, and nobody has renewed it yet"]
+    return [f"{plan.where} ends on {end.isoformat()}, and it has not been renewed"]

@@ -50,8 +50,8 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
     """Create a ConfigMap, or replace it when it was read before.
 
     Raises:
-        ClusterError: somebody else made it.
-        Conflict: when somebody else created or changed it since.
+        ClusterError: someone else created it.
+        Conflict: when someone else created or changed it since.
     """
     if item["metadata"].get("resourceVersion"):
         if not is_managed(item):
@@ -65,11 +65,11 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
 
 
 def until_unrivalled(what: str, attempt: Callable[[], Outcome]) -> Outcome:
-    """Call C(attempt), which reads, changes and writes, until nobody wrote in between.
+    """Call C(attempt), which reads, changes and writes, until no other write is in between.
 
     Args:
         what: what is written, for the error.
-        attempt: raises Conflict when somebody else was faster.
+        attempt: raises Conflict when someone else was faster.
 
     Raises:
         ClusterError: when that happened C(ATTEMPTS) times.

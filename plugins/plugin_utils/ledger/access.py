@@ -50,7 +50,7 @@ def deny(record: Mapping[str, Any], reason: str, now: str) -> Record:
 
 
 def returning(record: Mapping[str, Any], denial: Mapping[str, Any]) -> Record:
-    """The record of a site that left while it was denied and comes back: it stays denied until somebody admits it."""
+    """The record of a site that left while it was denied and comes back: it stays denied until someone admits it."""
     return {**copy.deepcopy(dict(record)), "access": dict(record.get("access") or denial)}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which sites are to be forgotten: those that somebody names, and never all that an inventory lacks. Pure.
+"""Which sites are to be forgotten: those that someone names, and never all that an inventory lacks. Pure.
 
 Forgetting is for ever, and an inventory that lacks sites may be one that was not read: Ansible only warns of a file that it cannot
 parse.

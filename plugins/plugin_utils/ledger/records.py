@@ -76,7 +76,7 @@ def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
 
 
 def mark_dead(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Mark keys whose node somebody unregistered at Flower: they are dead for ever. Returns their fingerprints."""
+    """Mark keys whose node someone unregistered at Flower: they are dead for ever. Returns their fingerprints."""
     dead = []
     for fingerprint, key in record["keys"].items():
         gone = not key.get("leaving") and nodes.get(key["node_id"] or "", {}).get("status") == "unregistered"

@@ -7,7 +7,7 @@
 - An object belongs to a federation when its labels C(app.kubernetes.io/managed-by) and C(app.kubernetes.io/instance) say so.
   Only then is it changed.
 - It is deleted only when its C(metadata.managedFields) name this collection as well. The API server writes them, so they are
-  not copied when somebody copies an object with all its labels.
+  not copied when someone copies an object with all its labels.
 - A Namespace is deleted only when this collection created it. Since that costs everything in it, it takes a proof of its own:
   the annotation that is given at creation only; or, for a Namespace made before there was that annotation, C(managedFields)
   that name no other creator. The API server gives every Namespace the label C(kubernetes.io/metadata.name) when it is created,
@@ -29,7 +29,7 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 INSTANCE = "app.kubernetes.io/instance"
 # On a Namespace, given when it is created and never later: the federation for which that was.
 CREATED_FOR = "federated.flower/created-for"
-# Asked for by a user in a patch of an object: an object of this name that somebody else made is changed nevertheless. It stays on
+# Asked for by a user in a patch of an object: an object of this name that someone else made is changed nevertheless. It stays on
 # such an object, which does not get the label managed-by, so that nothing that deletes by labels ever finds it.
 ADOPT = "federated.flower/adopt"
 _APPLYSET_MEMBER = "applyset.kubernetes.io/part-of"
@@ -59,7 +59,7 @@ def belongs(obj: Object | None, federation: str) -> bool:
 
 
 def is_adopted(obj: Object | None) -> bool:
-    """Whether the object was made by somebody else and is changed by this collection because a user said so."""
+    """Whether the object was created by someone else and is changed by this collection because a user said so."""
     return annotations_of(obj).get(ADOPT) == "true"
 
 
@@ -77,7 +77,7 @@ def has_written(obj: Object) -> bool:
 
 
 def is_strange(obj: Object) -> bool:
-    """Whether somebody else made an object that this collection never wrote to, or only because a user had it adopted.
+    """Whether someone else made an object that this collection never wrote to, or only because a user had it adopted.
 
     An object without any field but its name has no managers: nobody can say who made it.
     """
@@ -149,7 +149,7 @@ def holder(live: Object) -> str:
         return f"is owned by {owner.get('kind')} {owner.get('name')}"
     others = [entry.get("manager") for entry in meta.get("managedFields") or [] if not entry.get("subresource")]
     names = sorted({name for name in others if name and name != MANAGER})
-    return f"was made by somebody else (field manager {', '.join(names)})" if names else "was made by somebody else"
+    return f"was created by someone else (field manager {', '.join(names)})" if names else "was created by someone else"
 
 
 def prepared(desired: Object, live: Object | None) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def addon_objects(spec: Spec) -> list[Object]:
 
 
 def _placeholder(spec: Spec) -> Object:
-    """Where somebody else makes the namespace, a template still needs a manifest."""
+    """Where someone else makes the namespace, a template still needs a manifest."""
     meta = {
         "name": f"{spec['name']}-addon",
         "namespace": text(spec["namespace"]),
@@ -268,7 +268,7 @@ def manifest_work(
     Args:
         part: what its name ends with.
         owner: the live ManagedClusterAddOn, with which it goes.
-        read_only: objects that somebody else makes and that are only looked at.
+        read_only: objects that someone else makes and that are only looked at.
         feedback: (kind, name) -> name of a value -> JSONPath of it.
 
     Raises:

@@ -222,7 +222,7 @@ class Apps:
         return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"]) or {}
 
     def _nobody_works(self) -> str:
-        """Whether nobody takes care of ManifestWorkReplicaSets; empty when somebody does."""
+        """Whether nobody takes care of ManifestWorkReplicaSets; empty when someone does."""
         return "" if self._replica_set().get("status") else checks.unworked(replica_set.name_of(self.version))
 
     def _apply(self, objects: Sequence[Object]) -> None:

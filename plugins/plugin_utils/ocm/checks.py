@@ -88,7 +88,7 @@ def gate_is_on(manager: Mapping[str, Any] | None, part: str, feature: str) -> bo
 def unworked(name: str) -> str:
     """The sentence about a ManifestWorkReplicaSet that no controller has looked at."""
     return (
-        f"no controller has looked at the ManifestWorkReplicaSet {name}: is the feature {REPLICA_SETS_GATE[1]} enabled on the hub? "
+        f"no controller has processed the ManifestWorkReplicaSet {name}: is the feature {REPLICA_SETS_GATE[1]} enabled on the hub? "
         f"{REMEDY}"
     )
 
@@ -146,7 +146,7 @@ def foreign(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
     owner, instance = labels.get("app.kubernetes.io/managed-by"), labels.get("app.kubernetes.io/instance")
     if live is None or (owner == MANAGER and instance == spec["federation"]):
         return []
-    whose = f"the federation {instance}" if owner == MANAGER else "somebody else"
+    whose = f"the federation {instance}" if owner == MANAGER else "someone else"
     return [
         f"the hub has an add-on {spec['name']} already, which belongs to {whose}: set flower_ocm_addon to another name "
         "(add-ons are one namespace for the whole hub)"
@@ -286,9 +286,9 @@ def unavailable(name: str, live: Mapping[str, Any]) -> str:
     since = f" since {told['since']}" if told.get("since") else ""
     if facts["ocm_availability"] == "unavailable":
         return (
-            f"the ManagedCluster {name} says that it is not well{since} ({told.get('message') or told.get('reason')})"
+            f"the ManagedCluster {name} reports that it is not healthy{since} ({told.get('message') or told.get('reason')})"
         )
-    return f"the ManagedCluster {name} is not heard{since}: its SuperNodes may go on, but nothing new reaches it"
+    return f"the ManagedCluster {name} does not report{since}: its SuperNodes may continue, but changes do not reach it"
 
 
 def chosen(
@@ -330,7 +330,8 @@ def clientapps(
     """
     if addon and not addon.get("clientapps"):
         return [
-            "supernode_clientapp is workload, but the add-on was not told: set flower_clientapp: workload for this host, which playbooks look at"
+            "supernode_clientapp is workload, but the add-on is not configured for it: set flower_clientapp: "
+            "workload for this host, because playbooks read it"
         ]
     found, sets = [], list(spec["clientapp_cluster_sets"])
     wanted = spec.get("clientapp_predicates") or []

@@ -28,7 +28,7 @@ def fault(name: str, groups: Collection[str]) -> str:
         groups: names of the groups that plays are about.
     """
     if not _NAME.fullmatch(name):
-        return f"{name!r} is no name of a host"
+        return f"{name!r} is not a valid host name"
     if name in _CONTROL_NODE:
         return f"{name!r} is the control node itself"
     if name in _EVERYBODY or name in groups:

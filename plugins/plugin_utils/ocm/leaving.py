@@ -74,11 +74,11 @@ def decide(
                 f"-e flower_forget_sites={site} takes it away",
             )
         still = (
-            f"; a Placement still chooses {name}: take its label away, or its add-on comes back with nothing in it"
+            f"; a Placement still chooses {name}: remove its label, or an empty add-on is created again"
             if chosen
             else ""
         )
-        return Departure(UNLISTED, remove=True, keep=False, sentence=f"{site} is taken away{still}")
+        return Departure(UNLISTED, remove=True, keep=False, sentence=f"{site} is removed{still}")
     if cluster is None or clusters.is_leaving(cluster):
         return Departure(
             DETACHED,
@@ -89,7 +89,7 @@ def decide(
             LEFT, sentence=f"no Placement chooses the cluster {name} of {site}; its partitions are kept for its return"
         )
     if clusters.variables(cluster)["ocm_availability"] == "unknown":
-        return Departure(UNHEARD, sentence=f"the cluster {name} of {site} is not heard; nothing of it is taken away")
+        return Departure(UNHEARD, sentence=f"the cluster {name} of {site} does not report; nothing is deleted there")
     return Departure(STAYS)
 
 

@@ -159,7 +159,7 @@ def state(work: Mapping[str, Any] | None) -> State:
     for item in live_sets(work):
         name = item["metadata"]["name"]
         if not item["status"]:
-            waiting.append(f"StatefulSet {name}: its numbers have not come back yet")
+            waiting.append(f"StatefulSet {name}: its status has not been reported yet")
             continue
         one = stateful_set(item)
         if not one.ready:

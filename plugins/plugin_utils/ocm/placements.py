@@ -46,7 +46,7 @@ def remark(placement: Mapping[str, Any], found: int) -> str:
     status = placement.get("status") or {}
     told = status.get("numberOfSelectedClusters") or 0
     if found and found < told:
-        return f"has chosen {told} clusters, but its decisions name only {found} so far: they are being written. Read again"
+        return f"has selected {told} clusters, but its decisions list only {found} so far: they are still being written. Read the inventory again"
     if found:
         return ""
     reasons = {condition.get("type"): condition for condition in status.get("conditions") or []}

@@ -156,6 +156,6 @@ class ThroughHub:
                 why = there.why if there.failed else state.words
                 raise ClusterError(
                     f"{self.name}: job {self.spec['namespace']}/{job} on the managed cluster {self.spec['ocm_cluster']} could not "
-                    f"make the site's keys: {why}. Its last words are with its pod, in that cluster: kubectl logs -n "
-                    f"{self.spec['namespace']} job/{job}. Nothing is half done: run again when that is mended."
+                    f"make the site's keys: {why}. Its log is available in its pod, in that cluster: kubectl logs -n "
+                    f"{self.spec['namespace']} job/{job}. The state is consistent: run again after resolving it."
                 )

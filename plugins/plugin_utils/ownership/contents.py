@@ -129,5 +129,5 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
         )
     if strange:
         more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        reasons.append(f"it holds {', '.join(sorted(strange)[:_SHOWN])}{more}, made by somebody else")
+        reasons.append(f"it holds {', '.join(sorted(strange)[:_SHOWN])}{more}, created by someone else")
     return " and ".join(reasons)

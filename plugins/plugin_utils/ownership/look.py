@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look, before anything is changed, whether what a deployment is going to write belongs to somebody else."""
+"""Look, before anything is changed, whether what a deployment is going to write belongs to someone else."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def look(
         claim: whether the deployment of another owner is taken over.
 
     Raises:
-        ClusterError: names all that belongs to somebody else, and the way out.
+        ClusterError: names all that belongs to someone else, and the way out.
     """
     home = spec["namespace"]
     made = namespaces.objects(spec)
@@ -99,7 +99,7 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
 
 
 def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
-    """Faults of objects that somebody else has in the namespace under names that the deployment is going to use."""
+    """Faults of objects that someone else has in the namespace under names that the deployment is going to use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     at_site = spec.get("key_source") == SITE  # then nobody but the site reads its Secrets, and its Job looks at them
     for item in [*drafted(part, spec), *reserved.objects(part, spec)]:

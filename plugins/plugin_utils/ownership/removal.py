@@ -125,12 +125,12 @@ def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: 
     """Why a namespace is not deleted; empty if it is."""
     name = namespace["metadata"]["name"]
     if not proof.created(namespace, asked.federation):
-        return "it was made by somebody else"
+        return "it was created by someone else"
     claims = [] if asked.volumes else cluster.list("v1", _CLAIM, name)
     holds = [f"{len(claims)} volume claims"] if claims else []
     holds += ["the audit trail"] if trail else []
     foreign = skupper_of_others(cluster, name) if asked.skupper else []
-    holds += [f"{', '.join(foreign)}, made by somebody else"] if foreign else []
+    holds += [f"{', '.join(foreign)}, created by someone else"] if foreign else []
     if holds:
         return " and ".join(holds)
     # Who deploys with rights in namespaces only keeps them, and so can deploy again.

@@ -104,7 +104,7 @@ def _entries(value: Any) -> list[Any]:
 
 def _subject_faults(found: Faults, at: str, entry: Any) -> None:
     if not isinstance(entry, Mapping):
-        found.add(at, entry, "is no mapping of kind, name and, for a ServiceAccount, namespace")
+        found.add(at, entry, "is not a mapping of kind, name and, for a ServiceAccount, namespace")
         return
     for key in entry:
         if key not in ("kind", "name", "namespace"):
@@ -117,7 +117,7 @@ def _subject_faults(found: Faults, at: str, entry: Any) -> None:
     elif not isinstance(entry.get("name"), str) or not entry["name"].strip():
         found.add(f"{at}.name", entry.get("name"), "is no name")
     elif entry["name"] in _EVERYBODY or entry["name"].startswith("system:serviceaccounts:"):
-        found.add(f"{at}.name", entry["name"], "stands for far too many, or for somebody who may do everything already")
+        found.add(f"{at}.name", entry["name"], "includes too many users, or is an administrator already")
     if entry.get("namespace"):
         if account:
             found.label(f"{at}.namespace", entry["namespace"])

@@ -214,7 +214,7 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
         if word
     )
     where = ", ".join(hub["site"]["endpoints"]) or "unknown"
-    first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'nobody'}"
+    first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'none'}"
     links = [
         f"{name} {link['not_after'][:10]}"
         for name, site in found["sites"].items()

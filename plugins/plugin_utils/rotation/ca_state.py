@@ -137,5 +137,5 @@ def _time(notes: Mapping[str, str], name: str) -> datetime.datetime | None:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        raise StateError(f"its annotation {name} is no time with a zone: {text!r}")
+        raise StateError(f"its annotation {name} is not a timestamp with a time zone: {text!r}")
     return found

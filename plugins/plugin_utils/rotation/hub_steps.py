@@ -165,7 +165,7 @@ class Hub:
         """Do a step of the machine that is the hub's.
 
         Raises:
-            RotationError: it did not work; or somebody else was faster, and the machine has to look again.
+            RotationError: it did not work; or someone else was faster, and the machine has to look again.
         """
         done = {
             machine.BEGIN: self.begin,
@@ -203,7 +203,7 @@ class Hub:
         self._write_ca(live, ca.switch(state, now))
 
     def note_switch(self, now: datetime.datetime) -> None:
-        """Note that the present CA has signed since now; somebody has taken the note of it away."""
+        """Note that the present CA has signed since now; someone has taken the note of it away."""
         live, state = self.ca()
         self._write_ca(live, replace(state, switched=now))
 
@@ -256,7 +256,7 @@ class Hub:
         """Put a certificate of the next CA into the Secret of the names that are tried."""
         _live, state = self.ca()
         if state.authority.next is None:
-            raise ca.StateError("there is no next CA any more: another controller was faster; run again")
+            raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
         _signer, names = self._signer()
         self._write_leaf(
             NEXT_SECRET,
@@ -289,7 +289,7 @@ class Hub:
         if shown != serial:
             raise RotationError(
                 f"the gateway on {self.cluster.name} does not serve certificate {serial} for {name} after {_ROTATION_SECONDS} s: "
-                f"{shown}. Its log tells why (container gateway of pod superlink-0)"
+                f"{shown}. See its log (container gateway of pod superlink-0)"
             )
 
     def remove_next(self, now: datetime.datetime) -> None:

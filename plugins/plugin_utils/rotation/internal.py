@@ -79,7 +79,7 @@ class Internal:
         if BEGUN not in notes:
             notes[BEGUN] = now.isoformat(timespec="seconds")
             self.cluster.replace(live)
-            self._tell(live, "new shared secrets and internal certificates were begun")
+            self._tell(live, "the rotation of shared secrets and internal certificates was started")
         return notes[BEGUN]
 
     def settle(self) -> bool:

@@ -39,7 +39,7 @@ DONE = "done"
 
 WORDS = {
     BEGIN: "make the next CA",
-    PUBLISH: "publish what sites have to trust",
+    PUBLISH: "publish the CA bundle",
     ISSUE: "issue the gateway's certificate from the present CA",
     SERVE: "have the gateway serve it",
     ISSUE_NEXT: "issue a certificate of the next CA for the name that is tried",
@@ -47,8 +47,8 @@ WORDS = {
     ASK: "bring the trust to every site and have every SuperNode try it",
     SWITCH: "let the next CA sign",
     NOTE: "note when the present CA began to sign, which its Secret no longer says",
-    DROP: "trust the previous CA no longer",
-    REMOVE_NEXT: "take away the certificate that was tried",
+    DROP: "remove the previous CA from the CA bundle",
+    REMOVE_NEXT: "remove the test certificate",
     FINISH: "end the rotation",
     DONE: "nothing",
 }
@@ -97,7 +97,7 @@ class Facts:
 
     Attributes:
         now: the present.
-        asked: whether somebody wants a rotation, or one is due.
+        asked: whether someone wants a rotation, or one is due.
         grace: how long the previous CA stays trusted.
         published: what the hub publishes for sites to trust, PEM.
         leaf: the gateway's certificate.
@@ -136,7 +136,7 @@ class Step:
 
     @property
     def held(self) -> bool:
-        """Is it a wait that ends only when somebody does something?"""
+        """Is it a wait that ends only when someone does something?"""
         return self.name == WAIT and self.until is None
 
 

@@ -32,7 +32,7 @@ CLIENT, SUPERNODE_KEYS, SUPEREXEC = "client", "supernode_keys", "superexec"
 KINDS = (LEAF, CA, CLIENT, SUPERNODE_KEYS, SUPEREXEC)
 CHOICES = (DUE, *KINDS)
 
-ASKED = "it was asked for"
+ASKED = "it was requested"
 UNSERVED = "it was issued, but the gateway does not serve it yet"
 
 
@@ -101,7 +101,7 @@ def handing_over(looked: Looked) -> str | None:
         why = f"the gateway still serves a certificate of a former CA in Secret {looked.secret}"
     else:
         return None
-    return f"{why}: run site.yml, which has one of the present CA served as soon as sites were told to trust it"
+    return f"{why}: run site.yml, which has one of the present CA served as soon as it is in the CA bundle of the sites"
 
 
 def _signer(looked: Looked) -> certificates.Issued | None:
@@ -150,11 +150,11 @@ def _begun(looked: Looked) -> str | None:
     if state is None or state.phase == IDLE:
         return None
     since = f" on {state.started.isoformat(timespec='seconds')}" if state.started else ""
-    return f"it was begun{since} and is {state.phase}"
+    return f"it was started{since} and is {state.phase}"
 
 
 def _open(looked: Looked) -> str | None:
-    return "it was begun and is not over" if looked.internal else None
+    return "it was started and is not complete" if looked.internal else None
 
 
 def _clients(looked: Looked) -> str | None:
@@ -170,7 +170,7 @@ def _clients(looked: Looked) -> str | None:
 _COST = {
     LEAF: "a new certificate for the gateway, served at once; nothing restarts",
     CLIENT: "new client certificates for the sites; nothing restarts",
-    SUPERNODE_KEYS: "new keys for the SuperNodes, which are registered anew and restarted pool by pool when no run is active",
+    SUPERNODE_KEYS: "new keys for the SuperNodes, which are registered again and restarted pool by pool when no run is active",
     SUPEREXEC: "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active",
 }
 

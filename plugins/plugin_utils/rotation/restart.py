@@ -125,7 +125,7 @@ def delete(cluster: Cluster, namespace: str, old: Sequence[Object], note: Callab
                 "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
             )
         except (Conflict, NotFound):
-            continue  # somebody else has replaced it
+            continue  # someone else has replaced it
         note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])
     return [pod["metadata"]["name"] for pod in old]
 

@@ -13,7 +13,7 @@ LEAF, CA = "leaf", "ca"
 _WAYS = {
     (CERT_MANAGER, LEAF): (
         "cert-manager issues the certificate in Secret {secret} and renews it by itself (superlink_certificates_source is "
-        "cert_manager): have it issued anew there, with `cmctl renew superlink-gateway`; site.yml has it served at once"
+        "cert_manager): reissue it there, with `cmctl renew superlink-gateway`; site.yml has it served at once"
     ),
     (CERT_MANAGER, CA): (
         "cert-manager issues the certificate in Secret {secret} (superlink_certificates_source is cert_manager), so its CA is "

@@ -82,7 +82,7 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
         if not clock.tick():
             raise ClusterError(
                 f"job {namespace}/{key_job.NAME} on {site.name}, which makes the site's keys, is still "
-                f"{'being deleted' if going else 'at work'} after {seconds:g} s. Another run of the role may have "
+                f"{'being deleted' if going else 'running'} after {seconds:g} s. Another run of the role may have "
                 "started it: wait for it, or delete the job, and run again."
             )
         there = site.get(*_JOB, namespace)
@@ -154,7 +154,7 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
     while True:
         job = site.get(*_JOB, namespace)
         if job is None or job["metadata"]["uid"] != started["metadata"]["uid"]:
-            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by somebody; run again.")
+            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by someone else; run again.")
         state = job_state(job)
         if state.ready:
             return
@@ -184,9 +184,9 @@ def _is_hopeless(pod: Mapping[str, Any]) -> bool:
 
 def _words(site: Cluster, job: Mapping[str, Any], why: str, pods: list[dict[str, Any]]) -> str:
     namespace = job["metadata"]["namespace"]
-    faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}" for pod in pods]
+    faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}" for pod in pods]
     return (
         f"job {namespace}/{key_job.NAME} on {site.name} could not make the site's keys: "
         + ". ".join([why, *faults, *Waiter(site, 0).events([job, *pods])])
-        + ". Nothing is half done: run again when that is mended."
+        + ". The state is consistent: run again after resolving it."
     )

@@ -222,13 +222,13 @@ def plan(
         wanted_mark = (renew or {}).get(name, mark)
         if mark == wanted_mark and needed <= set(entries(own.get(name))) and not lacking:
             return
-        why = lacking or "it is made anew"
+        why = lacking or "it is recreated"
         why = "there was none" if name not in live else "it was made elsewhere" if name not in own else why
         result.secrets.append(build(federation, namespace, name, make(), source=source, mark=wanted_mark))
         result.reasons.append(f"{name}: {why}")
 
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": keypairs.make_secret()})
-    lacking = f"it is not for {door}" if door and door not in names_of(own.get(LOCAL_TLS)) else ""
+    lacking = f"it is not valid for {door}" if door and door not in names_of(own.get(LOCAL_TLS)) else ""
     shared(LOCAL_TLS, {"tls.crt", "tls.key", "ca.crt"}, lambda: _local(namespace), lacking)
     if client:
         _client_key(
@@ -309,7 +309,7 @@ def _public(secret_name: str, private_key: str) -> str:
         return keypairs.supernode_public_key(private_key)
     except ValueError as error:
         raise ClusterError(
-            f"Secret {secret_name} holds something that is no SuperNode key ({error}); delete that entry, or the Secret, "
+            f"Secret {secret_name} contains an entry that is not a SuperNode key ({error}); delete that entry, or the Secret, "
             "and run again: a new key is made."
         ) from None
 

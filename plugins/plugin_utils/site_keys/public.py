@@ -124,7 +124,7 @@ def read(there: Mapping[str, Any] | None) -> Public:
     """What a live ConfigMap tells; nothing when there is none.
 
     Raises:
-        ClusterError: when somebody else wrote it.
+        ClusterError: when someone else wrote it.
     """
     if there is None:
         return Public()
@@ -151,8 +151,8 @@ def read(there: Mapping[str, Any] | None) -> Public:
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(
-            f"ConfigMap {PUBLIC_KEYS} in namespace {there['metadata']['namespace']} is not what the site's job writes "
-            f"({type(error).__name__}: {error}); delete it and run again: it is written anew from the Secrets."
+            f"ConfigMap {PUBLIC_KEYS} in namespace {there['metadata']['namespace']} was not written by the site's Job "
+            f"({type(error).__name__}: {error}); delete it and run again: it is recreated from the Secrets."
         ) from error
 
 
@@ -192,7 +192,7 @@ def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
             result.extra[pool.name] = sorted(pool.names, key=natural)
     result.reasons += [f"{name}: there is none" for name in keys.SHARED if name not in public.versions]
     if wanted.door and keys.LOCAL_TLS in public.versions and wanted.door not in public.names:
-        result.reasons.append(f"{keys.LOCAL_TLS}: it is not for {wanted.door}")
+        result.reasons.append(f"{keys.LOCAL_TLS}: it is not valid for {wanted.door}")
     if wanted.client and not public.client_request:
         result.reasons.append(f"{CLIENT_KEY}: there is none")
     elif wanted.client and certificates.request_fingerprint(public.client_request) in wanted.dead:

@@ -119,8 +119,8 @@ def make(
     found = public.survey(wanted, after)
     if found.reasons:
         raise ClusterError(
-            f"the job that makes the site's keys ended well, but ConfigMap {namespace}/{PUBLIC_KEYS} on {place.name} "
-            f"says: {'; '.join(found.reasons)}. Is somebody deleting Secrets in that namespace? Run again."
+            f"the job that makes the site's keys succeeded, but ConfigMap {namespace}/{PUBLIC_KEYS} on {place.name} "
+            f"says: {'; '.join(found.reasons)}. Is someone deleting Secrets in that namespace? Run again."
         )
     found.reasons = work.reasons
     return Outcome(found, before, after)

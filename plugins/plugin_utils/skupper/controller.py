@@ -61,9 +61,9 @@ def read(content: bytes, checksum: str, where: str) -> list[Object]:
     try:
         found = [item for item in yaml.safe_load_all(content) if item]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}") from error
     if not all(isinstance(item, dict) and item.get("kind") and item.get("apiVersion") for item in found):
-        raise ValueError(f"{where} holds something that is no Kubernetes object")
+        raise ValueError(f"{where} contains an entry that is not a Kubernetes object")
     if not any(item["kind"] == "Deployment" and item["metadata"]["name"] == NAME for item in found):
         raise ValueError(f"{where} has no Deployment {NAME}: are these the manifests of Skupper 2?")
     return found

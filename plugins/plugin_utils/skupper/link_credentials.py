@@ -79,7 +79,7 @@ def link_fault(entries: Entries, ca: str, subject: str, now: datetime.datetime, 
     if ca and not issued_by(entries["tls.crt"], ca):
         return "the hub's Site has another CA now"
     if f"CN={subject}" not in certificates.describe(entries["tls.crt"])["subject"].split(","):
-        return "it names somebody else"
+        return "it belongs to another site"
     return due(entries["tls.crt"], now, renew_before)
 
 

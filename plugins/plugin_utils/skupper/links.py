@@ -26,7 +26,7 @@ Object = Mapping[str, Any]
 
 # What to do.
 WITHHOLD = "withhold"  # the site is denied: nothing is made or renewed
-ADOPT = "adopt"  # somebody else's Link leads to the hub
+ADOPT = "adopt"  # someone else's Link leads to the hub
 CERTIFICATE = "certificate"  # the Secret comes of the hub's Certificate
 KEEP = "keep"  # the Secret is good as it is
 TOKEN = "token"  # the Secret has to come of a token
@@ -76,7 +76,7 @@ class Plan:
         why: reason, for people.
         fault: why nothing can be done.
         names: group -> name of a Link of ours that is kept.
-        adopted: somebody else's Link that leads to the hub.
+        adopted: someone else's Link that leads to the hub.
         warnings: sentences.
     """
 
@@ -141,11 +141,11 @@ def decide(
         for link in working or [link for link in theirs if leads_to(link, endpoints)]:
             return Plan(
                 ADOPT,
-                f"{state.named(link)}, made by somebody else, leads to the hub",
+                f"{state.named(link)}, created by someone else, leads to the hub",
                 adopted=link,
                 warnings=(
-                    f"{state.named(link)} was made by somebody else and leads to the hub: it is used as it is, and its "
-                    "certificate is theirs to renew",
+                    f"{state.named(link)} was created by someone else and leads to the hub: it is used as it is, and its "
+                    "certificate must be renewed by its owner",
                 ),
             )
     if site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret):
@@ -154,7 +154,7 @@ def decide(
             "it, or give the link another name (skupper_link_name)"
         )
     warnings = tuple(
-        f"{state.named(link)}, made by somebody else, leads to the hub, too; one link would do" for link in working
+        f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient" for link in working
     )
     names = _names(ours)
     if spec["mode"] == "token":

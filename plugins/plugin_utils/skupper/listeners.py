@@ -24,10 +24,10 @@ _OF_LISTENER = "internal.skupper.io/listener"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do: use somebody else's object, or make ours.
+    """What to do: use someone else's object, or make ours.
 
     Attributes:
-        adopted: somebody else's Listener or Connector that does the same.
+        adopted: someone else's Listener or Connector that does the same.
         fault: why nothing can be done, a sentence without its full stop.
         warnings: sentences.
     """
@@ -62,7 +62,7 @@ def decide_listener(spec: Mapping[str, Any], found: Iterable[Object], service: O
         same_port, same_key = integer(given.get("port")) == port, text(given.get("routingKey")) == key
         if same_host and same_port and same_key:
             return _adopt(one)
-        at = f"{state.named(one)}, made by somebody else,"
+        at = f"{state.named(one)}, created by someone else,"
         if same_host and same_port:
             return Plan(
                 fault=f"{at} serves {host}:{port} for another routing key ({given.get('routingKey')}). Delete it, take its key "
@@ -95,7 +95,7 @@ def decide_connector(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
     _ours, theirs = split(found)
     for one in theirs:
         given = one.get("spec") or {}
-        at = f"{state.named(one)}, made by somebody else,"
+        at = f"{state.named(one)}, created by someone else,"
         if text(given.get("routingKey")) == key:
             if integer(given.get("port")) == FLEET_PORT or given.get("host"):
                 return _adopt(one)
@@ -114,7 +114,7 @@ def decide_connector(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
 def _adopt(one: Object) -> Plan:
     return Plan(
         adopted=one,
-        warnings=(f"{state.named(one)} was made by somebody else: it is used as it is, and never changed or deleted",),
+        warnings=(f"{state.named(one)} was created by someone else: it is used as it is, and never changed or deleted",),
     )
 
 

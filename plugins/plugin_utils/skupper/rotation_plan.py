@@ -13,7 +13,7 @@ stage        what the hub's Secrets say
 C(SETTLED)   the router's certificate is of the present CA, and its router trusts that one alone
 C(BEGUN)     there is a new CA, which the router does not trust yet
 C(OVERLAP)   the router trusts both, and shows a certificate of the old one: sites change over, one by one
-C(TRIMMED)   the router shows a certificate of the new CA, and somebody has it trust others as well
+C(TRIMMED)   the router shows a certificate of the new CA, and someone has it trust others as well
 ===========  ======================================================================================================
 
 From C(OVERLAP) the router's own certificate may only be replaced when every site has changed over, since Skupper makes the
@@ -91,7 +91,7 @@ def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | Non
     """
     found: dict[str, str] = {}
     if stage(hub) in (BEGUN, OVERLAP):
-        found[CA] = "the change of the CA was begun"
+        found[CA] = "the rotation of the CA was started"
     elif hub.ca:
         reason = link_credentials.due(hub.ca, now, renew_before)
         if reason:
@@ -113,7 +113,7 @@ def todo(
     found = due(hub, now, renew_before)
     if choice != DUE:
         found = {kind: why for kind, why in found.items() if kind == CA and stage(hub) in (BEGUN, OVERLAP)}
-        found.setdefault(choice, "it was asked for")
+        found.setdefault(choice, "it was requested")
     return found
 
 
@@ -157,7 +157,7 @@ def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]]
         if not link:
             found[site] = str(report.get("msg") or "this run did not reach it")
         elif link.get("adopted"):
-            found[site] = "its link was made by somebody else, who has to renew it"
+            found[site] = "its link was created by someone else, who must renew it"
         elif wanted not in (link.get("trusts") or []):
             found[site] = "it does not trust the new CA yet"
         elif not link.get("ready"):

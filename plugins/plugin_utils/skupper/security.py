@@ -71,7 +71,7 @@ def foresee(spec: Mapping[str, Any], namespace: Object | None, *, running: bool)
 
 def _way_out(namespace: str) -> str:
     return (
-        f"Set flower_pod_security to {AUTO} or {BASELINE}; where somebody else owns the namespace, have it labelled "
+        f"Set flower_pod_security to {AUTO} or {BASELINE}; where someone else owns the namespace, have it labelled "
         f"(kubectl label namespace {namespace} {ENFORCE}={BASELINE} --overwrite)"
     )
 

@@ -23,7 +23,7 @@ class Plan:
     """What to do.
 
     Attributes:
-        adopted: a Site that somebody else made, and that is used as it is.
+        adopted: a Site that someone else made, and that is used as it is.
         former: Sites of ours with another name, which have to be gone before the new one is made.
         leaving: Sites that are being deleted, whose end has to be waited for.
         fault: why nothing can be done, a sentence without its full stop.
@@ -60,7 +60,7 @@ def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
     wanted = site_name(spec)
     former = tuple(site for site in ours if site["metadata"]["name"] != wanted)
     warnings = tuple(
-        f"{state.named(site)} is replaced by a Site named {wanted}: its links are made anew" for site in former
+        f"{state.named(site)} is replaced by a Site named {wanted}: its links are recreated" for site in former
     )
     return Plan(former=former, leaving=leaving, warnings=warnings)
 
@@ -68,7 +68,7 @@ def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
 def _several(found: list[Object]) -> str:
     served = active(found)
     told = ", ".join(
-        f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'made by somebody else'}"
+        f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'created by someone else'}"
         f"{', the one that Skupper serves' if site is served else ''})"
         for site in found
     )
@@ -86,13 +86,13 @@ def _adopt(spec: Mapping[str, Any], site: Object, leaving: tuple[Object, ...]) -
         patch = f'{{"spec":{{"linkAccess":"{text(spec["link_access"])}"}}}}'
         return Plan(
             leaving=leaving,
-            fault=f"{state.named(site)} was made by somebody else and lets no other site link to it. Whose it is may open it "
+            fault=f"{state.named(site)} was created by someone else and lets no other site link to it. Whose it is may open it "
             f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role makes its own",
         )
     return Plan(
         adopted=site,
         leaving=leaving,
-        warnings=(f"{state.named(site)} was made by somebody else: it is used as it is, and never changed or deleted",),
+        warnings=(f"{state.named(site)} was created by someone else: it is used as it is, and never changed or deleted",),
     )
 
 

@@ -79,7 +79,7 @@ def _untouched(obj: Object) -> bool:
 
 
 _NOBODY = (
-    "no controller has looked at it. Is Skupper's controller running in the cluster (Deployment skupper-controller)? One that "
+    "no controller has processed it. Is Skupper's controller running in the cluster (Deployment skupper-controller)? One that "
     "serves single namespaces only serves this one when skupper_site_controller names it"
 )
 
@@ -135,11 +135,11 @@ def _address_wanted(obj: Object, services: Iterable[Object]) -> str:
                 "the load balancer of Service skupper-router has not got one. Is there a load balancer in the cluster? "
                 "skupper_site_link_access can name another way (route, nodeport, ingress, ...)"
             )
-    return said(obj, "Resolved") or "nobody has given one to its RouterAccess skupper-router"
+    return said(obj, "Resolved") or "its RouterAccess has none: skupper-router"
 
 
 def has_link_access(obj: Object) -> bool:
-    """Whether other sites may link to a Site: by its own setting, or by a RouterAccess that somebody made for it."""
+    """Whether other sites may link to a Site: by its own setting, or by a RouterAccess that someone made for it."""
     return text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS or bool(status(obj).get("endpoints"))
 
 

@@ -40,7 +40,7 @@ def judge(
         token: it, live; None when there is none.
         grant: what is known of its grant, for people: "expired: it ended on ...", "deleted".
         linked: whether a Link came of it.
-        secret_in_the_way: name of a Secret that somebody else made and that has the token's name; else empty.
+        secret_in_the_way: name of a Secret that someone else made and that has the token's name; else empty.
         ours: whether this collection made the token.
     """
     if secret_in_the_way:
@@ -54,7 +54,7 @@ def judge(
     if not ours:
         return Verdict(
             REFUSE,
-            f"{state.named(token)} was made by somebody else and has not led to a link. Delete it, or give the link another name "
+            f"{state.named(token)} was created by someone else and has not led to a link. Delete it, or give the link another name "
             "(skupper_link_name)",
         )
     found = state.status(token)

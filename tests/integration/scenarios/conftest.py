@@ -547,7 +547,7 @@ class Processes:
             self._looked = {pid: self._looked.get(pid, 0) + 1 for pid in there}
             for pid in (pid for pid, times in self._looked.items() if times <= 3):
                 for part in ("cmdline", "environ"):
-                    # It may have ended, or be somebody else's.
+                    # It may have ended, or be someone else's.
                     with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
                         self.seen.add(Path(f"/proc/{pid}/{part}").read_text("utf-8", "replace"))
 

@@ -10,7 +10,7 @@ END = "import os, signal; os.kill(1, signal.SIGTERM)"
 
 
 def replaced(fed, context, pod, name="supernode"):
-    """Delete a pod; says whether there is another one, which may not have waited until somebody killed the first."""
+    """Delete a pod; says whether there is another one, which may not have waited until someone killed the first."""
     uid = fed.pods(context, name=name)[pod]["metadata"]["uid"]
     fed.cluster(context).delete("v1", "Pod", pod, fed.namespace, propagation="Background")
     grace_ends = fed.cluster(context).get("v1", "Pod", pod, fed.namespace)["metadata"]["deletionTimestamp"]

@@ -137,7 +137,7 @@ def test_only_registered_keys_get_an_id(fed):
     assert {("/v1/fleet/register-node", 503)} <= {(line.get("u"), line.get("s")) for line in door_log(fed)}
     after = fed.nodes()
     assert after.pop(node) == "unregistered"
-    assert (fed.lives("hub", name="superlink"), fed.lives("site-a"), after) == before, "somebody else took notice"
+    assert (fed.lives("hub", name="superlink"), fed.lives("site-a"), after) == before, "someone else took notice"
 
 
 def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
@@ -219,7 +219,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
 
     run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 2, "sleep": 4.0})
     fed.wait("work for site-b", lambda: busy(fed, run), 60)
-    # Meanwhile somebody calls twenty times a second with the site's certificate, over one connection.
+    # Meanwhile someone calls twenty times a second with the site's certificate, over one connection.
     former = len(door_log(fed))  # tests before this one called with the same certificate
     with ThreadPoolExecutor(1) as pool:
         watched = pool.submit(fed.call, [{"path": "/probe", "until": 40}], fed.identity("site-b"))

@@ -291,7 +291,7 @@ def loosened(policies: Policies) -> Iterator[tuple[dict[str, Any], str, str, Pol
 
 
 def alone(scene: Scene) -> Scene:
-    """The same in somebody else's namespace: nothing closes pods but the policies made for them."""
+    """The same in someone else's namespace: nothing closes pods but the policies made for them."""
     closed = ("stranger", "in the CA's")
     return replace(
         scene,

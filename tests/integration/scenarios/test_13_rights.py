@@ -428,7 +428,7 @@ def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed
 
 
 def allowed(cluster: Cluster, namespace: str) -> set[Right]:
-    """All that somebody may do in a namespace, but for what everybody may."""
+    """All that someone may do in a namespace, but for what everybody may."""
     review = cluster.request(
         "POST",
         "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
@@ -443,7 +443,7 @@ def allowed(cluster: Cluster, namespace: str) -> set[Right]:
 
 
 def expected(holder: str, context: str, world: World) -> dict[str, set[Right]]:
-    """Namespace -> what the table gives somebody."""
+    """Namespace -> what the table gives someone."""
     given = grants(holder, PARTS[context], world.spec(context), CA_SPACE)
     return {
         namespace: {one for need in given.get(namespace, []) for one in rights(need, namespace)}

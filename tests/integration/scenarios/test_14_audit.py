@@ -174,7 +174,7 @@ def test_it_is_shown_and_exported(fed):
     ).stdout
     assert "entry 1 (" in " ".join(told.split()) and "was altered" in " ".join(told.split())
     run = fed.play("audit", "-e", f"flower_audit_anchor={'0' * 64}", rc=2)
-    assert "no entry has the noted hash 000" in run.messages("hub", failed=True)
+    assert "no entry has the anchor hash 000" in run.messages("hub", failed=True)
 
 
 @pytest.fixture

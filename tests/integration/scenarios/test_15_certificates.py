@@ -110,7 +110,7 @@ def cert_manager(fleet_addon):
 
 @pytest.fixture(scope="module")
 def issuer(small, cert_manager):
-    """A CA Issuer in the hub's namespace, as somebody keeps it; and a second CA for later."""
+    """A CA Issuer in the hub's namespace, as someone keeps it; and a second CA for later."""
     small.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
     for name in ("root-one", "root-two"):
         spec = {
@@ -197,7 +197,7 @@ def test_cert_manager_from_empty_clusters(small, by_cert_manager):
 
 @pytest.fixture(scope="module")
 def corporate():
-    """A CA of somebody's company."""
+    """A CA of someone's company."""
     return certificates.make_ca("corporate", 300 * DAY)
 
 
@@ -297,7 +297,7 @@ def test_cert_manager_renews_by_itself(small, by_cert_manager):
 
 
 def test_cert_manager_gets_another_ca(small, by_cert_manager):
-    """Sites trust the new CA before its first certificate is served, and the old one until somebody says it is over."""
+    """Sites trust the new CA before its first certificate is served, and the old one until someone says it is over."""
     set_ca(small, "root-two")
     small.play("site", **OF_CERT_MANAGER)
     assert certificates.split(small.published()["ca.crt"])[1:], "the new CA is not published"
@@ -317,7 +317,7 @@ def test_cert_manager_gets_another_ca(small, by_cert_manager):
 
 
 def store(small, issued, ca):
-    """Put a certificate into the Secret that somebody keeps."""
+    """Put a certificate into the Secret that someone keeps."""
     from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode
 
     data = {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": ca.certificate}

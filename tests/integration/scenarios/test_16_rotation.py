@@ -136,7 +136,7 @@ def test_what_is_due_is_told_and_nothing_changed(fed):
     assert "let the next CA sign" in told and "site-a, site-b" in told
     due = ("-e", "cert_rotation_certificate_days=200", "-e", "cert_rotation_renew_before=100d")
     told = fed.play("rotate_certs", "--check", *due).messages()
-    assert "leaf: it ends on" in told and "nothing restarts" in told
+    assert "leaf: it expires on" in told and "nothing restarts" in told
     assert signer(fed) == ca and leaf(fed) == before
 
 

@@ -221,14 +221,14 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(federation, home, monkeypatc
     home.delete("v1", "ResourceQuota", "none", HOME)
     with pytest.raises(ClusterError, match="FailedCreate.*violates PodSecurity"):
         make(home, POOL, other, run_as_user=0)
-    with pytest.raises(ClusterError, match="not done after 2 s.*Unschedulable"):
+    with pytest.raises(ClusterError, match="not finished after 2 s.*Unschedulable"):
         make(home, POOL, other, node_selector={"no": "such"}, seconds=2)
     with pytest.raises(ClusterError, match="ErrImageNeverPull"):
         make(home, POOL, other, image="docker.io/flwr/no-such:1", image_pull_policy="Never")
     secret = home.get("v1", "Secret", "supernode-cpu-keys", HOME)
     broken = dict.fromkeys(secret["data"], "bm8ga2V5")  # "no key"
     home.replace({**secret, "data": broken})
-    with pytest.raises(ClusterError, match="supernode-cpu-keys holds something that is no SuperNode key"):
+    with pytest.raises(ClusterError, match="supernode-cpu-keys contains an entry that is not a SuperNode key"):
         make(home, POOL, other)
     home.delete("v1", "Secret", "supernode-cpu-keys", HOME, propagation="Background")
     federation.wait("the end of the job's belongings", lambda: not leftovers(home, HOME), 30)

@@ -22,7 +22,7 @@ def secret(fed, name, namespace=None):
 
 
 def write(fed, name, data, namespace=None):
-    """Change a Secret on the hub, as somebody with a text editor would."""
+    """Change a Secret on the hub, as someone with a text editor would."""
     live = secret(fed, name, namespace)
     fed.hub.replace({**live, "data": {**live["data"], **{key: encode(text) for key, text in data.items()}}})
 

@@ -137,7 +137,7 @@ class Network:
         self.fed.wait(f"connections of {local} with {peers}, there are {self.wires()}", there, 60)
 
     def served(self) -> str:
-        """Serial of the certificate that the hub's router shows to somebody who comes now."""
+        """Serial of the certificate that the hub's router shows to someone who comes now."""
         (site,) = self.all("hub", "Site").values()
         host = site["status"]["endpoints"][0]["host"]
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -393,7 +393,7 @@ def mended(net: Network, **why: str) -> None:
     """One run links both sites, and says what was wrong with their tokens."""
     run = net.join(site_a={"skupper_link_mode": "token"})
     for site, reason in ((key.replace("_", "-"), text) for key, text in why.items()):
-        assert f"its token was made anew: {reason}" in run.messages(site), run.messages(site)
+        assert f"its token was recreated: {reason}" in run.messages(site), run.messages(site)
         assert net.is_linked(site) and not net.all(site, "AccessToken")
     assert not net.all("hub", "AccessGrant")
 
@@ -420,8 +420,8 @@ def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
     mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer knows its grant (deleted)")
 
 
-def test_tokens_with_a_secret_that_is_still_there_and_one_of_somebody_else(joined):
-    """That of an earlier token is replaced; for one of somebody else no redemption is wasted, and only its site waits."""
+def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined):
+    """That of an earlier token is replaced; for one of someone else no redemption is wasted, and only its site waits."""
     joined.unlink("site-a", "Link", "AccessToken")
     joined.unlink("site-b")
     assert joined.get("site-a", "Secret", "flower-hub", "v1")
@@ -435,7 +435,7 @@ def test_tokens_with_a_secret_that_is_still_there_and_one_of_somebody_else(joine
     assert joined.is_linked("site-b")
 
 
-def test_hub_of_somebody_else_without_link_access(joined):
+def test_hub_of_someone_else_without_link_access(joined):
     cluster, space = joined.fed.hub, f"{joined.space}-d"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     site = {"apiVersion": API, "kind": "Site", "metadata": {"name": "theirs", "namespace": space}, "spec": {}}
@@ -444,7 +444,7 @@ def test_hub_of_somebody_else_without_link_access(joined):
     run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
     assert (
         run.rc
-        and f"Site {space}/theirs was made by somebody else and lets no other site link to it"
+        and f"Site {space}/theirs was created by someone else and lets no other site link to it"
         in run.messages("hub", True)
     )
     assert f"kubectl -n {space} patch site theirs" in run.messages("hub", True)
@@ -498,7 +498,7 @@ def test_site_renamed_and_a_second_site(joined):
     (after,) = joined.all("site-a", "Site").values()
     assert (after["metadata"]["name"], joined.is_linked("site-a")) == ("renamed", True)
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
-    # Its router has no use for the former Site's Link, which stays Ready all the same: it is made anew.
+    # Its router has no use for the former Site's Link, which stays Ready all the same: it is recreated.
     config = joined.get("site-a", "ConfigMap", "skupper-router", "v1")["data"]["router.json"]
     assert [one["name"] for one in json.loads(config)["links"]] == ["flower-hub-skupper-router"]
     assert not links["site-a"] & joined.links("site-a")["site-a"]
@@ -544,7 +544,7 @@ def test_waits_say_what_is_missing(joined):
 
 
 def test_a_namespace_that_refuses_routers(joined):
-    """One of somebody else's is left alone, with the reason and the way out; one of ours is opened to them, and it is said."""
+    """One of someone else's is left alone, with the reason and the way out; one of ours is opened to them, and it is said."""
     cluster, space = joined.fed.hub, f"{joined.space}-d"
     meta = {"name": space, "labels": {f"{LEVEL}enforce": "restricted"}}
     joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("hub", space))
@@ -636,7 +636,7 @@ def test_a_revoked_site_stays_out_until_it_is_admitted(joined):
 
 
 def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined):
-    """site-b as it was; site-a as somebody made it by hand, with the objects of the command `skupper`: used and left alone."""
+    """site-b as it was; site-a as someone made it by hand, with the objects of the command `skupper`: used and left alone."""
     for site in SITES:
         joined.fed.cluster(site).delete("v1", "Namespace", joined.space, propagation="Background")
     cluster = joined.fed.cluster("site-a")
@@ -663,12 +663,12 @@ def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(jo
     assert joined.is_linked("site-a") and joined.is_linked("site-b")
     for kind in kinds:
         after = joined.all("site-a", kind)
-        assert set(after) == set(before[kind]), f"a {kind} was made beside that of somebody else"
+        assert set(after) == set(before[kind]), f"a {kind} was made beside that of someone else"
         assert all(after[name]["spec"] == before[kind][name]["spec"] for name in after)
         assert all(after[name]["metadata"]["uid"] == before[kind][name]["metadata"]["uid"] for name in after)
     joined.fed.unchanged(joined.hosts())
     run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
-    assert f"Site {joined.space}/theirs, made by somebody else, stays" in run.messages("site-a")
+    assert f"Site {joined.space}/theirs, created by someone else, stays" in run.messages("site-a")
     assert {kind: set(joined.all("site-a", kind)) for kind in kinds} == {kind: set(before[kind]) for kind in kinds}
     joined.drop("hub", "Certificate", "link-hub")
     cluster.delete("v1", "Namespace", joined.space, propagation="Background")
@@ -695,7 +695,7 @@ def test_mixed_fleet_and_teardown(net):
         assert not any(net.all(context, kind, OURS) for kind in MADE), f"what we made is left on {context}"
     # What Skupper made of it goes with the Sites, when Kubernetes' garbage collector comes by.
     net.fed.wait("an empty hub", lambda: {name for kind in MADE for name in net.all("hub", kind)} == {"theirs"}, 30)
-    assert net.get(*theirs), "what somebody else made was deleted"
+    assert net.get(*theirs), "what someone else made was deleted"
 
 
 def test_no_secret_and_no_code_was_shown(net):

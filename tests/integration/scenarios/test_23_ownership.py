@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What somebody else made is refused before anything is changed, used as it is where that is asked for, and never deleted."""
+"""What someone else made is refused before anything is changed, used as it is where that is asked for, and never deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create(cluster, kind, name, namespace=None, **more):
 
 
 def facts(cluster, name):
-    """What would show that somebody touched a namespace: its own version, and those of what is in it."""
+    """What would show that someone touched a namespace: its own version, and those of what is in it."""
     space = cluster.get("v1", "Namespace", name)
     return space["metadata"]["resourceVersion"], {
         (kind, item["metadata"]["name"]): item["metadata"]["resourceVersion"]
@@ -45,7 +45,7 @@ def joining(fed, name, context, space, **more):
 
 @pytest.fixture(scope="module")
 def theirs(federation):
-    """A namespace on site-a with things of somebody else in it."""
+    """A namespace on site-a with things of someone else in it."""
     cluster = federation.cluster("site-a")
     create(cluster, "Namespace", THEIRS)
     create(cluster, "ConfigMap", "theirs", THEIRS, data={"a": "1"})
@@ -62,7 +62,7 @@ def preflight(fed, hosts=None, **common):
     return run
 
 
-def test_a_namespace_of_somebody_else_is_refused(fed, theirs):
+def test_a_namespace_of_someone_else_is_refused(fed, theirs):
     before = facts(theirs, THEIRS)
     hosts = joining(fed, "site-c", "site-a", THEIRS)
     run = preflight(fed, hosts)
@@ -153,7 +153,7 @@ def test_sites_in_a_namespace_of_others_and_in_the_hubs(fed, theirs):
         "flower_delete_volumes=true",
         hosts=hosts,
     )
-    assert f"namespace {THEIRS} stays (it was made by somebody else)" in run.messages("site-c")
+    assert f"namespace {THEIRS} stays (it was created by someone else)" in run.messages("site-c")
     assert f"namespace {NAMESPACE} stays (it holds the hub as well)" in run.messages("site-h")
     left = {
         kind: {i["metadata"]["name"] for i in theirs.list("v1", kind, THEIRS)}

@@ -100,8 +100,8 @@ class CertManager:
         plan.certificate, plan.key = there["tls.crt"], there["tls.key"]
         if not self._bundle and not there.get("ca.crt", "").strip():
             plan.faults.append(
-                f"{self._described}: it tells no CA (ca.crt of {place} is empty), as issuers of public CAs do; give the root "
-                "that sites are to trust in superlink_ca_bundle"
+                f"{self._described}: it publishes no CA (ca.crt of {place} is empty), as issuers of public CAs do; set "
+                "the root CA in superlink_ca_bundle"
             )
             return plan
         plan.trust = trust_bundle(self._bundle or there["ca.crt"], self._coming(wanted, seen))
@@ -130,10 +130,10 @@ class CertManager:
         if ready is None:
             return f"{self._described} has no condition Ready: does cert-manager's controller run?"
         if ready.get("status") != "True":
-            return f"{self._described} is not ready ({_told(ready)}); mend it first"
+            return f"{self._described} is not ready ({_told(ready)}); resolve this first"
         acme = "acme" in issuer["spec"]
         if acme and not self._bundle:
-            return f"{self._described} is of a public CA (ACME); give the root that sites are to trust in superlink_ca_bundle"
+            return f"{self._described} is of a public CA (ACME); set the root CA in superlink_ca_bundle"
         if acme and any(name.endswith(".flower.internal") or "." not in name for name in wanted.names):
             return (
                 f"{self._described} is of a public CA (ACME), which signs no internal names; set "
@@ -161,9 +161,9 @@ class CertManager:
         ) if self._requests_ref(wanted) in seen else None  # fmt: skip
         if newest is not None:
             word = _told(condition(newest, "Ready") or {})
-            told.append(f"CertificateRequest {newest['metadata']['name']}: {word or 'nobody has looked at it yet'}")
+            told.append(f"CertificateRequest {newest['metadata']['name']}: {word or 'it has not been processed yet'}")
         hopeless = _current(live, issuing) and issuing.get("status") == "False" and issuing.get("reason") in _GIVEN_UP
-        return f"{what} is not ready: {'; '.join(told) or 'cert-manager has not looked at it yet'}", hopeless
+        return f"{what} is not ready: {'; '.join(told) or 'cert-manager has not processed it yet'}", hopeless
 
     def _coming(self, wanted: Wanted, seen: Seen) -> str:
         """The CA that signs at the next renewal: sites can trust it before its first certificate is served."""

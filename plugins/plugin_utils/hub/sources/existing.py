@@ -17,7 +17,7 @@ from .interface import EXISTING, Plan
 
 
 class ExistingSecret:
-    """A Secret that somebody else keeps: C(tls.crt), C(tls.key), and C(ca.crt) unless there is a bundle."""
+    """A Secret that someone else keeps: C(tls.crt), C(tls.key), and C(ca.crt) unless there is a bundle."""
 
     name = EXISTING
 
@@ -92,4 +92,4 @@ class ExistingValues:
 
 
 def _no_trust(reason: str) -> str:
-    return f"{reason}, so nothing says what sites are to trust; give the root of the certificate in superlink_ca_bundle"
+    return f"{reason}, so it is not defined what sites are to trust; give the root of the certificate in superlink_ca_bundle"

@@ -44,7 +44,7 @@ class Plan:
         remembers: C(trust) has all that has to be trusted while a CA changes. Without it the CAs that were published
             before are kept beside it.
         where: the certificate's place in words, for messages; C(key_where) and C(trust_where) those of key and CAs.
-        outside: somebody else may change the Secret at any time.
+        outside: someone else may change the Secret at any time.
     """
 
     secret: str

@@ -112,6 +112,6 @@ def release_netns_folder() -> None:
         try:
             NETNS.rmdir()
         except OSError as error:
-            # Mounted in another mount namespace, or filled in this moment: somebody else's now.
+            # Mounted in another mount namespace, or filled in this moment: someone else's now.
             if error.errno not in (errno.EBUSY, errno.ENOTEMPTY):
                 raise

@@ -39,7 +39,7 @@ def head(entries):
 
 
 def rehashed(entry, **changes):
-    """As somebody would alter an entry who knows how it is made."""
+    """As someone would alter an entry who knows how it is made."""
     told = {name: value for name, value in {**entry, **changes}.items() if name not in ("seq", "prev", "hash")}
     return seal(told, changes.get("seq", entry["seq"]), changes.get("prev", entry["prev"]))
 
@@ -81,7 +81,7 @@ def test_altered_entry_with_a_hash_that_fits(at):
     if at + 1 < COUNT:
         assert fault == f"entry {at + 1} was replaced: entry {at + 2} (line {at + 2}) was chained to another one"
     else:
-        assert fault == f"entry {COUNT} is not the one that the head record names: one of the two was altered"
+        assert fault == f"entry {COUNT} does not match the head record: one of the two was altered"
 
 
 @pytest.mark.parametrize("at", range(COUNT))
@@ -136,7 +136,7 @@ def test_written_anew_as_a_whole_is_found_by_an_anchor_only():
     for entry in entries[1:]:
         forged.append(rehashed(entry, prev=forged[-1]["hash"]))
     assert not verify(lines(forged), head(forged)).fault
-    assert verify(lines(forged), head(forged), [noted]).fault.startswith(f"no entry has the noted hash {noted}")
+    assert verify(lines(forged), head(forged), [noted]).fault.startswith(f"no entry has the anchor hash {noted}")
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_what_runs_that_were_killed_left(tmp_path, dead):
 
 
 def test_what_others_left_in_a_shared_folder_is_none_of_ours(tmp_path, dead, monkeypatch):
-    """Whoever may write to that folder may leave a journal in it, or a link to a file of somebody else."""
+    """Whoever may write to that folder may leave a journal in it, or a link to a file of someone else."""
     mine = folder(tmp_path, "1")
     killed, linked = folder(tmp_path, "killed"), folder(tmp_path, "linked")
     Journal(killed).note(note("killed", dead))

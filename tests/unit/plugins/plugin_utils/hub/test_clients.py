@@ -73,7 +73,7 @@ def test_a_good_certificate_stays():
     assert certify(record, request(key)) == (record, None)
 
 
-@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it ended on")])
+@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it expired on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
     key = keypairs.make_client_key()
     record = certified(key=key)

@@ -135,10 +135,10 @@ def test_the_chain_verifies_for_names_and_addresses():
     [
         (10, None, None),
         (50, None, "more than half"),
-        (91, None, "it ended on"),
+        (91, None, "it expired on"),
         (50, 30 * DAY, None),
-        (61, 30 * DAY, "it ends on"),
-        (10, 85 * DAY, "it ends on"),
+        (61, 30 * DAY, "it expires on"),
+        (10, 85 * DAY, "it expires on"),
     ],
 )
 def test_when_a_leaf_is_renewed(days, before, reason):

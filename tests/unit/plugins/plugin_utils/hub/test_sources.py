@@ -129,7 +129,7 @@ def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
         ("", CA.key, "superlink_ca_certificate is empty"),
         (CA.certificate, OTHER_CA.key, "superlink_ca_key belongs to another certificate"),
         (CA.certificate + CA.key, CA.key, "superlink_ca_certificate holds a private key"),
-        (LEAF.certificate, LEAF.key, "goes over CN=hub, which is no CA"),
+        (LEAF.certificate, LEAF.key, "goes over CN=hub, which is not a CA"),
     ],
 )
 def test_a_wrong_ca(superlink_spec, certificate_, key, words):
@@ -196,10 +196,10 @@ def test_values_become_a_secret(superlink_spec):
     ("issued", "changes", "words"),
     [
         (LEAF, {"certificate_key": CA.key}, "superlink_certificate_key belongs to another certificate"),
-        (LEAF, {"certificate_key": "x"}, "superlink_certificate_key is no private key"),
-        (LEAF, {"certificate_key": "ü"}, "superlink_certificate_key is no private key"),
+        (LEAF, {"certificate_key": "x"}, "superlink_certificate_key is not a PEM private key"),
+        (LEAF, {"certificate_key": "ü"}, "superlink_certificate_key is not a PEM private key"),
         (LEAF, {"certificate": LEAF.certificate + LEAF.key}, "superlink_certificate holds a private key"),
-        (LEAF, {"certificate": "x"}, "superlink_certificate is no PEM certificate"),
+        (LEAF, {"certificate": "x"}, "superlink_certificate is not a PEM certificate"),
         (LEAF, {"ca_bundle": ""}, "superlink_ca_bundle is empty"),
         (LEAF, {"ca_bundle": OTHER_CA.certificate}, "Trusted are CN=other ca (superlink_ca_bundle)"),
         (
@@ -288,7 +288,7 @@ def test_a_certificate_is_asked_for_and_waited_for(superlink_spec):
     assert spec["privateKey"] == {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"}
     assert made.secrets == [] and made.outside
     made = plan(cert_manager(superlink_spec), issuer(), asked())
-    assert "cert-manager has not looked at it yet" in made.lacks
+    assert "cert-manager has not processed it yet" in made.lacks
     made = plan(cert_manager(superlink_spec), issuer(), asked(READY), issued())
     assert made.lacks == "" and faults(made) == []
     assert (made.secret, made.trust) == (certificate.SECRET, CA.certificate)
@@ -309,8 +309,8 @@ def test_names_lifetime_and_patches_reach_the_certificate(superlink_spec):
         ([(issuer()[0]._replace(name="theirs"), {"metadata": {"name": "theirs"}})], "there are: theirs"),
         ([issuer(ready=None)], "has no condition Ready: does cert-manager's controller run?"),
         ([issuer(ready=False)], "is not ready (ErrGetKeyPair)"),
-        ([issuer(acme={})], "is of a public CA (ACME); give the root"),
-        ([issuer(), asked(READY), issued(ca="")], "it tells no CA"),
+        ([issuer(acme={})], "is of a public CA (ACME); set the root"),
+        ([issuer(), asked(READY), issued(ca="")], "it publishes no CA"),
     ],
 )
 def test_what_only_people_can_mend(superlink_spec, there, words):

@@ -126,7 +126,7 @@ def test_sites_without_a_host_are_found_by_what_was_delivered():
     assert found == {"site-b": "c-b"}
 
 
-def test_versions_that_somebody_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
+def test_versions_that_someone_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
     base = addon_objects.addon_objects(ocm_addon_spec())
     management = base[-1]
     present, former, oldest = (

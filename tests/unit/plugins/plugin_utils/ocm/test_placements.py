@@ -54,7 +54,7 @@ def test_all_slices_count() -> None:
     [
         (placement(3), 3, ""),
         (placement(2), 3, ""),
-        (placement(150), 100, "has chosen 150 clusters, but its decisions name only 100 so far"),
+        (placement(150), 100, "has selected 150 clusters, but its decisions list only 100 so far"),
         ({"metadata": {"name": "p", "namespace": "flower"}}, 0, "does the placement controller run on the hub?"),
         (placement(0, ("PlacementSatisfied", "True", "AllDecisionsScheduled", "")), 0, "has chosen no cluster"),
         (

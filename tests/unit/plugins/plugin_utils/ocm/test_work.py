@@ -40,7 +40,7 @@ def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spe
 
 def test_ready_is_pods_ready_in_the_present_form(ocm_site_spec, status):
     wanted = status.nodes(ocm_site_spec(pools=[{"name": "default", "replicas": 2, "node_config": {}}]))
-    assert "have not come back" in nodes_work.state(status.taken(wanted, {})).why
+    assert "has not been reported" in nodes_work.state(status.taken(wanted, {})).why
     assert "1 of 2 replicas are ready" in nodes_work.state(status.taken(wanted, status.numbers(wanted, 1))).why
     assert nodes_work.state(status.taken(wanted, status.numbers(wanted, 2))).ready
     unseen = status.numbers(wanted, 2, observedGeneration=1)
@@ -53,7 +53,7 @@ def test_numbers_of_an_older_workload_never_count(ocm_site_spec, status):
     old = status.nodes(ocm_site_spec())
     new = status.nodes(ocm_site_spec(image="mirror/supernode:new"))
     live = status.taken(new, status.numbers(old, 1))
-    assert not nodes_work.state(live).ready and "have not come back" in nodes_work.state(live).why
+    assert not nodes_work.state(live).ready and "has not been reported" in nodes_work.state(live).why
     assert nodes_work.rows(live)[0]["ready"] == 0
 
 
@@ -183,10 +183,10 @@ def test_nothing_is_told_by_a_config_map_that_is_gone_or_never_was(ocm_site_spec
     assert key_work.told(live, "flower") == public.Public()
 
 
-def test_what_somebody_else_wrote_is_refused(ocm_site_spec, status):
+def test_what_someone_else_wrote_is_refused(ocm_site_spec, status):
     work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): {"public": "{}"}})
-    with pytest.raises(ClusterError, match="is not what the site's job writes"):
+    with pytest.raises(ClusterError, match="was not written by the site's Job"):
         key_work.told(live, "flower")
 
 

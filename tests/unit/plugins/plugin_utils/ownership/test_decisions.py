@@ -111,7 +111,7 @@ def test_a_namespace_with_something_of_others(strange: dict[str, Any]) -> None:
     assert found == [strange]
     assert (
         contents.words(found, parts.HUB)
-        == f"it holds {strange['kind']} {strange['metadata']['name']}, made by somebody else"
+        == f"it holds {strange['kind']} {strange['metadata']['name']}, created by someone else"
     )
 
 

@@ -362,16 +362,16 @@ WRONG = {
         {"controller": {"kind": "ServiceAccount", "name": "A B"}},
         ["flower_rbac_controller.name", "'A B'"],
     ),
-    "no mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "no mapping"]),
+    "not a mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "no mapping"]),
     "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "no list"]),
     "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "no name"]),
     "everybody": (
         {"scientists": [{"kind": "Group", "name": "system:authenticated"}]},
-        ["flower_rbac_scientists[0].name", "'system:authenticated'", "far too many"],
+        ["flower_rbac_scientists[0].name", "'system:authenticated'", "too many users"],
     ),
     "all accounts": (
         {"scientists": [{"kind": "Group", "name": "system:serviceaccounts:flower"}]},
-        ["flower_rbac_scientists[0].name", "far too many"],
+        ["flower_rbac_scientists[0].name", "too many users"],
     ),
     "namespace": (
         {"auditors": [{"kind": "User", "name": "ann", "namespace": "x"}]},

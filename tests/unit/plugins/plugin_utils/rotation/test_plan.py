@@ -48,15 +48,15 @@ def test_nothing_is_due_at_first():
     ("changes", "kind", "words"),
     [
         ({"now": NOW + 46 * DAY}, "leaf", "more than half"),
-        ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it ends on"),
-        ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it ended on"),
+        ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it expires on"),
+        ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it expired on"),
         ({"names": [*NAMES, "late.example"]}, "leaf", "does not cover late.example"),
         ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the present CA"),
         ({"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served="1"))}, "leaf", "does not serve it yet"),
         ({"now": NOW + 51 * DAY, "renew_before": DAY}, "ca", "more than half"),
-        ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it ends on"),
-        ({"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW)}, "ca", "it was begun on .* is adding"),
-        ({"internal": True}, "superexec", "was begun"),
+        ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it expires on"),
+        ({"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW)}, "ca", "it was started on .* is adding"),
+        ({"internal": True}, "superexec", "was started"),
         (
             {"records": {"a": {"client": {"certificate": certificates.make_ca("a", DAY / 1440).certificate}}}},
             "client",
@@ -83,7 +83,7 @@ def test_what_is_asked_for_is_done_though_it_is_not_due(kind):
 
 def test_what_is_open_is_completed_and_not_begun_again():
     state = ca.begin(ca.State(Authority(CA_)), OTHER, NOW)
-    assert "was begun" in plan.decide("ca", looked(state=state))[0]["ca"]
+    assert "was started" in plan.decide("ca", looked(state=state))[0]["ca"]
 
 
 @pytest.mark.parametrize(

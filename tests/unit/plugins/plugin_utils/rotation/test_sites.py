@@ -105,9 +105,9 @@ def test_one_value_of_an_applied_object_is_changed_and_nothing_else():
     }
     del wanted["metadata"]["resourceVersion"]
     assert difference(wanted, live, "me") == ""
-    assert as_applied(live, "somebody else") is None
+    assert as_applied(live, "someone else") is None
     del owned["f:data"]
-    assert "data" not in as_applied(live, "me"), "somebody else has taken it over"
+    assert "data" not in as_applied(live, "me"), "someone else has taken it over"
 
 
 def test_what_a_pod_and_its_successor_have_in_common():

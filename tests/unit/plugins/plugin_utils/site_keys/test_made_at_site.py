@@ -250,7 +250,7 @@ def test_a_site_whose_certificate_is_not_for_its_door_makes_another_one():
     old["data"]["public.json"] = json.dumps(published)
     assert survey([CPU], public.read(old)).reasons == []
     found = public.survey(keys.Wanted([CPU], client="site-a", door=door), public.read(old))
-    assert found.reasons == [f"supernode-local-tls: it is not for {door}"]
+    assert found.reasons == [f"supernode-local-tls: it is not valid for {door}"]
     now, decision = after({**request(CPU), "door": "*.elsewhere.svc"}, live, "2")
     assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-local-tls"]
 

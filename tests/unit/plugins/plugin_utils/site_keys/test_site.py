@@ -37,7 +37,7 @@ def test_second_run_makes_nothing():
     assert prints(second) == prints(first)
 
 
-def test_a_secret_of_somebody_else_is_refused():
+def test_a_secret_of_someone_else_is_refused():
     for name in ("supernode-cpu-keys", "supernode-local-tls"):
         theirs = {
             "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
@@ -139,7 +139,7 @@ def test_a_certificate_for_loopback_only_is_replaced_where_client_apps_call():
     assert keys.plan("demo", "flower", [], live).secrets == []
     again = keys.plan("demo", "flower", [], live, door=door)
     assert [item["metadata"]["name"] for item in again.secrets] == [keys.LOCAL_TLS]
-    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not for {door}"]
+    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not valid for {door}"]
 
 
 def test_flower_accepts_the_form_of_the_keys():

@@ -62,8 +62,8 @@ def test_release_of_an_image(image, tag):
     ("content", "checksum", "said"),
     [
         (MANIFESTS, "sha256:" + "0" * 64, "not sha256:0000"),
-        (b"a: [", "", "is no YAML"),
-        (b"- 1", "", "no Kubernetes object"),
+        (b"a: [", "", "is not YAML"),
+        (b"- 1", "", "not a Kubernetes object"),
         (b"kind: Namespace\napiVersion: v1\nmetadata: {name: a}", "", "has no Deployment skupper-controller"),
     ],
 )

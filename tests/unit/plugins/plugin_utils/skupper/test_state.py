@@ -23,7 +23,7 @@ def test_a_site_is_ready():
 @pytest.mark.parametrize(
     ("conditions", "access", "said", "hopeless"),
     [
-        ([], "", "no controller has looked at it", False),
+        ([], "", "no controller has processed it", False),
         (
             [given.condition("Configured", False, "An active site already exists in the namespace (b)")],
             "",
@@ -188,4 +188,4 @@ def test_there_is_no_token_yet():
 def test_what_others_made_is_not_overwritten():
     assert "skupper_link_name" in tokens.judge(None, "", linked=False, secret_in_the_way="flower/x").why
     foreign = tokens.judge(given.token(ours=False), "", linked=False, secret_in_the_way="", ours=False)
-    assert foreign.do == tokens.REFUSE and "made by somebody else" in foreign.why
+    assert foreign.do == tokens.REFUSE and "created by someone else" in foreign.why
