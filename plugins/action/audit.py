@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.audit): tell the audit trail what this run has changed."""
+"""Action of M(federated.flower.audit): record this run's changes in the audit trail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Take what was noted; without any, nobody is asked anything."""
+        """Read the notes; without any, no cluster is contacted."""
         folder = Path(constants.DEFAULT_LOCAL_TMP)
         if self.check:
             wanted = told.would_tell(Journal(folder).read())
@@ -45,7 +45,7 @@ class ActionModule(ClusterAction):
             return self._record(params, mine, others)
 
     def _record(self, params: dict[str, Any], mine: list[told.Note], others: list[list[told.Note]]) -> dict[str, Any]:
-        """Tell what the notes of this run hold, and before it what runs that were interrupted left."""
+        """Record the notes of this run, and before it those of interrupted runs."""
         failed = set(self.task_vars.get("ansible_play_hosts_all", ())) - set(
             self.task_vars.get("ansible_play_hosts", ())
         )
@@ -85,7 +85,7 @@ class ActionModule(ClusterAction):
         }
         if not made:
             return result | {"msg": "what was changed had been recorded already"}
-        # Shown without -v as well: the hash is to be noted outside of the hub.
+        # Shown without -v as well: the hash should be stored outside of the hub.
         result |= {"hash": made[-1]["hash"], "_ansible_verbose_always": True}
         return result | {
             "msg": f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {result['hash']}"

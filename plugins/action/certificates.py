@@ -51,7 +51,7 @@ class ActionModule(CertificateAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Find the address, make what is missing, wait for what others make, say what there is."""
+        """Find the address, create what is missing, wait for what others create, return the facts."""
         spec = params["spec"]
         library.require()
         with self.connect() as hub:
@@ -88,7 +88,7 @@ class ActionModule(CertificateAction):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
                 store.hand_out()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
-                # By fingerprint: what someone else put into the Secret since is brought by the first run that sees it.
+                # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
@@ -96,7 +96,7 @@ class ActionModule(CertificateAction):
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
         reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
-        reasons += [f"pod {name} was restarted, since it ran with older secrets" for name in restarted]
+        reasons += [f"pod {name} was restarted, because it ran with older secrets" for name in restarted]
         return {
             "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
@@ -117,8 +117,8 @@ class ActionModule(CertificateAction):
         if self.check:
             return credentials.UNKNOWN_ADDRESS
         raise ClusterError(
-            f"nothing gives the SuperLink on {hub.name} an address (superlink_exposure is {spec['exposure']}); "
-            "set superlink_address to the host:port that the sites dial, or choose another superlink_exposure."
+            f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec['exposure']}); "
+            "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."
         )
 
     @staticmethod
@@ -136,7 +136,7 @@ class ActionModule(CertificateAction):
         return seen
 
     def _apply_members(self, hub: Cluster, spec: dict[str, Any], plan: Plan, wanted: Wanted) -> Any:
-        """What the release keeps, too, and what has to be there before the rest of it."""
+        """Further objects of the release, and what must exist before the rest of it."""
         return apply_objects(
             hub,
             plan.members,
@@ -166,7 +166,7 @@ class ActionModule(CertificateAction):
         ca_spec = namespace.beside(spec, wanted.ca_namespace)
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
-            return []  # it is not ours to make, or it comes with the SuperLink's objects
+            return []  # others create it, or it is one of the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)
         if there is not None and not proof.belongs(there, wanted.federation):
             return []
@@ -174,7 +174,7 @@ class ActionModule(CertificateAction):
 
 
 def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
-    """What the audit trail tells of the certificate in a Secret that was written; nothing of a shared secret."""
+    """The audit facts of the certificate in a Secret that was written; none for a shared secret."""
     pem = entries(secret).get("tls.crt")
     if not pem:
         return []

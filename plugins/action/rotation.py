@@ -34,7 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spe
 
 display = Display()
 
-_BLIP = 30  # seconds in which a SuperNode that is offline may come back before it holds the machine
+_BLIP = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
 
 
 class ActionModule(ClusterAction):
@@ -65,7 +65,7 @@ class ActionModule(ClusterAction):
     SPEC = {"required_together": [("ca_certificate", "ca_key")]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do one part; what there is and what was heard decides what that means."""
+        """Do one part, depending on the state of the hub and the reports of sites."""
         library.require()
         wrong = faults(params, params["hub"])
         if wrong:
@@ -121,7 +121,7 @@ class ActionModule(ClusterAction):
         return self.hub.ca()[1]
 
     def _told(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
-        """What sites are asked next, and what people want to know."""
+        """What sites are asked next, and facts for the user."""
         return {
             "phase": state.phase if state else IDLE,
             "bundle": state.bundle if state else facts.published,
@@ -199,7 +199,7 @@ class ActionModule(ClusterAction):
     # ---- the CA ------------------------------------------------------------------------------------------------------
 
     def _ca(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Step after step until sites have to be heard, something has to be waited for, or all is done."""
+        """Step after step until sites must report, something must be waited for, or all is done."""
         _live, state = self.hub.ca()
         asked = params["begin"] and state.phase == IDLE
         roll = self._roll(params)
@@ -306,7 +306,7 @@ class ActionModule(ClusterAction):
         }
 
     def _settle(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Every site has its new secrets: nothing is open any more."""
+        """Every site has its new secrets: the rotation is complete."""
         said = {report["site"]: report for report in params["reports"] if report.get("site")}
         missing = {
             site: said.get(site, {}).get("trouble") or "not in this run"

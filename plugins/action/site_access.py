@@ -39,7 +39,7 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Ledger first, then the gateway's files, then the running gateway: whatever ends in between, a denial stays."""
+        """Ledger first, then the gateway's files, then the running gateway: a denial holds even if this is interrupted."""
         site, denying = params["site"], params["state"] == access.DENIED
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
@@ -75,7 +75,7 @@ class ActionModule(ClusterAction):
         if trouble:
             raise ClusterError(
                 f"{site} is {params['state']} in the ledger and in the gateway's files, which it loads within two minutes, but "
-                f"the running gateway could not be told at once: {trouble}. Run again."
+                f"the running gateway could not be updated at once: {trouble}. Run again."
             )
         found = access.denied(*foreseen).get(site, {})
         return {
@@ -115,7 +115,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _check_gateway(hub: Cluster, site: str, asked: str, record: Record | None) -> list[str]:
-        """Refuse a denial that would have no effect; warn of one that can be gone round."""
+        """Refuse a denial that would have no effect; warn of one that can be bypassed."""
         if asked == "none":
             raise ClusterError(
                 f"the gateway on {hub.name} does not request client certificates, so it cannot distinguish {site} from other sites: set "
@@ -128,14 +128,14 @@ class ActionModule(ClusterAction):
             )
         if asked == "optional":
             return [
-                f"superlink_client_certificates is optional: {site} is refused as long as it shows its certificate, and could "
+                f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and could "
                 "leave it out. Set it to required."
             ]
         return []
 
     @staticmethod
     def _tell(hub: Cluster, namespace: str, wanted: list[str]) -> tuple[bool, str]:
-        """Tell the running gateway who is denied; returns whether it did not know, and what went wrong."""
+        """Update the list of denied sites of the running gateway; returns whether it differed, and the error."""
         pod = hub.get("v1", "Pod", POD, namespace)
         if pod is None or pod.get("status", {}).get("phase") == "Pending":
             return False, ""  # it reads its files when it starts

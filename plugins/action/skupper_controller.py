@@ -38,7 +38,7 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Install by the way that the spec names; nothing where it is none."""
+        """Install in the way of the spec; do nothing for none."""
         self.begin()
         spec = plain(params["spec"])
         self.refuse(site_faults(spec))
@@ -109,7 +109,7 @@ class ActionModule(SkupperAction):
                 content = Path(where).expanduser().read_bytes()
         except (OSError, URLError, ValueError) as error:
             raise ClusterError(
-                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Give a file or another URL in "
+                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Set a file or another URL in "
                 "skupper_site_manifests."
             ) from error
         try:
@@ -172,7 +172,7 @@ class ActionModule(SkupperAction):
     # ---- absent ------------------------------------------------------------------------------------------------------
 
     def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Take away what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
+        """Remove what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
         namespace = controller.home(spec)
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}")
@@ -185,7 +185,7 @@ class ActionModule(SkupperAction):
             ]
             if left:
                 self.warn(
-                    f"{cluster.name}: Skupper's controller stays, since there still are Sites: {', '.join(sorted(left))}"
+                    f"{cluster.name}: Skupper's controller is not deleted, because there still are Sites: {', '.join(sorted(left))}"
                 )
                 return self.finished("Skupper's controller stays")
         self.apply(
@@ -202,7 +202,7 @@ class ActionModule(SkupperAction):
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
 
     def _remove_namespace(self, cluster: Cluster, spec: Mapping[str, Any], namespace: str, seconds: float) -> str:
-        """Take away the namespace that was made for the controller alone, unless someone uses it; a word on why it stays."""
+        """Remove the namespace that was created for the controller alone, unless someone uses it; returns why it stays."""
         if spec["install"] != "manifests" or spec.get("scope") != "cluster":
             return ""
         live = cluster.get("v1", "Namespace", namespace)

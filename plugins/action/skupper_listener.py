@@ -35,7 +35,7 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look, decide, make or remove, wait."""
+        """Read, decide, create or remove, wait."""
         self.begin()
         spec = plain(params["spec"])
         self.refuse(listener_faults(spec))
@@ -83,7 +83,7 @@ class ActionModule(SkupperAction):
         else:
             rendered = policies.skupper_listener_objects(spec)
             rendered += skupper.listener_objects(spec) if plan.adopted is None else []
-        # In check mode an earlier task has not made it.
+        # In check mode an earlier task has not created it.
         around = self.make_namespace(cluster, spec, 0) if self.check else []
         self.apply(cluster, [*around, *rendered], applyset=_SET, applyset_namespace=spec["namespace"])
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]

@@ -222,7 +222,7 @@ def test_label_selectors(inventory: Inventory, selector: str, wanted: list[str])
 
 
 def test_a_selector_that_is_none(inventory: Inventory) -> None:
-    assert "does not take the label_selector 'region in eu'" in inventory.fault(label_selector="region in eu")
+    assert "does not accept the label_selector 'region in eu'" in inventory.fault(label_selector="region in eu")
 
 
 def test_cluster_sets(inventory: Inventory, hub: Cluster) -> None:
@@ -271,7 +271,7 @@ def test_placements_that_choose_nothing(inventory: Inventory, hub: Cluster, name
 
     found = inventory.read(placement="unbound", placement_namespace=namespace)
     assert found.hosts == {}
-    assert f"the Placement unbound in the namespace {namespace} has chosen no cluster: {reason}. A" in found.warnings
+    assert f"the Placement unbound in the namespace {namespace} has selected no cluster: {reason}. A" in found.warnings
 
     assert "has chosen 150 clusters, but" in inventory.read(placement="busy", placement_namespace=namespace).warnings
     assert f"there is no Placement gone in the namespace {namespace}" in inventory.fault(
@@ -305,7 +305,7 @@ def test_names_that_mean_something_else(inventory: Inventory, extra: Any) -> Non
     selector = extra(*(ocm_hub.managed_cluster(name) for name in ("all", "localhost", "a.b-c", long)))
     found = inventory.read(label_selector=selector)
     assert sorted(found.hosts) == ["a.b-c", long]
-    assert "'localhost' is the control node itself. host_prefix gives it another name." in found.warnings
+    assert "'localhost' is the control node itself. set host_prefix to rename it." in found.warnings
     assert "'all' is the name of a group" in found.warnings
     assert "'all' is the name of a group" in inventory.fault(label_selector=selector, strict=True)
 
@@ -321,7 +321,7 @@ def test_no_cluster_makes_itself_the_hub(inventory: Inventory, extra: Any) -> No
     assert found.groups["flower_hub"] == ["hub"]
     assert found.groups["flower_sites"] == ["x-usurper"]
     assert "keyed_groups would put the cluster 'x-usurper' into flower_hub" in found.warnings
-    assert "give each key a prefix" in inventory.fault(label_selector=selector, keyed_groups=keys, strict=True)
+    assert "set a prefix for each key" in inventory.fault(label_selector=selector, keyed_groups=keys, strict=True)
     # what the user says in so many words is another thing
     asked = inventory.read(label_selector=selector, groups={"flower_hub": "ocm_labels.role == 'hub'"})
     assert asked.groups["flower_hub"] == ["x-usurper"]
@@ -551,7 +551,7 @@ def test_a_real_hub_and_a_real_placement(
         for item in items[:2]:
             real_hub.create(item)
         placed = {"placement": "us", "placement_namespace": namespace, **everybody}
-        ocm_hub.wait(lambda: "has chosen no cluster" in (read := inventory.read(**placed)).warnings and not read.hosts)
+        ocm_hub.wait(lambda: "has selected no cluster" in (read := inventory.read(**placed)).warnings and not read.hosts)
         real_hub.create(items[2])
         ocm_hub.wait(lambda: list(inventory.read(**placed).hosts) == ["site-b"])
     finally:

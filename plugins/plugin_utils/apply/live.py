@@ -3,7 +3,7 @@
 """Reading the live objects with as few requests as the API allows.
 
 One LIST by label returns all objects of one kind and namespace. With an ApplySet that label is the set's own, and the
-same answer shows what is to be pruned. What a LIST does not bring (it may exist without the label) and single objects
+same answer shows what must be pruned. What a LIST does not return (it may exist without the label) and single objects
 are read by GET. A LIST that is forbidden, as reading Secrets often is, falls back to GET as well.
 """
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Cross-checks of what the gateway is about to serve, whoever made it: before anything is changed. Pure."""
+"""Cross-checks of the certificate that the gateway will serve, from any source, before anything is changed. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
 
     Args:
         plan: a source's plan without faults of its own.
-        needed: names that sites verify -> who does (C(names.needed)).
+        needed: names that sites verify -> who verifies them (C(names.needed)).
         clocks: whose clock -> what it shows.
 
     Returns:
-        Sentences that name the variable or Secret, the value and the way out. Nothing of a key is in them.
+        Sentences with the variable or Secret, the value and the remedy, without parts of keys.
     """
     if not plan.certificate:
         return []
@@ -35,7 +35,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
     try:
         chain.check_key(served[0], plan.key)
     except ChainError as error:
-        found.append(f"{plan.key_where} {error}; it takes the private key that {plan.where} was asked for with")
+        found.append(f"{plan.key_where} {error}; use the private key with which {plan.where} was requested")
     dns, addresses = chain.names(served[0])
     for name, who in needed.items():
         if not chain.covers(served[0], name):
@@ -47,7 +47,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
     try:
         trusted = chain.read(plan.trust)
     except ChainError as error:
-        return [*found, f"{plan.trust_where} {error}; put the root there that sites are to trust"]
+        return [*found, f"{plan.trust_where} {error}; set it to the root CA that sites must trust"]
     try:
         way = chain.path(served, trusted)
     except ChainError as error:
@@ -66,11 +66,11 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
 
 
 def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
-    """Sentences on a certificate without faults that nobody seems to renew: a third of its lifetime or 30 days are left."""
+    """Sentences on a certificate without faults that is not being renewed: a third of its lifetime or 30 days are left."""
     if not plan.certificate:
         return []
     leaf = chain.read(plan.certificate)[0]
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if end - now > min((end - start) / 3, datetime.timedelta(days=30)):
         return []
-    return [f"{plan.where} ends on {end.isoformat()}, and it has not been renewed"]
+    return [f"{plan.where} expires on {end.isoformat()}, and it has not been renewed"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the hub of Open Cluster Management knows of sites. A hub that is down is an answer."""
+"""The state of sites from the Open Cluster Management hub. A hub that is down is a valid result."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _look(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -
 
 
 def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
-    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it made."""
+    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it created."""
     found = hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL)
     return {
         (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
@@ -74,7 +74,7 @@ def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _told(site: str, seen: health.Seen) -> dict[str, Any]:
-    """In the form of M(federated.flower.supernode_info), with the row beside it."""
+    """In the form of M(federated.flower.supernode_info), with the row in addition."""
     row = health.row(seen)
     heard = row["state"] not in (health.ABSENT, health.LEAVING, health.UNACCEPTED, health.UNHEARD, health.UNWELL)
     return {

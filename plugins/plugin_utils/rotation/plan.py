@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be rotated: what was asked for, what is due, what was begun and is not over. Pure.
+"""What to rotate: what was requested, what is due, what was started and is not complete. Pure.
 
 leaf            the gateway's certificate. Nothing restarts
 ca              the CA. With sidecars nothing restarts; without, SuperNodes do, twice
 client          the sites' client certificates. Nothing restarts
-supernode_keys  the SuperNodes' own keys: they are enrolled anew
+supernode_keys  the SuperNodes' own keys: they are re-enrolled
 superexec       shared secrets and internal certificates: the hub's pods and all SuperNodes restart
 """
 
@@ -42,17 +42,17 @@ class Looked:
 
     Attributes:
         now: the present.
-        source: where the gateway's certificate comes from.
+        source: the source of the gateway's certificate.
         handed_in: the CA, if it comes from variables.
         secret: name of the Secret with the gateway's certificate.
         leaf: its decoded entries.
-        names: what it has to cover.
+        names: what it must cover.
         state: the CA; None where it is not ours.
-        facts: what the machine knows.
+        facts: facts for the state machine.
         records: site -> its record in the ledger.
-        renew_before: how long before its end the gateway's certificate is due; None for half of its lifetime.
+        renew_before: how long before its expiry the gateway's certificate is due; None for half of its lifetime.
         ca_renew_before: the same for the CA.
-        internal: whether new shared secrets were begun.
+        internal: whether a rotation of shared secrets was started.
     """
 
     now: datetime.datetime
@@ -70,21 +70,21 @@ class Looked:
 
 
 def decide(rotate: str, looked: Looked) -> tuple[dict[str, str], str | None]:
-    """What is to be done, and why.
+    """What to do, and why.
 
     Args:
         rotate: one of C(CHOICES).
-        looked: what there is.
+        looked: what was read.
 
     Returns:
-        Kind -> reason, in the order in which they are done; and why what was asked for cannot be done, or None.
+        Kind -> reason, in the order in which they are done; and why a request cannot be fulfilled, or None.
     """
     if rotate != DUE:
         refused = source.refusal(looked.source, rotate, looked.handed_in is not None, looked.secret)
         if rotate in (LEAF, CA) and not refused:
             refused = handing_over(looked)
         if rotate == LEAF and not refused and _cannot_sign(looked):
-            refused = f"{_cannot_sign(looked)}, so no certificate of it is of use: replace the CA (flower_rotate=ca)"
+            refused = f"{_cannot_sign(looked)}, so its certificates are useless: replace the CA (flower_rotate=ca)"
         begun = {CA: _begun(looked), SUPEREXEC: _open(looked)}.get(rotate)
         return {rotate: begun or ASKED}, refused
     found = {LEAF: _leaf(looked), CA: _ca(looked), CLIENT: _clients(looked), SUPEREXEC: _open(looked)}
@@ -92,13 +92,13 @@ def decide(rotate: str, looked: Looked) -> tuple[dict[str, str], str | None]:
 
 
 def handing_over(looked: Looked) -> str | None:
-    """Why nothing of ours can be served yet, since the gateway keeps the certificate of a former source (C(hub.handover))."""
+    """Why no certificate of ours can be served yet, since the gateway keeps the certificate of a previous source (C(hub.handover))."""
     if looked.source != BUILTIN or _begun(looked):
         return None
     if looked.secret != SECRET:
         why = f"the gateway still serves Secret {looked.secret}, of another source"
     elif _signer(looked) and trusted(looked.leaf["tls.crt"], looked.facts.published, looked.now) and not _own(looked):
-        why = f"the gateway still serves a certificate of a former CA in Secret {looked.secret}"
+        why = f"the gateway still serves a certificate of a previous CA in Secret {looked.secret}"
     else:
         return None
     return f"{why}: run site.yml, which has one of the present CA served as soon as it is in the CA bundle of the sites"
@@ -120,7 +120,7 @@ def _leaf(looked: Looked) -> str | None:
     reason = certificates.reissue_reason(
         looked.leaf["tls.crt"], signer.certificate, looked.names, looked.now, looked.renew_before
     )
-    # What is wrong with a certificate of a CA that changes, or has to, is mended by the change.
+    # Faults of a certificate of a CA that is or must be rotated are resolved by the rotation.
     if reason and not _begun(looked) and not _cannot_sign(looked):
         return reason
     return None if looked.facts.leaf.served == looked.facts.leaf.serial else UNSERVED
@@ -137,7 +137,7 @@ def _ca(looked: Looked) -> str | None:
 
 
 def _cannot_sign(looked: Looked) -> str | None:
-    """Why the CA is of no use any more, or None."""
+    """Why the CA is unusable, or None."""
     if looked.state is None:
         return None
     if not looked.facts.current_good:
@@ -180,7 +180,7 @@ def outlook(todo: Mapping[str, str], looked: Looked, sites: Mapping[str, Site]) 
 
     Args:
         todo: see C(decide).
-        looked: what there is.
+        looked: what was read.
         sites: what is known of each site.
     """
     words = []

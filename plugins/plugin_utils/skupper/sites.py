@@ -23,9 +23,9 @@ class Plan:
     """What to do.
 
     Attributes:
-        adopted: a Site that someone else made, and that is used as it is.
-        former: Sites of ours with another name, which have to be gone before the new one is made.
-        leaving: Sites that are being deleted, whose end has to be waited for.
+        adopted: a Site that someone else created, and that is used as it is.
+        former: Sites of ours with another name, which must be gone before the new one is created.
+        leaving: Sites that are being deleted, which must be waited for.
         fault: why nothing can be done, a sentence without its full stop.
         warnings: sentences.
     """
@@ -86,8 +86,8 @@ def _adopt(spec: Mapping[str, Any], site: Object, leaving: tuple[Object, ...]) -
         patch = f'{{"spec":{{"linkAccess":"{text(spec["link_access"])}"}}}}'
         return Plan(
             leaving=leaving,
-            fault=f"{state.named(site)} was created by someone else and lets no other site link to it. Whose it is may open it "
-            f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role makes its own",
+            fault=f"{state.named(site)} was created by someone else and lets no other site link to it. Its owner may open it "
+            f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role creates its own",
         )
     return Plan(
         adopted=site,
@@ -97,8 +97,8 @@ def _adopt(spec: Mapping[str, Any], site: Object, leaving: tuple[Object, ...]) -
 
 
 def dependents(site_uid: str, objects: Iterable[Object]) -> list[str]:
-    """What Skupper made for a Site and Kubernetes has not cleared away yet, for people.
+    """What Skupper created for a Site and Kubernetes has not deleted yet, for people.
 
-    A Site that is made again before its predecessor's router configuration is gone trips over it.
+    A Site that is recreated before its predecessor's router configuration is gone fails because of it.
     """
     return [state.named(obj) for obj in objects if site_uid in owners(obj, "Site")]

@@ -159,7 +159,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
         home.delete("v1", "Secret", name, HOME, propagation="Background")
     federation.wait("the owners' end", lambda: len(noticed()) == 2, 20)
     after = make(home, pool)
-    assert after.found.reasons == ["supernode-cpu-keys: there is none", "supernode-superexec: there is none"]
+    assert after.found.reasons == ["supernode-cpu-keys: it does not exist", "supernode-superexec: it does not exist"]
     assert not set(prints(after).values()) & set(prints(before).values())
     requests = (outcome.found.client_request for outcome in (before, after))
     assert len(set(map(certificates.request_fingerprint, requests))) == 1

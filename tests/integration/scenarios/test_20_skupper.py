@@ -407,7 +407,7 @@ def test_tokens_expired_and_exhausted(joined):
     token(joined, "site-b", spent)
     refused(joined, "site-a", NO_CLAIM)
     refused(joined, "site-b", NO_ACCESS)
-    mended(joined, site_a="the hub no longer knows its grant (expired", site_b="its grant was used up")
+    mended(joined, site_a="the hub no longer has its grant (expired", site_b="its grant was used up")
 
 
 def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
@@ -417,7 +417,7 @@ def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
     token(joined, "site-b", spec)
     refused(joined, "site-a", FAILED + "403 (Forbidden)")
     refused(joined, "site-b", NO_CLAIM)
-    mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer knows its grant (deleted)")
+    mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer has its grant (deleted)")
 
 
 def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined):
@@ -427,7 +427,7 @@ def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined
     assert joined.get("site-a", "Secret", "flower-hub", "v1")
     joined.make("site-b", "Secret", "flower-hub", {}, "v1")
     run = joined.join(rc=None, site_a={"skupper_link_mode": "token"})
-    said = f"Secret {joined.space}/flower-hub is there already, and was not made by this collection"
+    said = f"Secret {joined.space}/flower-hub is there already, and was not created by this collection"
     assert run.rc and said in run.messages("site-b", failed=True), run.told()
     assert not joined.all("hub", "AccessGrant") and joined.is_linked("site-a")
     joined.drop("site-b", "Secret", "flower-hub", "v1")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates that are issued here: by a CA of the federation's own, or by one that is handed in and never stored."""
+"""Certificates that are issued here: by the federation's own CA, or by one that the user provides and that is never stored."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SUBJECT = "superlink"
 
 
 class Builtin:
-    """A CA of the federation's own, with its key in a Secret of a namespace of its own.
+    """The federation's own CA, with its key in a Secret of a separate namespace.
 
-    It is made only where there is none: replacing it is a rotation with overlap.
+    It is created only if there is none: replacing it is a rotation with overlap.
     """
 
     name = BUILTIN
@@ -33,14 +33,14 @@ class Builtin:
         return [secret_ref(wanted.ca_namespace, CA), secret_ref(wanted.namespace, SECRET)]
 
     def plan(self, wanted: Wanted, seen: Seen) -> Plan:
-        """Make what is missing or no longer good."""
+        """Create what is missing or invalid."""
         made = Made(wanted, seen)
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
         if authority is None:
             authority = Authority(
                 certificates.make_ca(certificates.ca_name(wanted.federation, "federation CA"), wanted.ca_lifetime)
             )
-            made.write(wanted.ca_namespace, CA, authority.entries(), "there was none", "kubernetes.io/tls")
+            made.write(wanted.ca_namespace, CA, authority.entries(), "it did not exist", "kubernetes.io/tls")
         place = f"Secret {wanted.ca_namespace}/{CA}"
         of_no_use = _cannot_sign(authority.current)
         if of_no_use:
@@ -66,7 +66,7 @@ def _cannot_sign(ca: certificates.Issued) -> str | None:
 
 
 class HandedIn:
-    """A CA whose certificate and key come from variables, for example out of a vault. Its key is never stored."""
+    """A CA whose certificate and key come from variables, for example from a vault. Its key is never stored."""
 
     name = BUILTIN
 
@@ -105,11 +105,11 @@ class HandedIn:
             variable = "superlink_ca_key"
             chain.check_key(own[0], self._key)
         except chain.ChainError as error:
-            return f"{variable} {error}: give the certificate of the CA and the private key that belongs to it"
+            return f"{variable} {error}: set the certificate of the CA and the private key that belongs to it"
         if not self._bundle and not _roots(self._certificate):
             return (
                 f"superlink_ca_certificate: {chain.subject(own[0])} is no root and none follows it, so it is not defined what sites "
-                "are to trust; put the certificates of its issuers behind it, or give the root in superlink_ca_bundle"
+                "trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
             )
         return None
 

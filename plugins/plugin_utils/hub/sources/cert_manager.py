@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A certificate from an issuer of cert-manager in the hub's cluster, which keeps it renewed by itself.
+"""A certificate from an issuer of cert-manager in the hub's cluster, which renews it automatically.
 
 Source of the rules: cert-manager.io/v1 and the behaviour of its controllers 1.11.5 (tests/fleet/go/certmanager).
 """
@@ -30,12 +30,12 @@ class CertManager:
     name = CERT_MANAGER
 
     def __init__(self, spec: Mapping[str, Any], rendered: Mapping[str, Any] | None, bundle: str = "") -> None:
-        """Take what is asked for.
+        """Set what is requested.
 
         Args:
             spec: the superlink spec, for the issuer.
             rendered: the Certificate (manifests/certificate.py), None while the hub's address is not known.
-            bundle: what sites trust, PEM; by default what the issuer tells (C(ca.crt)).
+            bundle: what sites trust, PEM; by default what the issuer publishes (C(ca.crt)).
         """
         self._issuer = issuer_ref(spec)
         self._rendered = rendered
@@ -47,7 +47,7 @@ class CertManager:
         return Ref(API, KIND, wanted.namespace, NAME)
 
     def _issuer_ref(self, wanted: Wanted, name: str | None = None) -> Ref | None:
-        """The issuer, or with an empty name all of its kind; None for those of other groups, of which nothing is known."""
+        """The issuer, or with an empty name all of its kind; None for unknown groups."""
         kind = self._issuer["kind"]
         if self._issuer["group"] != GROUP or kind not in (_NAMESPACED, _WIDE):
             return None
@@ -58,7 +58,7 @@ class CertManager:
         return Ref(API, "CertificateRequest", wanted.namespace, "")
 
     def _ca_ref(self, wanted: Wanted, seen: Seen) -> Ref | None:
-        """The Secret of an Issuer that is a CA. That of a ClusterIssuer lies where nobody else should be able to look."""
+        """The Secret of an Issuer that is a CA. That of a ClusterIssuer is in a namespace that should not be readable."""
         where = self._issuer_ref(wanted)
         if where is None or where.kind != _NAMESPACED:
             return None
@@ -78,10 +78,10 @@ class CertManager:
                 refs.append(self._requests_ref(wanted))
         return refs
 
-    # ---- what is to be done ------------------------------------------------------------------------------------------
+    # ---- the plan ------------------------------------------------------------------------------------------
 
     def plan(self, wanted: Wanted, seen: Seen) -> Plan:
-        """Have the Certificate there, wait for it, take what it brought."""
+        """Apply the Certificate, wait for it, use its Secret."""
         place = f"Secret {wanted.namespace}/{SECRET}"
         own = f"ca.crt of {place}"
         trust_where = "superlink_ca_bundle" if self._bundle else own
@@ -112,11 +112,11 @@ class CertManager:
         return f"superlink_issuer: {self._issuer['kind']} {self._issuer['name']!r}"
 
     def _fault(self, wanted: Wanted, seen: Seen) -> str | None:
-        """What nobody but a person can mend, in the order in which they would."""
+        """Faults that only a user can resolve, in that order."""
         if self._certificate_ref(wanted) in seen.unserved:
             return (
                 f"superlink_certificates_source: 'cert_manager', but the hub's cluster does not serve {KIND} ({API}); install "
-                "cert-manager there, or choose builtin or existing"
+                "cert-manager there, or select builtin or existing"
             )
         where = self._issuer_ref(wanted)
         if where is None:
@@ -144,7 +144,7 @@ class CertManager:
     def _lacks(
         self, wanted: Wanted, seen: Seen, live: Mapping[str, Any] | None, there: Mapping[str, str]
     ) -> tuple[str, bool]:
-        """What has to be waited for, and whether that cannot help."""
+        """What must be waited for, and whether waiting is hopeless."""
         what = f"{KIND} {wanted.namespace}/{NAME}"
         if live is None:
             return f"{what} is not there yet", False

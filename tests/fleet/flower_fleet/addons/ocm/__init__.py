@@ -304,7 +304,7 @@ def _items(api: Api, path: str) -> list[manifests.Object]:
 
 
 def _condition(item: manifests.Object, kind: str) -> str:
-    """Status of a condition, empty if it is not there."""
+    """Status of a condition, empty if it does not exist."""
     found = item.get("status", {}).get("conditions", [])
     return next((one["status"] for one in found if one["type"] == kind), "")
 

@@ -58,7 +58,7 @@ def test_the_ca_is_made_once():
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():
     record, reason = certify(records.empty_record("site-a"), request())
-    assert reason == "there was none"
+    assert reason == "it did not exist"
     certificate = x509.load_pem_x509_certificate(record["client"]["certificate"].encode())
     assert certificate.subject.rfc4514_string() == "O=demo,CN=site-a"
     usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value

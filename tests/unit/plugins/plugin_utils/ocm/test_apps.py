@@ -200,7 +200,7 @@ def test_what_the_operator_says_of_a_feature(status):
     assert feature_gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
     assert feature_gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert feature_gates.taken_over(live, 3) == (False, "it has not looked yet")
+    assert feature_gates.taken_over(live, 3) == (False, "it has not processed it yet")
     assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
     assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
@@ -282,5 +282,5 @@ def test_a_rollout_that_goes_to_and_fro_does_not_move_for_ever():
 def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
     spec, workloads = apps(clientapp_pace="ocm")
     said = Apps(None, spec, workloads)._armed()
-    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the former image" in said
+    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the previous image" in said
     assert Apps(None, {**spec, "clientapp_pace": "play"}, workloads)._armed() == ""

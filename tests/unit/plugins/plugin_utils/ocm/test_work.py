@@ -170,7 +170,7 @@ def test_a_secret_that_is_gone_is_noticed_through_the_hub(ocm_site_spec, status)
     work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): values})
     found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
-    assert found.reasons == ["supernode-default-keys: there is none"]
+    assert found.reasons == ["supernode-default-keys: it does not exist"]
 
 
 def test_nothing_is_told_by_a_config_map_that_is_gone_or_never_was(ocm_site_spec, status):
@@ -196,7 +196,7 @@ def test_how_the_job_gets_on(ocm_site_spec, status):
     assert job[1].startswith("supernode-keys-")
     assert key_work.job_of(key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)) == ""
     assert key_work.job_state(status.taken(work, {})).words == "nothing is known of it yet"
-    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not ended yet"
+    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not terminated yet"
     assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).done
     failed = key_work.job_state(status.taken(work, {job: {"failed": "True", "message": "BackoffLimitExceeded"}}))
     assert (failed.failed, failed.words) == (True, "BackoffLimitExceeded")

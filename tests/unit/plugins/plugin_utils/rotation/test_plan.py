@@ -149,5 +149,5 @@ def test_the_outlook_tells_kinds_reasons_and_steps():
         {"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()}
     )
     assert [word.partition(":")[0] for word in words] == ["leaf", "ca", "superexec"]
-    assert "make the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
+    assert "create the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
     assert "PRIVATE" not in " ".join(words)

@@ -113,7 +113,7 @@ def test_secrets_that_are_gone_are_noticed_without_looking_at_them():
         owners = left["metadata"]["ownerReferences"]
         left["metadata"]["ownerReferences"] = [owner for owner in owners if owner["name"] != name]
         found = survey([CPU], public.read(left))
-        assert found.reasons == [f"{name}: there is none"]
+        assert found.reasons == [f"{name}: it does not exist"]
         assert len(found.keys) == (0 if name == "supernode-cpu-keys" else 2)
     assert len(survey([CPU], public.read(None)).reasons) == 4
 
@@ -123,8 +123,8 @@ def test_grown_moved_and_dead_are_work_for_the_site_and_kept_keys_stay():
     before = survey([CPU], told(live)).keys
     dead = [before[1]["fingerprint"]]
     for pool, prints, reason in (
-        (keys.Pool("cpu", ["0", "1", "2"], 0), [], "supernode-cpu-keys: no good keys for 2"),
-        (CPU, dead, "supernode-cpu-keys: no good keys for 1"),
+        (keys.Pool("cpu", ["0", "1", "2"], 0), [], "supernode-cpu-keys: no valid keys for 2"),
+        (CPU, dead, "supernode-cpu-keys: no valid keys for 1"),
         (keys.Pool("cpu", ["5", "6"], 5), [], "supernode-cpu-keys: its numbers moved from 0 to 5"),
     ):
         assert survey([pool], told(live), prints).reasons == [reason]

@@ -109,11 +109,11 @@ def test_what_an_operator_lacks():
     failed = [{"type": "ResolutionFailed", "status": "True", "message": "no such package"}]
     assert "no such package" in controller.operator_state(subscription(conditions=failed), None, None).why
     installed = subscription(installedCSV="skupper-operator.v2.2.1")
-    assert "is not there" in controller.operator_state(installed, None, None).why
+    assert "does not exist" in controller.operator_state(installed, None, None).why
     pending = {"status": {"phase": "Installing", "message": "waiting"}}
     assert "is Installing: waiting" in controller.operator_state(installed, pending, None).why
     done = {"status": {"phase": "Succeeded"}}
-    assert "Deployment skupper-controller is not there" in controller.operator_state(installed, done, None).why
+    assert "Deployment skupper-controller does not exist" in controller.operator_state(installed, done, None).why
     deployment = {
         "metadata": {"generation": 1},
         "spec": {"replicas": 1},
@@ -137,5 +137,5 @@ def test_a_namespace_that_was_there_is_not_marked_and_stays(live, ours):
     assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if ours else {})} and same == other
     assert space["metadata"]["labels"] == {"a": "b"}
     found = made if live is None else live
-    assert controller.why_stays(found, []) == ("" if ours else "it was not made by this collection")
+    assert controller.why_stays(found, []) == ("" if ours else "it was not created by this collection")
     assert ("it holds Pod x" in controller.why_stays(found, ["Pod x"])) is ours

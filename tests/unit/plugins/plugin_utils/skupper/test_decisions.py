@@ -289,7 +289,7 @@ def test_a_listener_of_someone_else_that_does_the_same(listener_spec):
     [
         (listener(port=9443), "Set skupper_listener_port to 9443"),
         (listener(key="other"), "for another routing key (other)"),
-        (listener("flower-superlink", host="x", key="y"), "has the name that ours would have"),
+        (listener("flower-superlink", host="x", key="y"), "has the name of ours"),
     ],
 )
 def test_a_listener_of_someone_else_that_does_not_fit(found, said, listener_spec):

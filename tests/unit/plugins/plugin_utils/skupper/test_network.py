@@ -121,7 +121,7 @@ def test_report_and_table():
     assert any(
         line.startswith("skupper 2.2.1 at 192.0.2.7:55671") and "linked: site-a (down)" in line for line in lines
     )
-    assert any(line.startswith("skupper certificates end: CA 20") and "links: site-a 20" in line for line in lines)
+    assert any(line.startswith("skupper certificates expire: CA 20") and "links: site-a 20" in line for line in lines)
 
 
 def test_a_fleet_without_skupper_says_nothing_of_it():
