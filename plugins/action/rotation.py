@@ -235,7 +235,7 @@ class ActionModule(ClusterAction):
             return {
                 **{name: result[name] for name in ("changed", "done", "sites")},
                 "failed": True,
-                "msg": f"{params['hub']}: the change of the CA stays {state.phase} until this is resolved: {step.why}",
+                "msg": f"{params['hub']}: the rotation of the CA stays {state.phase} until this is resolved: {step.why}",
             }
         return {**result, "msg": "; ".join(done) or step.why}
 

@@ -519,7 +519,7 @@ def test_the_record_of_a_set_says_whose_it_is(play: Play, cluster: Cluster, made
     assert play.ok([config(made)], **options).counts() == {"unchanged"}
     for change in ({"site": "site-b"}, {"hub": "2"}, {"federation": "other"}):
         run = play.fails([config(made, a="2")], owner={**owner, **change}, **options)
-        assert f"namespace {made} holds" in run.result["msg"] and "flower_claim_sites" in run.result["msg"]
+        assert f"namespace {made} contains" in run.result["msg"] and "flower_claim_sites" in run.result["msg"]
     assert "data" not in cluster.get("v1", "ConfigMap", "settings", made)
     play.ok([config(made)], owner={**owner, "hub": "2"}, claim=True, **options)
     play.ok([config(made)], owner={**owner, "hub": "2"}, **options)

@@ -273,7 +273,7 @@ def test_placements_that_choose_nothing(inventory: Inventory, hub: Cluster, name
     assert found.hosts == {}
     assert f"the Placement unbound in the namespace {namespace} has selected no cluster: {reason}. A" in found.warnings
 
-    assert "has chosen 150 clusters, but" in inventory.read(placement="busy", placement_namespace=namespace).warnings
+    assert "has selected 150 clusters, but" in inventory.read(placement="busy", placement_namespace=namespace).warnings
     assert f"there is no Placement gone in the namespace {namespace}" in inventory.fault(
         placement="gone", placement_namespace=namespace
     )
@@ -352,7 +352,7 @@ def test_credentials_are_not_copied(inventory: Inventory, hub: Cluster) -> None:
     inventory.auth = {"host": hub.server, "api_key": "s3cret", "validate_certs": False}
     told = inventory.fault(hub_host="hub")
     assert (
-        "hub_host: api_key, host, validate_certs would be shown in the inventory if it were copied: say in hub_vars"
+        "hub_host: api_key, host, validate_certs would be shown in the inventory if it were copied: set the hub's authentication in hub_vars"
         in told
     )
     assert "s3cret" not in told
@@ -499,7 +499,7 @@ def test_a_cluster_that_is_no_hub(inventory: Inventory, fleet_contexts: list[str
     inventory.auth = {**inventory.auth, "context": context}
     told = inventory.fault()
     assert f"{context}: the API server does not serve ManagedCluster ({api.CLUSTERS})" in told
-    assert "a hub of Open Cluster Management" in told
+    assert "an Open Cluster Management" in told
 
 
 # ---- a real hub ------------------------------------------------------------------------------------------------------

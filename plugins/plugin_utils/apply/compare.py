@@ -22,7 +22,7 @@ leaf, the desired list or map is compared as a whole. Inside these the API serve
 Only defaults in the table below are known here. A table entry that is a true default can do no harm: removing a field
 that has its default value results in the same object.
 
-Whatever is not plainly equal is *not* decided here: the caller sends the PATCH and compares the object before and
+What is not clearly equal is *not* decided here: the caller sends the PATCH and compares the object before and
 after. So an error on the careful side costs one request, never a wrong answer.
 """
 

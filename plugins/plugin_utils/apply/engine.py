@@ -42,7 +42,7 @@ class Result:
     changed: bool = False
     msg: str = ""
     #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed;
-    #: sha256 (of what was applied) where it was created or changed and is no Secret
+    #: sha256 (of what was applied) where it was created or changed and is not a Secret
     objects: list[dict[str, str]] = field(default_factory=list)
     #: entries for Ansible's --diff, only of objects that differ; empty unless asked for
     diff: list[dict[str, str]] = field(default_factory=list)

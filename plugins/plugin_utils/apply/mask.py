@@ -128,5 +128,5 @@ class _Blank(Mask):
 
 
 def without_secrets(obj: Any) -> Any:
-    """A copy of the object whose secret values are empty: equal for equal objects, whatever their secrets are."""
+    """A copy of the object whose secret values are empty: equal for equal objects, with any secrets."""
     return _Blank().shown(obj)

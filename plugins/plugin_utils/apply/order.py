@@ -55,7 +55,7 @@ def is_namespace(obj: Mapping[str, Any]) -> bool:
 def prepare(objects: Sequence[Any]) -> list[dict[str, Any]]:
     """Desired objects in the order in which they are applied: Namespaces, then CRDs, then the rest in the user's order.
 
-    C(kind: List) is unfolded, C(stringData) becomes C(data), null values, status and server-owned metadata go.
+    C(kind: List) is expanded, C(stringData) becomes C(data), null values, status and server-owned metadata go.
     Raises C(ClusterError) that names every entry that is not an object, or is listed twice.
     """
     faults: list[str] = []

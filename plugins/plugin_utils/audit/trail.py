@@ -142,7 +142,7 @@ class Trail:
 
     @staticmethod
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
-        """The head record, and the number of the ConfigMap that was the last one. What is no head record counts as none."""
+        """The head record, and the number of the ConfigMap that was the last one. An invalid head record counts as none."""
         try:
             told = json.loads(((item or {}).get("data") or {})[_HEAD])
             return Head(int(told["entries"]), str(told["hash"])), int(told["log"])

@@ -17,7 +17,7 @@ def duration(value: Any) -> datetime.timedelta | None:
     """A time such as C(30d), C(12h), C(10m) or C(40s); a number alone counts days. None for an empty value.
 
     Raises:
-        ValueError: it is no such time.
+        ValueError: it is not a duration.
     """
     if value is None or value == "":
         return None

@@ -65,7 +65,7 @@ def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
 
     Returns:
         PEM without anything but certificates (SuperNodes hang with a trust file that is not ASCII), each once. They are in
-        the order of time, so the text stays the same when the next CA becomes the present one, and no pod restarts for that.
+        the order of time, so the text stays the same when the next CA becomes the current one, and no pod restarts because of it.
     """
     found: dict[str, str] = {}
     for part in (previous, current, following):

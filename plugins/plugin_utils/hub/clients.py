@@ -5,7 +5,7 @@
 """Whom the gateway admits: the CA of the sites' client certificates, and the files by which it checks them. Pure but for
 randomness and the present time.
 
-The CA is always the collection's own, whatever issues the gateway's server certificate. Sites create their keys
+The CA is always the collection's own, with any issuer of the gateway's server certificate. Sites create their keys
 themselves; the hub signs requests. One certificate per site: CN is the site's inventory name, O the federation.
 """
 

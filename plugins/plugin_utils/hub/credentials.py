@@ -5,7 +5,7 @@
 """The hub's internal certificates and shared secrets: which are needed, and which must be created. Pure but for
 randomness.
 
-They are always created; the certificate for sites comes from C(sources). Private halves
+They are always created; the certificate for sites comes from C(sources). Private keys
 go from here into Secrets and never into an Ansible variable.
 """
 

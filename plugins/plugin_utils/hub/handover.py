@@ -72,7 +72,7 @@ def hand_over(
             )
             return result
         result.warnings.append(
-            f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they are cut off "
+            f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they cannot connect "
             "until this run has reached them"
         )
     keep = not plan.remembers or not trusted(served, plan.trust, now)
@@ -96,7 +96,7 @@ def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
 
 
 def _former(bundle: str, present: str, now: datetime.datetime) -> str:
-    """Certificates of a bundle that are not in the present one and have not ended."""
+    """Certificates of a bundle that are not in the current one and have not expired."""
     known = {certificates.describe(part)["fingerprint"] for part in certificates.split(present)}
     others = [part for part in certificates.split(bundle) if certificates.describe(part)["fingerprint"] not in known]
     return "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)

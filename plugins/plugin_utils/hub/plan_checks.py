@@ -18,7 +18,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
     """Why sites would refuse the certificate of a plan; empty when they would not, or when it is not there yet.
 
     Args:
-        plan: a source's plan without faults of its own.
+        plan: a source's plan without faults.
         needed: names that sites verify -> who verifies them (C(names.needed)).
         clocks: whose clock -> what it shows.
 

@@ -92,7 +92,7 @@ def proxy_url(value: Any, what: str) -> tuple[str, str]:
     """A proxy's URL without credentials, and its "user:password" as it is written there, "" if there is none.
 
     Raises:
-        AuthError: it is no URL of a proxy.
+        AuthError: it is not the URL of a proxy.
     """
     given = value if not isinstance(value, str) or "://" in value else f"http://{value.strip()}"
     parts = _url(given, what, PROXY_SCHEMES, "http://[user:password@]host:port", credentials=True)

@@ -127,7 +127,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def resolve(auth: Mapping[str, Any]) -> Access:
-    """Turn auth options into an C(Access). Leaves no file behind, whatever happens.
+    """Convert auth options to an C(Access). Leaves no file behind, in any case.
 
     Order: C(host) with a token, a password or a client certificate is used alone; else a kubeconfig (given, from
     C(K8S_AUTH_KUBECONFIG), C(KUBECONFIG) or C(~/.kube/config)), whose values single options override; else the

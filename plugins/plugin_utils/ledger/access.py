@@ -100,7 +100,7 @@ class Present:
 
 
 def matters(entry: Mapping[str, Any], present: Present) -> bool:
-    """Whether the gateway would accept a certificate if it were not revoked: it has not ended, and its CA is the present one."""
+    """Whether the gateway would accept a certificate if it were not revoked: it has not expired, and its CA is the current one."""
     until = _time(entry.get("until"))
     since = _time(entry.get("since"))
     return (until is None or until > present.now) and (since is None or since >= present.ca_since)

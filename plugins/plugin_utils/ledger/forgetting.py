@@ -24,7 +24,7 @@ def names(given: Any) -> list[str]:
     """The names in a list, or in a text with commas between them; each once.
 
     Raises:
-        ValueError: the value is no list of names, but a boolean.
+        ValueError: the value is a boolean instead of names.
     """
     if given is None or given is False:
         return []

@@ -24,7 +24,7 @@ from ..base.values import natural
 
 Record = dict[str, Any]
 
-# So many former keys of a site are kept in addition to one for each current key.
+# So many previous keys of a site are kept in addition to one for each current key.
 RETIRED = 32
 # Survives when another controller writes the record from an older copy.
 LASTING = ("access", "revoked")

@@ -10,7 +10,7 @@
     ManagedClusterAddOn      one cluster's add-on: refers to a template and a config, so it has its own complete config
     ManifestWork             the site's own objects; belongs to the ManagedClusterAddOn and is deleted with it
 
-Edited in place, an AddOnTemplate or AddOnDeploymentConfig changes all clusters at once, whatever the rollout strategy is
+Edited in place, an AddOnTemplate or AddOnDeploymentConfig changes all clusters at once, with any rollout strategy
 (ocm, C(getDesiredAddOnTemplateInner)): so their names are derived from their content, and none is ever changed.
 
 The namespace of a config is never left to its default, which would move every object to another one. It is never empty

@@ -15,7 +15,7 @@ from .addon_objects import addon_labels
 
 
 def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Site -> what is known of it: one list of each kind, whatever the number of sites.
+    """Site -> its state: one list of each kind, for any number of sites.
 
     Args:
         hub: a connection.

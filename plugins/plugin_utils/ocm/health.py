@@ -70,8 +70,8 @@ def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
     Returns:
         C(state), one of the values above; C(ready) (bool); C(why), a sentence, empty when ready; C(cluster), C(chosen),
         C(availability), C(addon) (C(available), C(progressing), C(configured)), C(applied) and C(available) of the
-        SuperNodes' ManifestWork, C(keys) (C(at rest) or the job's words), C(desired), C(pods), C(online); C(clientapp), with
-        C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in pods of their own, empty where there are none.
+        SuperNodes' ManifestWork, C(keys) (C(at rest) or the message of the job), C(desired), C(pods), C(online); C(clientapp), with
+        C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in their own pods, empty where there are none.
     """
     pools = nodes_work.rows(seen.nodes)
     desired, pods = sum(pool["desired"] for pool in pools), sum(pool["ready"] for pool in pools)

@@ -12,7 +12,7 @@ A job cannot be changed, so its name is derived from its content. The program's 
 which the site reports once the idle ManifestWork was applied there.
 
 Values of a list are reported one at a time (OCM reads the first only), so there is one for each Secret that may be an owner
-of the ConfigMap with the public halves: see C(site_keys/public.py) for its content.
+of the ConfigMap with the public keys: see C(site_keys/public.py) for its content.
 """
 
 from __future__ import annotations

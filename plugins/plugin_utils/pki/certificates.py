@@ -231,7 +231,7 @@ def reissue_reason(
 ) -> str | None:
     """Why a server certificate must be reissued; None when it is valid.
 
-    It is replaced when it was not signed by the present CA, when a name is missing, and from some time before its expiry
+    It is replaced when it was not signed by the current CA, when a name is missing, and from some time before its expiry
     on: by default from the middle of its lifetime, so that half of it is left for problems.
 
     Args:
@@ -295,7 +295,7 @@ def client_request(key: str, common_name: str) -> str:
         A PKCS10 request, PEM. Nothing in it is secret.
 
     Raises:
-        ValueError: the text is no private key.
+        ValueError: the text is not a private key.
     """
     request = x509.CertificateSigningRequestBuilder().subject_name(_name(common_name)).sign(*_signing(key))
     return request.public_bytes(serialization.Encoding.PEM).decode("ascii")

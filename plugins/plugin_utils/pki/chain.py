@@ -48,7 +48,7 @@ def read(pem: str) -> list[x509.Certificate]:
     found = []
     parts = certificates.split(pem)
     if not parts or pem.count("-----BEGIN CERTIFICATE-----") != len(parts):
-        raise ChainError("is not a PEM certificate: it needs whole blocks from BEGIN CERTIFICATE to END CERTIFICATE")
+        raise ChainError("is not a PEM certificate: it needs complete blocks from BEGIN CERTIFICATE to END CERTIFICATE")
     for number, part in enumerate(parts, 1):
         try:
             certificate = x509.load_pem_x509_certificate(part.encode("ascii"))

@@ -45,7 +45,7 @@ def supernode_public_key(private_key: str) -> str:
     """Return the OpenSSH public line of a SuperNode's private key.
 
     Raises:
-        ValueError: when the text is no key that flwr accepts.
+        ValueError: the text is not a key that flwr accepts.
     """
     key = serialization.load_ssh_private_key(private_key.encode("ascii"), password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):

@@ -39,7 +39,7 @@ class State:
     """The state in the Secret.
 
     Attributes:
-        authority: the CAs. The key of the present one is empty when it is lost.
+        authority: the CAs. The key of the current one is empty when it is lost.
         started: when the rotation started, or None.
         switched: when the new CA started to sign, or None.
     """

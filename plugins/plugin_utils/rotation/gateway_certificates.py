@@ -81,7 +81,7 @@ def leaf(
 
 
 def signed(certificate: str, ca: str) -> bool:
-    """Whether a CA signed a certificate, whatever the date is now."""
+    """Whether a CA signed a certificate, at any date."""
     young = datetime.datetime.fromisoformat(certificates.describe(certificate)["not_before"])
     return certificates.reissue_reason(certificate, ca, [], young) is None
 

@@ -231,7 +231,7 @@ class Hub:
         self.note(objects=apply_trust(self.cluster, self.publication(), state.bundle))
 
     def issue(self, now: datetime.datetime) -> None:
-        """Put a new certificate of the present CA into the gateway's Secret."""
+        """Put a new certificate of the current CA into the gateway's Secret."""
         signer, names = self._signer()
         if not signer.key:
             raise RotationError(

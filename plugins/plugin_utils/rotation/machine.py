@@ -40,7 +40,7 @@ DONE = "done"
 WORDS = {
     BEGIN: "create the next CA",
     PUBLISH: "publish the CA bundle",
-    ISSUE: "issue the gateway's certificate from the present CA",
+    ISSUE: "issue the gateway's certificate from the current CA",
     SERVE: "have the gateway serve it",
     ISSUE_NEXT: "issue a certificate of the next CA for the test name",
     SERVE_NEXT: "serve it under that name",

@@ -101,7 +101,7 @@ def handing_over(looked: Looked) -> str | None:
         why = f"the gateway still serves a certificate of a previous CA in Secret {looked.secret}"
     else:
         return None
-    return f"{why}: run site.yml, which has one of the present CA served as soon as it is in the CA bundle of the sites"
+    return f"{why}: run site.yml, which serves one of the current CA as soon as it is in the CA bundle of the sites"
 
 
 def _signer(looked: Looked) -> certificates.Issued | None:

@@ -315,7 +315,7 @@ def _public(secret_name: str, private_key: str) -> str:
 
 
 def key_facts(pool: str, name: str, public_key: str) -> dict[str, str]:
-    """What may be known of a key by everybody."""
+    """Public facts of a key."""
     return {"pool": pool, "name": name, "fingerprint": keypairs.fingerprint(public_key), "public_key": public_key}
 
 

@@ -66,7 +66,7 @@ def link_fault(entries: Entries, ca: str, subject: str, now: datetime.datetime, 
 
     Args:
         entries: its decoded entries.
-        ca: the present CA of the hub's Site, PEM; empty when it is not known.
+        ca: the current CA of the hub's Site, PEM; empty when it is not known.
         subject: the site.
         now: the time to judge by.
         renew_before: see C(due).

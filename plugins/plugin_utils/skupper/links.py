@@ -38,7 +38,7 @@ class Hub:
 
     Attributes:
         site: its active Site.
-        ca: certificate of the present CA of that Site, PEM; empty when it is not known.
+        ca: certificate of the current CA of that Site, PEM; empty when it is not known.
         server: decoded entries of the Secret that its router serves; empty when there is none.
         denied: the denial of this site in the ledger; empty when it is admitted.
     """

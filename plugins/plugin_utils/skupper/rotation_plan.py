@@ -10,7 +10,7 @@ Site, which signed both. The Secrets alone are the state of a rotation, so any r
 ===========  ======================================================================================================
 stage        content of the hub's Secrets
 ===========  ======================================================================================================
-C(SETTLED)   the router's certificate is of the present CA, and its router trusts that one alone
+C(SETTLED)   the router's certificate is of the current CA, and its router trusts that one alone
 C(BEGUN)     there is a new CA, which the router does not trust yet
 C(OVERLAP)   the router trusts both, and serves a certificate of the old one: sites change over, one by one
 C(TRIMMED)   the router serves a certificate of the new CA, and someone configured it to trust others as well
@@ -123,7 +123,7 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
     Args:
         hub: content of the hub's Secrets.
         wanted: kinds to replace that were not replaced yet.
-        changed_over: whether every site has a certificate of the present CA and trusts it.
+        changed_over: whether every site has a certificate of the current CA and trusts it.
     """
     now, kinds = stage(hub), set(wanted)
     if now == NONE:
@@ -138,7 +138,7 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
 
 
 def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "") -> dict[str, str]:
-    """Site -> why it has not changed over to the present CA.
+    """Site -> why it has not changed over to the current CA.
 
     Args:
         hub: content of the hub's Secrets.

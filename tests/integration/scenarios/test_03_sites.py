@@ -69,7 +69,7 @@ def test_site_joins_and_leaves(fed, others):
     # Only who is named is forgotten: an inventory may lack sites by mistake.
     empty = {"hub": fed.base()["hub"]}
     for hosts, names, words in (
-        (None, "true", "takes the names of sites"),
+        (None, "true", "must be names of sites"),
         (None, "site-a", "site-a is in the inventory"),
         (empty, "site-a,site-b,site-d", "the inventory group flower_sites has no host"),
         ({"site-a": fed.base()["site-a"], **empty}, "site-b,site-d", "flower_forget_max=2"),

@@ -217,7 +217,7 @@ def test_tampering_is_found_and_named(fed, tampered):
     assert "was altered" in tampered(lambda lines: [*lines, "rubbish\n"], newest)
     head = fed.hub.get("v1", "ConfigMap", NAME, fed.namespace)
     fed.hub.delete("v1", "ConfigMap", NAME, fed.namespace, propagation="Background")
-    assert "no good head record" in verify(*Trail(fed.hub, fed.namespace, "scenario").read()).fault
+    assert "no valid head record" in verify(*Trail(fed.hub, fed.namespace, "scenario").read()).fault
     fed.hub.create({**head, "metadata": {name: head["metadata"][name] for name in ("name", "namespace", "labels")}})
     assert fed.trail() == whole
     fed.settled = settled

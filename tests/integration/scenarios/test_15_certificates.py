@@ -260,7 +260,7 @@ WRONG = {
         "it covers other.example, 192.0.2.1",
         "flower_server_name",
     ],
-    "ended": ["CN=gateway ended on", "the clock of the controller shows"],
+    "ended": ["CN=gateway expired on", "the clock of the controller shows"],
     "untrusted": [
         "its chain ends in CN=stranger, a root that is not among the trusted ones",
         "Trusted are CN=corporate (superlink_ca_bundle)",

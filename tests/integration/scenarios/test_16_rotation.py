@@ -179,7 +179,7 @@ def test_certificates_and_the_ca_during_a_run(fed, is_long):
     _number, finish = start_run(fed, 1)
     assert finish().rc == 0, "the new secrets do not fit"
     told = " ".join(words(entry, "hub") for entry in fed.trail()[-5:])
-    assert "the change of the CA is adding" in told and "the rotation of the CA is complete" in told
+    assert "the rotation of the CA is adding" in told and "the rotation of the CA is complete" in told
     assert (
         f"restarted pod {fed.namespace}/superlink-0" in told
         and "all shared secrets and internal certificates are new" in told

@@ -427,7 +427,7 @@ def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined
     assert joined.get("site-a", "Secret", "flower-hub", "v1")
     joined.make("site-b", "Secret", "flower-hub", {}, "v1")
     run = joined.join(rc=None, site_a={"skupper_link_mode": "token"})
-    said = f"Secret {joined.space}/flower-hub is there already, and was not created by this collection"
+    said = f"Secret {joined.space}/flower-hub exists already, and was not created by this collection"
     assert run.rc and said in run.messages("site-b", failed=True), run.told()
     assert not joined.all("hub", "AccessGrant") and joined.is_linked("site-a")
     joined.drop("site-b", "Secret", "flower-hub", "v1")
@@ -583,7 +583,7 @@ def test_rotation_of_links_and_of_the_server(joined):
     assert joined.is_linked("site-a") and joined.is_linked("site-b")
     joined.stand_in("hub")
     run = joined.fed.play("rotate_certs", hosts=joined.hosts(), skupper_link_renew_before="899s")
-    assert "link: those of site-a, site-b end" in run.messages(), run.messages()
+    assert "link: those of site-a, site-b expire" in run.messages(), run.messages()
     now = joined.serials()
     assert {what for what in last if last[what] != now[what]} == {"server", *SITES}
     joined.wait_wires(now["server"], now["site-a"], now["site-b"])

@@ -291,7 +291,7 @@ def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goe
     run = fleet.play("site", hosts=hosts)
     assert "site-b is not in the inventory, but the hub still delivers to its cluster site-b" in run.warnings()
     run = fleet.play("site", "-e", "flower_forget_sites=site-b", hosts=hosts)
-    assert "site-b is forgotten" in run.messages() and "a Placement still chooses site-b" in run.warnings()
+    assert "site-b is forgotten" in run.messages() and "a Placement still selects site-b" in run.warnings()
     assert set(fleet.play("site", hosts=hosts).changed.values()) == {0}
     site = fleet.federation.cluster("site-b")
     fleet.until(lambda: not site.list("apps/v1", "StatefulSet", NAME) + site.list("v1", "Secret", NAME))

@@ -91,7 +91,7 @@ def test_two_hosts_that_are_one_place_are_refused(fed):
 def test_a_host_that_takes_the_place_of_a_site_is_refused(fed):
     run = preflight(fed, joining(fed, "renamed", "site-b", NAMESPACE))
     assert {host for host, numbers in run.recap.items() if numbers["failed"]} == {"renamed"}, run.recap
-    assert "holds the SuperNodes of site-b, another site" in run.messages("renamed", failed=True)
+    assert "contains the SuperNodes of site-b, another site" in run.messages("renamed", failed=True)
     run = fed.play(
         "teardown",
         "--limit",
@@ -154,7 +154,7 @@ def test_sites_in_a_namespace_of_others_and_in_the_hubs(fed, theirs):
         hosts=hosts,
     )
     assert f"namespace {THEIRS} stays (it was created by someone else)" in run.messages("site-c")
-    assert f"namespace {NAMESPACE} stays (it holds the hub as well)" in run.messages("site-h")
+    assert f"namespace {NAMESPACE} stays (it also contains the hub)" in run.messages("site-h")
     left = {
         kind: {i["metadata"]["name"] for i in theirs.list("v1", kind, THEIRS)}
         for kind in ("ConfigMap", "Secret", "Service")

@@ -88,7 +88,7 @@ def test_teardown(fed):
     )
     run = fed.play("teardown", "-e", "flower_teardown=true")
     assert "the SuperLink is removed already" in run.messages()
-    assert f"namespace {NAMESPACE} stays (it holds ConfigMap theirs, created by someone else)" in run.messages("site-a")
+    assert f"namespace {NAMESPACE} stays (it contains ConfigMap theirs, created by someone else)" in run.messages("site-a")
     left = {
         kind: {item["metadata"]["name"] for item in site.list("v1", kind, NAMESPACE)}
         for kind in ("ConfigMap", "Secret", "Service")

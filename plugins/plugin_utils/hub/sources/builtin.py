@@ -108,7 +108,7 @@ class HandedIn:
             return f"{variable} {error}: set the certificate of the CA and the private key that belongs to it"
         if not self._bundle and not _roots(self._certificate):
             return (
-                f"superlink_ca_certificate: {chain.subject(own[0])} is no root and none follows it, so it is not defined what sites "
+                f"superlink_ca_certificate: {chain.subject(own[0])} is not a root CA and none follows it, so it is not defined what sites "
                 "trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
             )
         return None

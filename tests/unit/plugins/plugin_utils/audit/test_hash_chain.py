@@ -100,7 +100,7 @@ def test_cut_off():
     entries = made()
     assert verify(lines(entries[:3]), head(entries)).fault.startswith("entries 4 to 6 are missing: ")
     assert verify([], head(entries)).fault.startswith("entries 1 to 6 are missing: ")
-    assert "no good head record" in verify(lines(entries), None).fault
+    assert "no valid head record" in verify(lines(entries), None).fault
 
 
 @pytest.mark.parametrize("at", range(COUNT))
@@ -174,14 +174,14 @@ def test_the_same_json_written_in_another_way():
 def test_a_first_entry_that_names_one_before():
     (first,) = made(1)
     other = rehashed(first, prev="f" * 64)
-    assert "is not the beginning" in verify(lines([other]), head([other])).fault
+    assert "is not the first one" in verify(lines([other]), head([other])).fault
 
 
 def test_head_record_that_is_behind():
     entries = made()
     verdict = verify(lines(entries), head(entries[:5]))
     assert not verdict.fault and verdict.notes[0].startswith("the head record names 5 of 6 entries")
-    assert "entry 5 is not the one" in verify(lines(entries), Head(5, "0" * 64)).fault
+    assert "entry 5 does not match the head record" in verify(lines(entries), Head(5, "0" * 64)).fault
 
 
 def test_parts():
@@ -208,7 +208,7 @@ def test_exported_and_read_again():
 def test_exported_file_that_was_cut_off(cut):
     entries = made()
     found = export.lines(lines(entries), head(entries))[:-cut]
-    assert "no good head record" in verify(*export.parse(found, "f")).fault
+    assert "no valid head record" in verify(*export.parse(found, "f")).fault
 
 
 def test_export_of_nothing():

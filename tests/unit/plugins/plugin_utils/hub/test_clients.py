@@ -88,7 +88,7 @@ def test_a_certificate_of_another_name_or_ca_is_replaced_and_not_revoked():
     key = keypairs.make_client_key()
     other = certificates.make_ca("demo client CA", 10 * DAY)
     record, reason = certify(certified(key=key), request(key), ca=other)
-    assert "not issued by the present CA" in reason and "superseded" not in record
+    assert "not issued by the current CA" in reason and "superseded" not in record
     record, reason = certify(certified(key=key), request(key), told=clients.Settings("new", "flower", "flower-ca", 90))
     assert reason == "it names O=demo,CN=site-a"
 

@@ -152,7 +152,7 @@ def test_when_a_leaf_is_renewed(days, before, reason):
 
 def test_a_leaf_of_another_ca_is_replaced():
     leaf = certificates.issue(certificates.make_ca("ca", 10 * DAY), "hub", ["hub.example"], DAY)
-    assert "not issued by the present CA" in certificates.reissue_reason(
+    assert "not issued by the current CA" in certificates.reissue_reason(
         leaf.certificate, certificates.make_ca("ca", DAY).certificate, []
     )
 

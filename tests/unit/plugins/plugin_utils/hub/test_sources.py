@@ -68,7 +68,7 @@ def source(superlink_spec, **changes):
     ("ca", "words"),
     [
         (certificates.Issued(CA.certificate, ""), "its private key is lost"),
-        (certificates.make_ca("ended", -DAY / 1440), "ended on"),
+        (certificates.make_ca("ended", -DAY / 1440), "expired on"),
     ],
 )
 def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(superlink_spec, ca, words):
@@ -116,7 +116,7 @@ def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
     assert faults(whole) == [] and whole.trust == root
     assert [chain.subject(one) for one in chain.read(whole.certificate)] == ["CN=superlink", "CN=inter", "CN=root"]
     bare = certificates.Issued(inter, ca.key)
-    assert "is no root and none follows it" in faults(plan(handed_in(superlink_spec, bare)))[0]
+    assert "is not a root CA and none follows it" in faults(plan(handed_in(superlink_spec, bare)))[0]
     assert faults(plan(handed_in(superlink_spec, bare, ca_bundle=root))) == []
     (fault,) = faults(plan(handed_in(superlink_spec, bare, ca_bundle=OTHER_CA.certificate)))
     assert "superlink_ca_bundle" in fault and "CN=root" in fault
@@ -189,7 +189,7 @@ def test_values_become_a_secret(superlink_spec):
     there = (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0])
     assert plan(values(superlink_spec), there).secrets == []
     later = certificates.issue(CA, "hub", ["hub.example"], DAY)
-    assert plan(values(superlink_spec, later), there).reasons == ["superlink-gateway-tls: it was another one"]
+    assert plan(values(superlink_spec, later), there).reasons == ["superlink-gateway-tls: it differed"]
 
 
 @pytest.mark.parametrize(

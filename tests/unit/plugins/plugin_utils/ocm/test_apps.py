@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of ClientApps on a hub of Open Cluster Management."""
+"""Versions of ClientApps on an Open Cluster Management hub."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
     label = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
     known = {"components": {"schemas": {}}}
     (fault,) = checks.clientapps(apps(clientapp_predicates=[label])[0], status.cluster(), addon, lambda: known)
-    assert "do not know labelSelector" in fault
+    assert "do not support labelSelector" in fault
     (fault,) = checks.clientapps(apps()[0], status.cluster(), {**addon, "clientapps": False}, dict)
     assert "set flower_clientapp: workload" in fault
     (fault,) = faults(clientapp_cluster_sets=["hospitals"])

@@ -45,7 +45,7 @@ def test_features_are_decided_from_the_schema():
 def test_a_selector_that_the_hub_would_drop_is_refused(ocm_addon_spec):
     cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
     (fault,) = checks.apis(ocm_addon_spec(predicates=cel), work_api(), OLD)
-    assert "celSelector" in fault and "choose every cluster" in fault
+    assert "celSelector" in fault and "select every cluster" in fault
     assert checks.apis(ocm_addon_spec(predicates=cel), work_api(), NEW) == []
     assert checks.apis(ocm_addon_spec(predicates=cel, install="Manual"), work_api(), OLD) == []
     (fault,) = checks.apis(ocm_addon_spec(), work_api(strategies=["Update"]), OLD)
@@ -160,7 +160,7 @@ def test_a_request_is_pending_until_someone_decides():
 
 def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
     assert checks.unavailable("c", status.cluster()) == ""
-    assert "nothing new reaches it" in checks.unavailable("c", status.cluster(available="Unknown"))
+    assert "changes do not reach it" in checks.unavailable("c", status.cluster(available="Unknown"))
     assert "reports that it is not healthy" in checks.unavailable("c", status.cluster(available="False"))
     assert checks.cluster("c", status.cluster(available="Unknown")) == []
 

@@ -70,11 +70,11 @@ def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
         ({"chosen": False}, health.UNCHOSEN, "partitions are kept"),
         ({"addon": None}, health.BARE, "has no add-on"),
         ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "not heard since 2026-11-21T12:00:00Z"),
-        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not well"),
+        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not healthy"),
         ({"nodes": status.taken(work, {}, refused="StatefulSet")}, health.REFUSED, "forbidden"),
         ({"nodes": None}, health.DELIVERING, "nothing was delivered yet"),
         ({"addon": status.addon(status.references(ocm_site_spec()), last=False)}, health.DELIVERING, "does not have"),
-        ({"nodes": status.taken(work, {})}, health.STARTING, "have not come back"),
+        ({"nodes": status.taken(work, {})}, health.STARTING, "has not been reported"),
     ):
         row = health.row(seen(**changes), 1)
         assert (row["state"], row["ready"]) == (state, False), changes
@@ -112,7 +112,7 @@ def test_only_a_site_that_is_forgotten_gives_its_partitions_back(status):
         True,
     ) and "flower_forget_sites" in told.sentence
     gone = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True, forget=True)
-    assert (gone.remove, gone.keep) == (True, False) and "take its label away" in gone.sentence
+    assert (gone.remove, gone.keep) == (True, False) and "remove its label" in gone.sentence
     assert "label" not in leaving.decide("a", "c", None, listed=False, chosen=None, forget=True).sentence
 
 

@@ -95,7 +95,7 @@ def test_what_a_release_knows(ocm_addon_spec):
 def test_a_selector_that_the_old_release_would_drop_is_refused(ocm_addon_spec):
     spec = ocm_addon_spec(predicates=[CEL])
     (fault,) = checks.apis(spec, document(OLD), document(OLD))
-    assert "do not know celSelector" in fault
+    assert "do not support celSelector" in fault
     assert checks.apis(spec, document(NEW), document(NEW)) == []
     assert checks.apis(ocm_addon_spec(), document(OLD), document(OLD)) == []
 

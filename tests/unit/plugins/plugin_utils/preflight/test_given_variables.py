@@ -53,7 +53,7 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
 def test_a_misspelt_variable_is_named_with_the_nearest_one(name, nearest):
     (fault,) = variables.faults("site-a", [name, nearest, "ansible_host", "my_pool"])
     assert fault.startswith(f"site-a: {name}: ")
-    assert f"The nearest one is {nearest}." in fault
+    assert f"The most similar one is {nearest}." in fault
     assert variables.faults("site-a", [name], [name]) == []
 
 

@@ -379,7 +379,7 @@ WRONG = {
     ),
     "unknown key": (
         {"auditors": [{"kind": "User", "name": "ann", "group": "x"}]},
-        ["flower_rbac_auditors[0].group", "none of kind, name, namespace"],
+        ["flower_rbac_auditors[0].group", "is not one of kind, name, namespace"],
     ),
     "way": ({"scientist_ways": ["attach"]}, ["flower_rbac_scientist_ways[0]", "'attach'", "exec, portforward"]),
     "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no way"]),

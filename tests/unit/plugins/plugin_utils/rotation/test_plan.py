@@ -51,7 +51,7 @@ def test_nothing_is_due_at_first():
         ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it expires on"),
         ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it expired on"),
         ({"names": [*NAMES, "late.example"]}, "leaf", "does not cover late.example"),
-        ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the present CA"),
+        ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the current CA"),
         ({"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served="1"))}, "leaf", "does not serve it yet"),
         ({"now": NOW + 51 * DAY, "renew_before": DAY}, "ca", "more than half"),
         ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it expires on"),
@@ -89,7 +89,7 @@ def test_what_is_open_is_completed_and_not_begun_again():
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"source": "existing", "state": None}, "leaf", "Secret superlink-gateway-tls is brought along"),
+        ({"source": "existing", "state": None}, "leaf", "Secret superlink-gateway-tls is provided by you"),
         ({"source": "cert_manager", "state": None}, "leaf", "cmctl renew"),
         ({"source": "existing", "state": None}, "ca", "superlink_ca_bundle"),
         ({"source": "cert_manager", "state": None}, "ca", "issuer"),

@@ -204,7 +204,7 @@ def test_keys_change_with_their_source_in_both_directions():
         assert not set(entries(secret).values()) & set(entries(by_controller[name]).values())
     back = keys.plan("demo", "flower", [CPU], by_site, (), "site-a")
     assert len(back.secrets) == 4
-    assert "supernode-superexec: it was made elsewhere" in back.reasons
+    assert "supernode-superexec: it was created elsewhere" in back.reasons
     for secret in back.secrets:
         assert keys.source_of(secret) == "controller"
         assert not set(entries(secret).values()) & set(entries(by_site[secret["metadata"]["name"]]).values())

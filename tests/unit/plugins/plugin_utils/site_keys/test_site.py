@@ -120,7 +120,7 @@ def test_a_client_key_whose_certificate_was_revoked_is_replaced():
 def test_a_client_key_that_is_none_is_told_with_its_place():
     broken = keys.build("demo", "flower", "supernode-client-key", {"tls.key": "x"})
     with pytest.raises(
-        ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"
+        ClusterError, match="Secret flower/supernode-client-key of site-a has no private key.*delete it"
     ):
         plan([], [broken], client="site-a")
 

@@ -148,7 +148,7 @@ def test_a_certificate_of_a_former_ca_is_replaced_without_a_token(link_spec, hub
 def test_a_link_of_someone_else_is_left_alone(link_spec, hub):
     theirs = given.link("link-hub", ours=False, credentials="link-hub")
     plan = decided(link_spec(), hub, theirs)
-    assert plan.do == links.ADOPT and plan.adopted is theirs and "theirs to renew" in plan.warnings[0]
+    assert plan.do == links.ADOPT and plan.adopted is theirs and "must be renewed by its owner" in plan.warnings[0]
     # One that is down but meant for the hub is waited for: a second one would stay for ever.
     assert decided(link_spec(), hub, given.link("link-hub", up=False, ours=False, credentials="x")).do == links.ADOPT
 

@@ -81,8 +81,8 @@ def test_all_is_well():
         (hub(), joined(up=False), "site-a: it is not linked to the hub: flower-hub-skupper-router"),
         (hub(), joined(remote="uid-of-another"), "it leads elsewhere"),
         (hub(), joined(matched=False), "site-a: Listener flower-superlink (flower-superlink:9092): no connector"),
-        (hub(), joined(service=False), "has made no Service"),
-        (hub(record("stranger")), joined(), "stranger is linked to the hub through Skupper, but is none"),
+        (hub(), joined(service=False), "has created no Service"),
+        (hub(record("stranger")), joined(), "stranger is linked to the hub through Skupper, but is not one"),
     ],
 )
 def test_what_is_wrong(seen, site, said):
