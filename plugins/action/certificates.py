@@ -25,7 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store 
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan, Source
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Observed, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
@@ -61,13 +61,13 @@ class ActionModule(CertificateAction):
             address = found or self._no_address(hub, spec)
             wanted = self.wanted(params, found, params["ca_lifetime_days"])
             source = self.source(params, wanted, found)
-            told = clients.Settings(
+            reported = clients.Settings(
                 wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_lifetime_days"]
             )
-            client_ca = secret_ref(told.ca_namespace, clients.CA)
+            client_ca = secret_ref(reported.ca_namespace, clients.CA)
             seen = self._look(hub, source, wanted, client_ca)
             made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
-            own = clients.authority(told, seen[client_ca], wanted.ca_lifetime)
+            own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
             self.refuse_faults(hub, plan, wanted)
             outcomes = [self._apply_members(hub, spec, plan, wanted)] if plan.members else []
             if plan.lacks and not self.check:
@@ -82,11 +82,11 @@ class ActionModule(CertificateAction):
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             self.note(certificates=[facts for item in secrets for facts in _issued(item)])
-            ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
-            store = ClientStore(hub, told.namespace, ledger, note=self.note, check=self.check)
-            if store.publish(told, own.ca):
+            ledger = Ledger(hub, reported.namespace, reported.federation, check=self.check)
+            store = ClientStore(hub, reported.namespace, ledger, note=self.note, check=self.check)
+            if store.publish(reported, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
-                store.hand_out()
+                store.load_now()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
                 # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
@@ -122,7 +122,7 @@ class ActionModule(CertificateAction):
         )
 
     @staticmethod
-    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Seen:
+    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
         more = [
             *others,
             *credentials.reads(wanted),
@@ -147,7 +147,7 @@ class ActionModule(CertificateAction):
             show_diff=self.show_diff,
         )
 
-    def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Seen, Plan]:
+    def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Observed, Plan]:
         deadline = time.monotonic() + seconds
         while True:
             seen = self._look(hub, source, wanted)
@@ -179,5 +179,5 @@ def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
     if not pem:
         return []
     facts = certificates.describe(pem)
-    told = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
-    return [{"change": "issued", "name": secret["metadata"]["name"], **told}]
+    reported = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
+    return [{"change": "issued", "name": secret["metadata"]["name"], **reported}]

@@ -107,7 +107,7 @@ class ActionModule(ClusterAction):
                 if cluster is not None:
                     spec = {"cluster": site, "ocm_cluster": name, "federation": params["federation"]}
                     apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
-                    apps.take_away(None)
+                    apps.remove(None)
                     self._labels += apps.results
         return [
             {

@@ -34,7 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spe
 
 display = Display()
 
-_BLIP = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
+OFFLINE_GRACE = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
 
 
 class ActionModule(ClusterAction):
@@ -110,8 +110,8 @@ class ActionModule(ClusterAction):
     def _now(self) -> datetime.datetime:
         return datetime.datetime.now(datetime.timezone.utc)
 
-    def _roll(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        return roster.roll(self.book, self.records, params["sites"])
+    def _members(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return roster.members(self.book, self.records, params["sites"])
 
     def _state(self) -> State | None:
         """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""
@@ -120,7 +120,7 @@ class ActionModule(ClusterAction):
             return None
         return self.hub.ca()[1]
 
-    def _told(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
+    def _facts(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
         """What sites are asked next, and facts for the user."""
         return {
             "phase": state.phase if state else IDLE,
@@ -144,7 +144,7 @@ class ActionModule(ClusterAction):
             )
         state = self._state()
         facts = self.hub.facts(state, self._now)
-        looked = plans.Looked(
+        inputs = plans.RotationInputs(
             now=self._now,
             source=params["source"],
             handed_in=self.hub.settings.handed_in,
@@ -158,24 +158,24 @@ class ActionModule(ClusterAction):
             ca_renew_before=duration(params["ca_renew_before"]),
             internal=Internal(self.hub).started() is not None,
         )
-        todo, refused = plans.decide(params["rotate"], looked)
+        todo, refused = plans.decide(params["rotate"], inputs)
         if refused:
             raise RotationError(f"{refused}.")
         if todo:
             namespaces = (params["hub_namespace"], params["ca_namespace"])
             ask.require(self.hub.cluster, grants.rights_of_work(SUPERLINK, ROTATE, *namespaces))
-        roll = self._roll(params)
-        sites = roster.heard(roll, [])
-        words = plans.outlook(todo, looked, sites)
+        members = self._members(params)
+        sites = roster.heard(members, [])
+        words = plans.outlook(todo, inputs, sites)
         return {
             "changed": bool(todo) and self.check,
             "todo": list(todo),
             "reasons": todo,
             "issue": todo.get(plans.LEAF) not in (None, plans.UNSERVED),
             "plan": words,
-            "fleet": roll,
+            "fleet": members,
             "msg": " ".join(words) or "nothing is due",
-            **self._told(state, facts),
+            **self._facts(state, facts),
         }
 
     # ---- the gateway's certificate -----------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class ActionModule(ClusterAction):
         return {
             "changed": True,
             "msg": f"the gateway serves certificate {facts.leaf.serial}, before that it served {before}",
-            **self._told(state, facts),
+            **self._facts(state, facts),
         }
 
     # ---- the CA ------------------------------------------------------------------------------------------------------
@@ -202,14 +202,14 @@ class ActionModule(ClusterAction):
         """Step after step until sites must report, something must be waited for, or all is done."""
         _live, state = self.hub.ca()
         asked = params["begin"] and state.phase == IDLE
-        roll = self._roll(params)
+        members = self._members(params)
         done: list[str] = []
         while True:
             facts = replace(
                 self.hub.facts(state, self._now),
                 asked=asked,
                 grace=datetime.timedelta(seconds=params["grace"]),
-                sites=roster.heard(roll, params["reports"]),
+                sites=roster.heard(members, params["reports"]),
                 force=params["force"],
             )
             step = machine.next_step(state, facts)
@@ -228,8 +228,8 @@ class ActionModule(ClusterAction):
             "sites": list(step.sites),
             "waiting": step.why if step.name == machine.WAIT else "",
             "finished": step.name == machine.DONE,
-            "fleet": roll,
-            **self._told(state, facts),
+            "fleet": members,
+            **self._facts(state, facts),
         }
         if step.held:
             return {
@@ -243,7 +243,7 @@ class ActionModule(ClusterAction):
         """Every SuperNode is online; unless none can be, since their CA has ended."""
         if facts.force or not facts.current_good:
             return step
-        away = self._offline(_BLIP)
+        away = self._offline(OFFLINE_GRACE)
         if not away:
             return step
         return machine.Step(machine.WAIT, "; ".join(f"{site}: {words}" for site, words in away.items()), tuple(away))
@@ -256,7 +256,7 @@ class ActionModule(ClusterAction):
         wanted = [
             key["node_id"]
             for site, record in self.records.items()
-            if not conditions.excuse(site, self.book, self.records)
+            if not conditions.exemption(site, self.book, self.records)
             for key in conditions.expected(record)
         ]
         return conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
@@ -266,15 +266,15 @@ class ActionModule(ClusterAction):
     def _gate(self, params: dict[str, Any]) -> dict[str, Any]:
         """Wait until pods may be restarted."""
         if self.check or params["force"]:
-            return {"changed": False, "fleet": self._roll(params), "msg": "not waited for"}
-        away = self._offline(_BLIP)
-        absent = [site for site, entry in self._roll(params).items() if site in away and not entry["here"]]
+            return {"changed": False, "fleet": self._members(params), "msg": "not waited for"}
+        away = self._offline(OFFLINE_GRACE)
+        absent = [site for site, entry in self._members(params).items() if site in away and not entry["here"]]
         if away:
-            told = "; ".join(f"{site}: {words}" for site, words in away.items())
+            reported = "; ".join(f"{site}: {words}" for site, words in away.items())
             more = " (not in this run)" if absent else ""
-            raise RotationError(f"every site must be online before pods are restarted; {told}{more}.")
+            raise RotationError(f"every site must be online before pods are restarted; {reported}{more}.")
         conditions.wait_no_run(self.cli, params["wait"], display.display)
-        return {"changed": False, "fleet": self._roll(params), "msg": "every site is online, no run is active"}
+        return {"changed": False, "fleet": self._members(params), "msg": "every site is online, no run is active"}
 
     # ---- shared secrets and internal certificates --------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class ActionModule(ClusterAction):
         return {
             "changed": bool(made or restarted),
             "mark": mark,
-            "excused": [site for site, entry in self._roll(params).items() if entry["excused"]],
+            "excused": [site for site, entry in self._members(params).items() if entry["excused"]],
             "msg": f"{len(made)} Secrets recreated, {len(restarted)} pods of the hub restarted",
         }
 
@@ -310,15 +310,15 @@ class ActionModule(ClusterAction):
         said = {report["site"]: report for report in params["reports"] if report.get("site")}
         missing = {
             site: said.get(site, {}).get("trouble") or "not in this run"
-            for site, entry in self._roll(params).items()
+            for site, entry in self._members(params).items()
             if not entry["excused"] and not said.get(site, {}).get("renewed")
         }
         if missing and not self.check and not params["force"]:
-            told = "; ".join(f"{site}: {words}" for site, words in missing.items())
+            reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
             return {
                 "changed": False,
                 "failed": True,
-                "msg": f"{params['hub']}: not every site has its new secrets yet: {told}",
+                "msg": f"{params['hub']}: not every site has its new secrets yet: {reported}",
             }
         changed = self.check or Internal(self.hub).settle()
         return {"changed": changed, "msg": "all secrets are new"}

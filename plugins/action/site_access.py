@@ -67,11 +67,11 @@ class ActionModule(ClusterAction):
             foreseen = change_book(book), {name: change(it) if name == site else it for name, it in records.items()}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             changed |= store.publish(foreseen=foreseen if self.check else None, admitted="" if denying else site)
-            told, trouble = False, ""
+            reported, trouble = False, ""
             if asked != "none" and not self.check:
-                told, trouble = self._tell(hub, params["hub_namespace"], clients.denied_sites(store.read()))
+                reported, trouble = self._tell(hub, params["hub_namespace"], clients.denied_sites(store.read()))
             if store.diff:
-                store.hand_out()
+                store.load_now()
         if trouble:
             raise ClusterError(
                 f"{site} is {params['state']} in the ledger and in the gateway's files, which it loads within two minutes, but "
@@ -79,7 +79,7 @@ class ActionModule(ClusterAction):
             )
         found = access.denied(*foreseen).get(site, {})
         return {
-            "changed": changed or told,
+            "changed": changed or reported,
             "diff": store.diff,
             "objects": store.objects,
             "warnings": warnings,
@@ -87,7 +87,7 @@ class ActionModule(ClusterAction):
             "state": params["state"],
             "since": found.get("since", ""),
             "reason": found.get("reason", ""),
-            "msg": self._words(site, found, changed or told),
+            "msg": self._words(site, found, changed or reported),
         }
 
     @staticmethod

@@ -136,9 +136,9 @@ class ActionModule(SkupperAction):
         failed = [reason for reason in reasons if reason != tokens.NONE_YET]
         again = f"; its token was recreated: {'; '.join(failed)}" if failed else ""
         where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
-        told = self._facts(own, found, data, adopted=False)
-        self._tell(own, told)
-        return self.finished(f"linked to {where}{again}", denied=False, link=told)
+        reported = self._facts(own, found, data, adopted=False)
+        self._tell(own, reported)
+        return self.finished(f"linked to {where}{again}", denied=False, link=reported)
 
     @staticmethod
     def _data(made: Mapping[str, str], seen: links.Hub, *, renewed: bool) -> dict[str, str]:
@@ -151,9 +151,9 @@ class ActionModule(SkupperAction):
                 trusted = made["ca.crt"]
         return {"tls.crt": made["tls.crt"], "tls.key": made["tls.key"], "ca.crt": trusted}
 
-    def _tell(self, own: links.Site, told: Mapping[str, Any]) -> None:
+    def _tell(self, own: links.Site, reported: Mapping[str, Any]) -> None:
         """Record a new certificate in the audit trail."""
-        now = told.get("certificate") or {}
+        now = reported.get("certificate") or {}
         before = link_credentials.describe(own.entries.get("tls.crt", ""))
         if now and not self.check and now.get("serial") != before.get("serial"):
             self.note(

@@ -69,7 +69,7 @@ class ActionModule(SkupperAction):
         facts = rotation_plan.facts(before)
         if self.check or not todo:
             self.done["changed"] |= bool(todo)
-            return self._told(todo, facts, before)
+            return self._result(todo, facts, before)
         done: set[str] = set()
         while True:
             seen = hub.read()
@@ -82,7 +82,7 @@ class ActionModule(SkupperAction):
                 rotation_plan.REPLACE_CA: {rotation_plan.CA},
                 rotation_plan.REPLACE_SERVER: {rotation_plan.SERVER},
             }.get(step, set())
-        return self._told(todo, facts, hub.read())
+        return self._result(todo, facts, hub.read())
 
     def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
         """A requested rotation is refused where the hub's Site is someone else's; one that is only due is a warning."""
@@ -117,7 +117,7 @@ class ActionModule(SkupperAction):
                 going.append(live)
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
 
-    def _told(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation_plan.Hub) -> dict[str, Any]:
+    def _result(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation_plan.Hub) -> dict[str, Any]:
         words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"
         return self.finished(
             words, todo=todo, stage=rotation_plan.stage(now), before=before, after=rotation_plan.facts(now)

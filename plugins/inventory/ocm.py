@@ -272,12 +272,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             host = f"{prefix}{cluster['ocm_name']}"
             fault = host_names.fault(host, (sites, hub_group))
             if fault:
-                told = (
+                reported = (
                     f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. set host_prefix to rename it."
                 )
                 if strict:
-                    raise AnsibleParserError(told)
-                self.display.warning(f"{path}: {told}")
+                    raise AnsibleParserError(reported)
+                self.display.warning(f"{path}: {reported}")
                 continue
             self.inventory.add_host(host, sites if sites and host != hub_host else None)
             for name, value in unsafe(cluster).items():
@@ -310,7 +310,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         )
         for group in [group for group in found.groups if group.name == forbidden and group.name not in before]:
             group.remove_host(found)
-            told = f"keyed_groups would put the cluster {host!r} into {forbidden}: set a prefix for each key."
+            reported = f"keyed_groups would put the cluster {host!r} into {forbidden}: set a prefix for each key."
             if strict:
-                raise AnsibleParserError(told)
-            self.display.warning(f"{path}: {told}")
+                raise AnsibleParserError(reported)
+            self.display.warning(f"{path}: {reported}")

@@ -65,12 +65,12 @@ class Result:
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
-        told = {
+        reported = {
             key: value
             for key, value in vars(self).items()
             if not key.startswith("_") and (value or key not in optional)
         }
-        return told | {"applied": self.applied} if applied else told
+        return reported | {"applied": self.applied} if applied else reported
 
 
 class ApplyFailed(ClusterError):
@@ -234,12 +234,12 @@ class _Apply:
         parts = [f"{counts[name]} {name}" for name in _ORDER_OF_COUNTS if counts[name]]
         result.msg = f"{', '.join(parts) or 'nothing to do'} on {self.cluster.name}"
         if result.errors:
-            told = "; ".join(one["message"] for one in result.errors)
-            raise ApplyFailed(f"{result.msg}: {told}" if parts else told, result)
+            reported = "; ".join(one["message"] for one in result.errors)
+            raise ApplyFailed(f"{result.msg}: {reported}" if parts else reported, result)
         return result
 
     def _record(self, which: Id, api_version: str, change: str, written: Object | None = None) -> None:
-        told = {
+        reported = {
             "apiVersion": api_version,
             "kind": which.kind,
             "namespace": which.namespace,
@@ -247,7 +247,7 @@ class _Apply:
             "change": change,
         }
         sha256 = content_digest(written) if written else ""
-        self.result.objects.append(told | ({"sha256": sha256} if sha256 else {}))
+        self.result.objects.append(reported | ({"sha256": sha256} if sha256 else {}))
 
     def _note_error(self, item: _Item | None, category: str, message: str) -> None:
         which = item.which if item else None

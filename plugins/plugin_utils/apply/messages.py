@@ -79,14 +79,14 @@ def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
 
 def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
-    told = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
-    if _IMMUTABLE.search(told):
+    reported = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
+    if _IMMUTABLE.search(reported):
         fields = ", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field"))) or "a field"
         return "immutable", (
-            f"{fields} cannot be changed on a live object ({told}). Restore the old value, or delete the object "
+            f"{fields} cannot be changed on a live object ({reported}). Restore the old value, or delete the object "
             "(for a StatefulSet: kubectl delete --cascade=orphan, its pods and volumes stay) and run again"
         )
-    return "invalid", f"invalid: {told}"
+    return "invalid", f"invalid: {reported}"
 
 
 def _cause(one: Mapping[str, Any]) -> str:

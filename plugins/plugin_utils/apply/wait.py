@@ -144,14 +144,14 @@ class Waiter:
 
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
         when = "" if one.failed else f" after {self.clock.seconds:g} s"
-        told = [f"not ready{when}: {one.why}"]
+        reported = [f"not ready{when}: {one.why}"]
         pods = self._unready_pods(obj)
         for pod in pods[:_PODS]:
-            told.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}")
+            reported.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}")
         if len(pods) > _PODS:
-            told.append(f"and {len(pods) - _PODS} more pods")
-        told.extend(self.events([obj, *pods[:_PODS]]))
-        return ". ".join(told)
+            reported.append(f"and {len(pods) - _PODS} more pods")
+        reported.extend(self.events([obj, *pods[:_PODS]]))
+        return ". ".join(reported)
 
     def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
         if obj["kind"] not in _SELECTOR_KINDS:
@@ -188,13 +188,13 @@ class Waiter:
     @staticmethod
     def _holds(obj: Mapping[str, Any]) -> str:
         meta = obj["metadata"]
-        told = "not gone yet"
+        reported = "not gone yet"
         if meta.get("finalizers"):
-            told += f"; blocked by the finalizers {', '.join(meta['finalizers'])}"
+            reported += f"; blocked by the finalizers {', '.join(meta['finalizers'])}"
         for one in (obj.get("status") or {}).get("conditions") or []:
             if str(one.get("type", "")).startswith("Namespace") and one.get("status") == "True":
-                told += f"; {one.get('message', '')}"
-        return told
+                reported += f"; {one.get('message', '')}"
+        return reported
 
 
 def pod_faults(pod: dict[str, Any]) -> list[str]:
@@ -211,19 +211,19 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
         ended = current.get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
         if one.get("ready") or (ended and ended.get("exitCode") == 0 and "terminated" in current):
             continue
-        told = []
+        reported = []
         if waiting.get("reason") and waiting["reason"] != "PodInitializing":
-            told.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
+            reported.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
         if ended:
             message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
-            told.append(
+            reported.append(
                 f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})"
                 + (f": {message}" if message else "")
             )
-        if not told and "running" in current:
-            told.append("running, but not ready")
-        if told:
-            faults.append(f"container {one.get('name')}: {', '.join(told)}")
+        if not reported and "running" in current:
+            reported.append("running, but not ready")
+        if reported:
+            faults.append(f"container {one.get('name')}: {', '.join(reported)}")
     if not faults and status.get("message"):
         faults.append(str(status["message"]))
     return faults

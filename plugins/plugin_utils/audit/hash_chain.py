@@ -22,9 +22,9 @@ Entry = dict[str, Any]
 START = "0" * 64
 
 
-def seal(told: Mapping[str, Any], seq: int, prev: str) -> Entry:
+def seal(reported: Mapping[str, Any], seq: int, prev: str) -> Entry:
     """Create an entry from its content: number, chain and hash it."""
-    entry = {**told, "seq": seq, "prev": prev}
+    entry = {**reported, "seq": seq, "prev": prev}
     return {**entry, "hash": digest(entry)}
 
 

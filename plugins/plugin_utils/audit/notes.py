@@ -17,7 +17,7 @@ from typing import Any
 from ..base.digests import canonical, digest
 
 Note = dict[str, Any]
-Told = dict[str, Any]
+Content = dict[str, Any]
 
 #: Bytes of one entry. A larger one is split into parts, so that a ConfigMap never comes near its limit of 1 MiB.
 LIMIT = 200 * 1024
@@ -41,9 +41,9 @@ def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     return noted
 
 
-def tell(
+def compose(
     notes: Sequence[Note], *, time: str, kubernetes: str, failed: Iterable[str] = (), interrupted: bool = False
-) -> Told | None:
+) -> Content | None:
     """Combine the notes of one run; None when nothing was changed.
 
     Args:
@@ -58,7 +58,7 @@ def tell(
     if not sites:
         return None
     run = real[0]["run"]
-    told: Told = {
+    reported: Content = {
         "id": digest([[note["run"]["pid"], note["at"], note["site"]] for note in real])[:16],
         "time": time,
         "playbook": run["playbook"],
@@ -69,13 +69,13 @@ def tell(
     words = {note["site"]: note["failed"][:MESSAGE] for note in real if "failed" in note}
     broken = {host: words.get(host, "") for host in sorted(words if interrupted else failed)}
     if broken:
-        told["failed"] = broken
+        reported["failed"] = broken
     if interrupted:
-        told["interrupted"] = real[-1]["at"]
-    return told
+        reported["interrupted"] = real[-1]["at"]
+    return reported
 
 
-def would_tell(notes: Iterable[Note]) -> bool:
+def has_entry(notes: Iterable[Note]) -> bool:
     """Whether a run in check mode would have changed something."""
     return any(note.get("facts") for note in notes if note["check"])
 
@@ -102,16 +102,16 @@ def _sites(notes: Iterable[Note]) -> dict[str, dict[str, list[Any]]]:
     return sites
 
 
-def in_parts(told: Told, limit: int = LIMIT) -> list[Told]:
+def in_parts(reported: Content, limit: int = LIMIT) -> list[Content]:
     """The same in as many parts as are needed for each of them to stay below C(limit), by site.
 
     A single site is never divided. Parts have C(part) (1, 2, …) and C(parts).
     """
-    common = {name: value for name, value in told.items() if name != "sites"}
+    common = {name: value for name, value in reported.items() if name != "sites"}
     room = limit - len(canonical(common))
     groups: list[dict[str, Any]] = [{}]
     used = 0
-    for site, facts in sorted(told["sites"].items()):
+    for site, facts in sorted(reported["sites"].items()):
         size = len(canonical({site: facts}))
         if groups[-1] and used + size > room:
             groups.append({})
@@ -119,7 +119,7 @@ def in_parts(told: Told, limit: int = LIMIT) -> list[Told]:
         groups[-1][site] = facts
         used += size
     if len(groups) == 1:
-        return [told]
+        return [reported]
     # The failed hosts are named once.
     later = {name: value for name, value in common.items() if name != "failed"}
     return [

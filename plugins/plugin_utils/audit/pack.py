@@ -39,9 +39,9 @@ def full(text: str) -> bool:
     return len(text) >= FULL
 
 
-def identity(told: Mapping[str, Any]) -> Identity:
+def identity(reported: Mapping[str, Any]) -> Identity:
     """Identity of an entry, to detect duplicates."""
-    return told.get("id"), told.get("part", 1)
+    return reported.get("id"), reported.get("part", 1)
 
 
 def identities(lines: Sequence[str]) -> set[Identity]:
@@ -60,12 +60,12 @@ def fill(text: str, left: Sequence[Mapping[str, Any]], known: Collection[Identit
         prev: its hash.
     """
     piece = Piece(text)
-    for told in left:
+    for reported in left:
         if full(piece.text):
             break
         piece.taken += 1
-        if identity(told) not in known:
-            piece.made.append(seal(told, seq + 1, prev))
+        if identity(reported) not in known:
+            piece.made.append(seal(reported, seq + 1, prev))
             seq, prev = seq + 1, piece.made[-1]["hash"]
             piece.text += canonical(piece.made[-1]) + "\n"
     return piece

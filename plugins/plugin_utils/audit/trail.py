@@ -21,7 +21,7 @@ from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotFound
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, until_unrivalled, write
+from ..kube.configmaps import config_map, retry_on_conflict, write
 from . import pack
 from .hash_chain import Entry, Head, Line
 
@@ -77,11 +77,11 @@ class Trail:
             number += 1
         return lines, head
 
-    def append(self, told: Sequence[Mapping[str, Any]]) -> tuple[list[Entry], list[str]]:
+    def append(self, contents: Sequence[Mapping[str, Any]]) -> tuple[list[Entry], list[str]]:
         """Add entries.
 
         Args:
-            told: their content, with C(id) and, if in parts, C(part). What is among the last entries already, because a writer
+            contents: the new entries, with C(id) and, if in parts, C(part). What is among the last entries already, because a writer
                 died or lost its connection before it knew of its success, is not added again.
 
         Returns:
@@ -90,16 +90,16 @@ class Trail:
         Raises:
             AuditError: the namespace is gone.
         """
-        left = list(told)
+        left = list(contents)
         done: list[Entry] = []
         warnings: dict[str, None] = {}
         what = f"the audit trail {self.namespace}/{NAME} on {self.cluster.name}"
         try:
             number = 0
             while left:
-                number = until_unrivalled(what, lambda: self._append(left, done, warnings))
+                number = retry_on_conflict(what, lambda: self._append(left, done, warnings))
             if done:
-                until_unrivalled(what, lambda: self._write_head(done[-1], number))
+                retry_on_conflict(what, lambda: self._write_head(done[-1], number))
         except NotFound as error:
             raise AuditError(
                 f"{what} cannot be written ({error.text}): deploy the hub first, or correct flower_namespace"
@@ -135,17 +135,17 @@ class Trail:
         head, before = self._head(item)
         if head is not None and head.entries >= last["seq"]:
             return  # another writer has added more, and updated it
-        told = {"entries": last["seq"], "hash": last["hash"], "log": max(number, before)}
+        contents = {"entries": last["seq"], "hash": last["hash"], "log": max(number, before)}
         if item is None:
             item = config_map(self.federation, self.namespace, NAME, {}, application=NAME, component=COMPONENT)
-        write(self.cluster, {**item, "data": {_HEAD: canonical(told)}})
+        write(self.cluster, {**item, "data": {_HEAD: canonical(contents)}})
 
     @staticmethod
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
         """The head record, and the number of the ConfigMap that was the last one. An invalid head record counts as none."""
         try:
-            told = json.loads(((item or {}).get("data") or {})[_HEAD])
-            return Head(int(told["entries"]), str(told["hash"])), int(told["log"])
+            contents = json.loads(((item or {}).get("data") or {})[_HEAD])
+            return Head(int(contents["entries"]), str(contents["hash"])), int(contents["log"])
         except (ValueError, KeyError, TypeError):
             return None, 0
 

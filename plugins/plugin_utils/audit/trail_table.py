@@ -34,9 +34,9 @@ def table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[str]:
 
 def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
     sites, failed = _dict(entry.get("sites")), _dict(entry.get("failed"))
-    told = {site: _what(_dict(facts)) for site, facts in sites.items()}
+    reported = {site: _what(_dict(facts)) for site, facts in sites.items()}
     for host, message in failed.items():
-        told[host] = "; ".join(filter(None, (told.get(host, ""), f"FAILED: {message}" if message else "FAILED")))
+        reported[host] = "; ".join(filter(None, (reported.get(host, ""), f"FAILED: {message}" if message else "FAILED")))
     playbook = str(entry.get("playbook", ""))
     options = [f"--{name} {value}" for name, value in _dict(entry.get("options")).items()]
     if entry.get("interrupted"):
@@ -48,7 +48,7 @@ def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
         " ".join([playbook, *options]),
     )
     rest = ("", "", "", "")
-    return [(*(rest if number else first), site, what) for number, (site, what) in enumerate(told.items())] or [
+    return [(*(rest if number else first), site, what) for number, (site, what) in enumerate(reported.items())] or [
         (*first, "", "")
     ]
 

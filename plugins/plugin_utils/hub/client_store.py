@@ -21,7 +21,7 @@ from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..kube import refresh
 from ..kube.client import Cluster
-from ..kube.configmaps import until_unrivalled, write
+from ..kube.configmaps import retry_on_conflict, write
 from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
@@ -110,7 +110,7 @@ class ClientStore:
             admitted: a site that is no longer denied, and has no record.
         """
         what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
-        return until_unrivalled(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
+        return retry_on_conflict(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
 
     def _publish(
         self,
@@ -195,7 +195,7 @@ class ClientStore:
             wanted = {**live, "metadata": metadata, "data": wanted["data"]}
         write(self.cluster, wanted)
 
-    def hand_out(self) -> None:
+    def load_now(self) -> None:
         """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
             refresh.touch_pods(self.cluster, self.namespace, PODS)
@@ -204,7 +204,7 @@ class ClientStore:
         """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""
         differed = self.publish()
         if differed:
-            self.hand_out()
+            self.load_now()
         return differed
 
 

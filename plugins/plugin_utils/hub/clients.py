@@ -279,7 +279,7 @@ def certify(
         ValueError: the request is of no use.
     """
     client = record.get("client")
-    reason: str | None = "there was none"
+    reason: str | None = "it did not exist"
     new_key = False
     if client:
         reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)

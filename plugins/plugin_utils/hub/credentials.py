@@ -16,14 +16,14 @@ from collections.abc import Iterable
 
 from ..base.secret_data import CREDENTIALS
 from ..pki import certificates, keypairs, library
-from .made import Made, entries_of
-from .wanted import Ref, Seen, Wanted, secret_ref
+from .made import SecretPlan, entries_of
+from .wanted import Ref, Observed, Wanted, secret_ref
 
 INTERNAL_CA = "flower-internal-ca"
 INTERNAL = "superlink-internal"
 RUNTIME = "superlink-runtime-tls"
 SUPEREXEC = "superlink-superexec"
-__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "anew", "plan", "reads"]
+__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "recreated", "plan", "reads"]
 
 # Shown by check mode while the hub's objects, and so its address, do not exist.
 UNKNOWN_ADDRESS = "not-known-yet.invalid:9092"
@@ -38,13 +38,13 @@ def reads(wanted: Wanted) -> Iterable[Ref]:
     return [secret_ref(wanted.ca_namespace, INTERNAL_CA), *own]
 
 
-def plan(wanted: Wanted, seen: Seen) -> Made:
+def plan(wanted: Wanted, seen: Observed) -> SecretPlan:
     """Compare existing Secrets with the wanted ones; create what is missing or invalid.
 
     A CA is created only if there is none.
     """
     library.require()
-    made = Made(wanted, seen)
+    made = SecretPlan(wanted, seen)
     ca = _internal_ca(made)
     for name, (subject, names) in _leafs(wanted.namespace).items():
         made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
@@ -53,7 +53,7 @@ def plan(wanted: Wanted, seen: Seen) -> Made:
     return made
 
 
-def anew(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
+def recreated(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
     """Secret -> entries of everything that can be exchanged when the hub's pods restart.
 
     Args:
@@ -76,7 +76,7 @@ def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _internal_ca(made: Made) -> certificates.Issued:
+def _internal_ca(made: SecretPlan) -> certificates.Issued:
     wanted = made.wanted
     there = made.seen.entries(wanted.ca_namespace, INTERNAL_CA)
     if {"tls.crt", "tls.key"} <= set(there):

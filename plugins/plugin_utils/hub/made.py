@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base.secret_data import secret
 from ..pki import certificates as pki
-from .wanted import Seen, Wanted
+from .wanted import Observed, Wanted
 
 
 def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:
@@ -24,7 +24,7 @@ def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:
 
 
 @dataclass
-class Made:
+class SecretPlan:
     """Collects what is created.
 
     Attributes:
@@ -36,7 +36,7 @@ class Made:
     """
 
     wanted: Wanted
-    seen: Seen
+    seen: Observed
     secrets: list[dict[str, Any]] = field(default_factory=list, repr=False)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Made:
         reason = (
             pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
             if complete
-            else "there was none"
+            else "it did not exist"
         )
         if reason:
             issued = pki.issue(ca, subject, list(names), lifetime)

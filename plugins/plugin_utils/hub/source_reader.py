@@ -12,16 +12,16 @@ from ..base.secret_data import CREDENTIALS
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from .sources.interface import Source
-from .wanted import Ref, Seen, Wanted, secret_ref
+from .wanted import Ref, Observed, Wanted, secret_ref
 
 
-def look(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ()) -> Seen:
+def look(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ()) -> Observed:
     """Everything that the source needs, and more.
 
     The collection's own Secrets come with one request for each namespace; what these do not return is read one by
     one.
     """
-    seen = Seen()
+    seen = Observed()
     for namespace in (wanted.namespace, wanted.ca_namespace):
         for secret in hub.list("v1", "Secret", namespace, labels=f"app.kubernetes.io/component={CREDENTIALS}"):
             seen[secret_ref(namespace, secret["metadata"]["name"])] = secret
@@ -33,7 +33,7 @@ def look(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ())
     return seen
 
 
-def read(hub: Cluster, seen: Seen, ref: Ref) -> None:
+def read(hub: Cluster, seen: Observed, ref: Ref) -> None:
     """Add one object, or all of a kind, to what was read, unless it is there."""
     if ref in seen:
         return

@@ -54,7 +54,7 @@ def secret_ref(namespace: str, name: str) -> Ref:
     return Ref("v1", "Secret", namespace, name)
 
 
-class Seen(dict[Ref, Any]):
+class Observed(dict[Ref, Any]):
     """What was read: reference -> live object, None where there is none, a list for an empty name.
 
     Attributes:

@@ -64,7 +64,7 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
         cluster.create(item)
 
 
-def until_unrivalled(what: str, attempt: Callable[[], Outcome]) -> Outcome:
+def retry_on_conflict(what: str, attempt: Callable[[], Outcome]) -> Outcome:
     """Call C(attempt), which reads, changes and writes, until no other write is in between.
 
     Args:

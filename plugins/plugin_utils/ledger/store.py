@@ -17,7 +17,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, until_unrivalled, write
+from ..kube.configmaps import config_map, retry_on_conflict, write
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
@@ -179,4 +179,4 @@ class Ledger:
             write(self.cluster, {**item, "data": data})
             return True
 
-        return until_unrivalled(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)
+        return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

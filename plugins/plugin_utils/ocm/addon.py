@@ -39,16 +39,16 @@ def state(addon: Mapping[str, Any] | None, references: Sequence[Mapping[str, Any
     progressing = condition(addon, "Progressing")
     if progressing.get("reason") in ("Failed", "ConfigurationUnsupported"):
         return AddOnState(False, str(progressing.get("message") or progressing["reason"]), failed=True)
-    told = {one.get("resource"): one for one in (addon.get("status") or {}).get("configReferences") or []}
+    reported = {one.get("resource"): one for one in (addon.get("status") or {}).get("configReferences") or []}
     for wanted in references:
-        one = told.get(wanted["resource"]) or {}
+        one = reported.get(wanted["resource"]) or {}
         if not _names(one.get("desiredConfig"), wanted):
             return AddOnState(False, f"OCM has not taken over {wanted['resource']} {wanted['name']} yet")
     refused = condition(addon, "ManifestApplied")
     if refused.get("status") == "False":
         return AddOnState(False, str(refused.get("message") or refused.get("reason")), failed=True)
     for wanted in references:
-        if not _names((told[wanted["resource"]]).get("lastAppliedConfig"), wanted):
+        if not _names((reported[wanted["resource"]]).get("lastAppliedConfig"), wanted):
             return AddOnState(False, f"the cluster does not have {wanted['resource']} {wanted['name']} yet")
     return AddOnState(True)
 

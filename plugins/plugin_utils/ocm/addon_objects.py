@@ -187,7 +187,7 @@ def predicates(spec: Spec) -> list[Object]:
     return list(given) or [{"requiredClusterSelector": labelled}]
 
 
-def patient() -> list[Object]:
+def unreachable_tolerations() -> list[Object]:
     """Tolerations of a Placement for unreachable or unhealthy clusters."""
     return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
 
@@ -202,7 +202,7 @@ def placement(spec: Spec) -> Object:
         "prioritizerPolicy": {"configurations": spec["prioritizers"]} if spec.get("prioritizers") else None,
         "spreadPolicy": {"spreadConstraints": spread} if spread else None,
         "decisionStrategy": {"groupStrategy": spec["decision_groups"]} if spec.get("decision_groups") else None,
-        "tolerations": patient() + list(spec.get("tolerations") or []),
+        "tolerations": unreachable_tolerations() + list(spec.get("tolerations") or []),
     }
     meta = {"name": spec["placement"], "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}

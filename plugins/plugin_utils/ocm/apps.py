@@ -51,9 +51,9 @@ class Pace:
         if replica_set_of is None:
             first, self._own = not self._own, True
             return first
-        told = replica_set_of.get("status") or {}
-        summary = told.get("summary") or {}
-        now = [summary, told.get("placementSummary")]
+        reported = replica_set_of.get("status") or {}
+        summary = reported.get("summary") or {}
+        now = [summary, reported.get("placementSummary")]
         moved, self._seen = now != self._seen, now
         self._moves += moved
         return moved and self._moves <= self._STEPS * (1 + int(summary.get("total") or 0))
@@ -104,7 +104,7 @@ class Apps:
         if seconds is not None and not self.check:
             self._wait(clock)
 
-    def take_away(self, seconds: float | None) -> None:
+    def remove(self, seconds: float | None) -> None:
         """Remove the ClientApps; unless C(seconds) is None, wait until they are deleted in the cluster."""
         current = self._current()
         if current:
@@ -132,8 +132,8 @@ class Apps:
         name = replica_set.name_of(self.version)
         live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
         known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
-        rules = _has_rules(live) if live else schema.knows_replica_set_rules(known)
-        watches = scraping.is_watched(live) if live else schema.knows_replica_set_watch(known)
+        rules = _has_rules(live) if live else schema.supports_replica_set_rules(known)
+        watches = scraping.is_watched(live) if live else schema.supports_replica_set_watch(known)
         if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
             raise ClusterError(
                 f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "

@@ -213,7 +213,7 @@ def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> lis
         cluster: that of the cluster API that has Placements.
     """
     found = []
-    if not schema.can_look(work):
+    if not schema.supports_read_only(work):
         found.append(
             "ManifestWorks of this hub do not support the update strategy ReadOnly, by which a site publishes the public parts of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
@@ -282,11 +282,11 @@ def unavailable(name: str, live: Mapping[str, Any]) -> str:
     facts = clusters.variables(live)
     if facts["ocm_availability"] == "available":
         return ""
-    told = facts["ocm_conditions"].get("ManagedClusterConditionAvailable") or {}
-    since = f" since {told['since']}" if told.get("since") else ""
+    reported = facts["ocm_conditions"].get("ManagedClusterConditionAvailable") or {}
+    since = f" since {reported['since']}" if reported.get("since") else ""
     if facts["ocm_availability"] == "unavailable":
         return (
-            f"the ManagedCluster {name} reports that it is not healthy{since} ({told.get('message') or told.get('reason')})"
+            f"the ManagedCluster {name} reports that it is not healthy{since} ({reported.get('message') or reported.get('reason')})"
         )
     return f"the ManagedCluster {name} does not report{since}: its SuperNodes may continue, but changes do not reach it"
 

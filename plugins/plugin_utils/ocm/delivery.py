@@ -86,7 +86,7 @@ class Delivery:
         if parted(self.spec):
             self.apps.bring(seconds, gate)
         elif self._has_apps:
-            self.apps.take_away(seconds)
+            self.apps.remove(seconds)
             self._has_apps = False
             self._apply([self._wanted_addon()])
 
@@ -145,10 +145,10 @@ class Delivery:
             name = self.spec["ocm_addon"]
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
         if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec["ocm_cluster"]) is not None:
-            self.apps.take_away(seconds)
+            self.apps.remove(seconds)
         self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
 
-    def told(self) -> dict[str, Any]:
+    def result(self) -> dict[str, Any]:
         """What was done, in the format of C(apply)."""
         results = [*self.results, *self.apps.results]
         objects = [one for result in results for one in result.objects]

@@ -34,7 +34,7 @@ def taken_over(manager: Mapping[str, Any], generation: int) -> tuple[bool, str]:
     if seen < generation:
         return False, "it has not processed it yet"
     for kind in ("ValidFeatureGates", "Applied"):
-        told = condition(manager, kind)
-        if told.get("status") == "False" and told.get("observedGeneration", generation) >= generation:
-            return False, f"{kind}: {told.get('message') or told.get('reason')}"
+        reported = condition(manager, kind)
+        if reported.get("status") == "False" and reported.get("observedGeneration", generation) >= generation:
+            return False, f"{kind}: {reported.get('message') or reported.get('reason')}"
     return True, ""

@@ -26,7 +26,7 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
     Raises:
         ClusterError: the hub does not answer.
     """
-    return {site: _told(site, seen) for site, seen in _look(hub, federation, addon, sites).items()}
+    return {site: _result(site, seen) for site, seen in _look(hub, federation, addon, sites).items()}
 
 
 def silent(error: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def _told(site: str, seen: health.Seen) -> dict[str, Any]:
+def _result(site: str, seen: health.Seen) -> dict[str, Any]:
     """In the form of M(federated.flower.supernode_info), with the row in addition."""
     row = health.row(seen)
     heard = row["state"] not in (health.ABSENT, health.LEAVING, health.UNACCEPTED, health.UNHEARD, health.UNWELL)

@@ -122,8 +122,8 @@ def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:
     if not row_:
         return {}
     late = row_["state"] == READY and online < row_["desired"]
-    told = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
-    return {**row_, "online": online, **told}
+    reported = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
+    return {**row_, "online": online, **reported}
 
 
 def _offline(online: int, desired: int) -> str:

@@ -50,7 +50,7 @@ class JobState(NamedTuple):
     words: str = ""
 
 
-def at_rest(
+def idle_work(
     spec: Spec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
 ) -> Object:
     """The ManifestWork of a site that has nothing to do.
@@ -64,7 +64,7 @@ def at_rest(
     return _work(spec, [], secrets, owner, first)
 
 
-def busy(
+def keygen_work(
     spec: Spec,
     request: Mapping[str, Any],
     program: Mapping[str, str],
@@ -126,7 +126,7 @@ def owner_uid(work: Mapping[str, Any] | None) -> str:
     return str(works.feedback(work).get(_OWNER, {}).get("uid") or "")
 
 
-def told(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
+def result(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
     """What the site reports about its keys.
 
     Raises:

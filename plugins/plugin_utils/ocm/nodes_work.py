@@ -139,10 +139,10 @@ def sets_of(work: Mapping[str, Any] | None) -> list[Object]:
 
 def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
     """The StatefulSets with the reported status; none when it is that of older content."""
-    told = works.feedback(work)
+    reported = works.feedback(work)
     found = []
     for item in sets_of(work):
-        values = told.get((STATEFUL_SET, item["metadata"]["name"]), {})
+        values = reported.get((STATEFUL_SET, item["metadata"]["name"]), {})
         current = values.get("content") == addon_objects.content_of(item)
         meta = {**item["metadata"], "generation": values.get("generation", 0)}
         status = {name: values[name] for name in _NUMBERS if name in values} if current else {}

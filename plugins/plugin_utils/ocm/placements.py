@@ -44,9 +44,9 @@ def remark(placement: Mapping[str, Any], found: int) -> str:
         found: the number of clusters in its decisions.
     """
     status = placement.get("status") or {}
-    told = status.get("numberOfSelectedClusters") or 0
-    if found and found < told:
-        return f"has selected {told} clusters, but its decisions list only {found} so far: they are still being written. Read the inventory again"
+    reported = status.get("numberOfSelectedClusters") or 0
+    if found and found < reported:
+        return f"has selected {reported} clusters, but its decisions list only {found} so far: they are still being written. Read the inventory again"
     if found:
         return ""
     reasons = {condition.get("type"): condition for condition in status.get("conditions") or []}

@@ -134,7 +134,7 @@ def placement(spec: Spec, own: str) -> Object:
     body = {
         "clusterSets": [text(one) for one in spec["clientapp_cluster_sets"]],
         "predicates": _predicates(spec, own),
-        "tolerations": addon_objects.patient(),
+        "tolerations": addon_objects.unreachable_tolerations(),
     }
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
 

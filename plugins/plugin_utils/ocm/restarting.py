@@ -49,10 +49,10 @@ def _live(hub: Cluster, spec: Spec, part: str) -> dict[str, Any] | None:
     return hub.get(api.WORKS, "ManifestWork", addon_objects.work_name(spec, part), spec["ocm_cluster"])
 
 
-def mark(spec: Spec, told: public.Public) -> str:
+def mark(spec: Spec, reported: public.Public) -> str:
     """The mark in the pods' template when all pods run with the current Secrets."""
     read = sorted([keys.SUPEREXEC, *(keys_secret(pool["name"]) for pool in spec["pools"])])
-    held = [[name, sorted(told.digests.get(name, {}).items())] for name in read]
+    held = [[name, sorted(reported.digests.get(name, {}).items())] for name in read]
     return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:12]
 
 

@@ -43,28 +43,28 @@ def field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) -> Mapp
     return found
 
 
-def can_look(document: Mapping[str, Any]) -> bool:
+def supports_read_only(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWork can read objects without writing them (update strategy ReadOnly)."""
     kind = field(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"))
     return kind is not None and "ReadOnly" in (kind.get("enum") or [])
 
 
-def _knows_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
+def _supports_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
     found = field(document, kind, (*option, "feedbackScrapeType"))
     return found is not None and "Watch" in (found.get("enum") or [])
 
 
-def knows_watch(document: Mapping[str, Any]) -> bool:
+def supports_watch(document: Mapping[str, Any]) -> bool:
     """Whether a ManifestWork can have values reported as soon as they change."""
-    return _knows_watch(document, "ManifestWork", _OPTION)
+    return _supports_watch(document, "ManifestWork", _OPTION)
 
 
-def knows_replica_set_watch(document: Mapping[str, Any]) -> bool:
+def supports_replica_set_watch(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet."""
-    return _knows_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
+    return _supports_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
 
 
-def knows_replica_set_rules(document: Mapping[str, Any]) -> bool:
+def supports_replica_set_rules(document: Mapping[str, Any]) -> bool:
     """The same of a ManifestWorkReplicaSet, whose rollouts wait for these rules."""
     path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
     return field(document, "ManifestWorkReplicaSet", path) is not None

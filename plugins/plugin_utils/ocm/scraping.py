@@ -40,7 +40,7 @@ def served(hub: Cluster, live: Mapping[str, Any] | None) -> bool:
     options = ((live or {}).get("spec") or {}).get("manifestConfigs") or []
     if options:
         return _knows(options)
-    return schema.knows_watch(document(hub, api.WORKS))
+    return schema.supports_watch(document(hub, api.WORKS))
 
 
 def is_watched(live_set: Mapping[str, Any]) -> bool:

@@ -31,7 +31,7 @@ class ThroughHub:
         hub: a connection to it.
         spec: the site's specification.
         owner: returns the live ManagedClusterAddOn, after applying it.
-        first: see C(key_work.at_rest).
+        first: see C(key_work.idle_work).
         seconds: how long to wait until the site has reported anything.
         check: nothing is written, and nothing waited for.
     """
@@ -53,7 +53,7 @@ class ThroughHub:
         self.written: list[Result] = []
         self._made: Mapping[str, Any] | None = None
         self._watches: bool | None = None  # whether the hub's ManifestWorks support them
-        self._told: public.Public | None = None
+        self._pending: public.Public | None = None
 
     def read(self) -> public.Public:
         """What the site reports now: nothing before the first request.
@@ -61,13 +61,13 @@ class ThroughHub:
         Raises:
             ClusterError: it does not answer.
         """
-        if self._told is not None:
-            told, self._told = self._told, None
-            return told
+        if self._pending is not None:
+            reported, self._pending = self._pending, None
+            return reported
         live = self._live()
         if live is None or self.check:
-            return key_work.told(live, self.spec["namespace"])
-        return key_work.told(self._answered(live, Clock(self.seconds)), self.spec["namespace"])
+            return key_work.result(live, self.spec["namespace"])
+        return key_work.result(self._answered(live, Clock(self.seconds)), self.spec["namespace"])
 
     def make_room(self, seconds: float) -> bool:
         """Wait for the job of another run, for as long as it may take, and remove it."""
@@ -85,24 +85,24 @@ class ThroughHub:
         """Let the site create its keys, and remove the job."""
         clock = Clock(seconds)
         owner = self._owner()
-        self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
+        self._apply(key_work.idle_work(self.spec, request["secrets"], owner, self.first))
         live = self._answered(self._live(), clock)
         reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": key_work.owner_uid(live)}
         complete = {**request, "owner": reference}
-        wanted = key_work.busy(self.spec, complete, shipped.files(), seconds + _HEADROOM, owner, self.first)
+        wanted = key_work.keygen_work(self.spec, complete, shipped.files(), seconds + _HEADROOM, owner, self.first)
         try:
             self._apply(wanted)
             live = self._wait(key_work.job_of(wanted), clock)
-            self._told = key_work.told(live, self.spec["namespace"])
+            self._pending = key_work.result(live, self.spec["namespace"])
         finally:
-            self._apply(key_work.at_rest(self.spec, request["secrets"], owner, self.first))
+            self._apply(key_work.idle_work(self.spec, request["secrets"], owner, self.first))
 
     def settle(self) -> None:
         """Apply the idle ManifestWork in its current form: labels are updated, and a left-over job is removed."""
         live = self._live()
         if live is not None:
             names = sorted(self._secrets(live))
-            self._apply(key_work.at_rest(self.spec, names, self._owner(), self.first), live)
+            self._apply(key_work.idle_work(self.spec, names, self._owner(), self.first), live)
 
     def _owner(self) -> Mapping[str, Any] | None:
         if self._made is None:
@@ -110,10 +110,10 @@ class ThroughHub:
         return self._made
 
     def _secrets(self, live: Mapping[str, Any] | None) -> set[str]:
-        told = key_work.told(live, self.spec["namespace"])
+        reported = key_work.result(live, self.spec["namespace"])
         return {
             *key_job.secret_names(pool["name"] for pool in self.spec["pools"]),
-            *key_job.secret_names(pool.name for pool in told.pools),
+            *key_job.secret_names(pool.name for pool in reported.pools),
         }
 
     def _live(self) -> dict[str, Any] | None:

@@ -25,10 +25,10 @@ def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
         found.append({"resource": one.get("resource"), **(one.get("defaultConfig") or {})})
     for placement in (spec.get("installStrategy") or {}).get("placements") or []:
         found += placement.get("configs") or []
-    told = [*(status.get("defaultconfigReferences") or [])]
+    reported = [*(status.get("defaultconfigReferences") or [])]
     for progress in status.get("installProgressions") or []:
-        told += progress.get("configReferences") or []
-    for one in told:
+        reported += progress.get("configReferences") or []
+    for one in reported:
         parts = ("desiredConfig", "lastAppliedConfig", "lastKnownGoodConfig")
         found += [{"resource": one.get("resource"), **(one.get(part) or {})} for part in parts]
     return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}

@@ -54,23 +54,23 @@ def applied(work: Mapping[str, Any] | None) -> Applied:
         return Applied(False, "nothing was delivered yet")
     if work["metadata"].get("deletionTimestamp"):
         return Applied(False, "it is being deleted")
-    told = condition(work, "Applied")
-    if not told or told.get("observedGeneration", 0) < work["metadata"].get("generation", 0):
+    reported = condition(work, "Applied")
+    if not reported or reported.get("observedGeneration", 0) < work["metadata"].get("generation", 0):
         return Applied(False, "the cluster's agent has not taken it over yet")
     refused = _refused(work)
-    if told.get("status") == "True" and not refused:
+    if reported.get("status") == "True" and not refused:
         return Applied(True)
-    return Applied(False, "; ".join(refused) or str(told.get("message") or told.get("reason")), failed=True)
+    return Applied(False, "; ".join(refused) or str(reported.get("message") or reported.get("reason")), failed=True)
 
 
 def _refused(work: Mapping[str, Any]) -> list[str]:
     found = []
     for one in manifests(work):
-        told = condition({"status": one}, "Applied")
-        if told.get("status") == "False":
+        reported = condition({"status": one}, "Applied")
+        if reported.get("status") == "False":
             meta = one.get("resourceMeta") or {}
             name = "/".join(filter(None, (meta.get("namespace"), meta.get("name"))))
-            found.append(f"{meta.get('kind')} {name}: {told.get('message') or told.get('reason')}")
+            found.append(f"{meta.get('kind')} {name}: {reported.get('message') or reported.get('reason')}")
     return found
 
 

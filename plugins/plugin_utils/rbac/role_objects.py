@@ -117,7 +117,7 @@ def _role(spec: Spec, name: str, namespace: str, needs: Sequence[Need], who: Seq
 
 def _purposes(needs: Sequence[Need]) -> str:
     """One line for each resource."""
-    told: dict[str, dict[str, None]] = {}
+    reported: dict[str, dict[str, None]] = {}
     for need in needs:
-        told.setdefault(need.resource, {})[need.purpose] = None
-    return "".join(f"{resource}: {'; '.join(purposes)}\n" for resource, purposes in sorted(told.items()))
+        reported.setdefault(need.resource, {})[need.purpose] = None
+    return "".join(f"{resource}: {'; '.join(purposes)}\n" for resource, purposes in sorted(reported.items()))

@@ -31,7 +31,7 @@ def expected(record: Record) -> list[dict[str, str]]:
     ]
 
 
-def excuse(site: str, book: Book, found: Mapping[str, Record]) -> str:
+def exemption(site: str, book: Book, found: Mapping[str, Record]) -> str:
     """Why a site is exempt; empty when it must be asked."""
     record = found.get(site)
     denied = (record or {}).get("access") or (book.get("denied") or {}).get(site)
@@ -50,9 +50,9 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
         book: the ledger's book.
         nodes: node id -> its state at Flower.
     """
-    told = {}
+    reported = {}
     for site, record in sorted(found.items()):
-        if excuse(site, book, found):
+        if exemption(site, book, found):
             continue
         # A pod that has not been restarted with its new key serves with its old one.
         serving = {
@@ -66,8 +66,8 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
             if nodes.get(key["node_id"], {}).get("status") != "online" and (key["pool"], key["name"]) not in serving
         ]
         if away:
-            told[site] = ", ".join(away)
-    return told
+            reported[site] = ", ".join(away)
+    return reported
 
 
 def active(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -106,7 +106,7 @@ def wait_no_run(
         FlowerError: timeout; with the run and the remedy.
     """
     deadline = time.monotonic() + seconds
-    told = ""
+    reported = ""
     while True:
         busy = active(read_runs(cli))
         if not busy:
@@ -118,7 +118,7 @@ def wait_no_run(
                 f"pods must be restarted, which would fail {words}; it is not complete after {seconds:g} s "
                 f"({way_out[0]}). Run again later, or with {way_out[1]} to do it nevertheless"
             )
-        if words != told:
+        if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
-            told = words
+            reported = words
         look(cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1)

@@ -81,8 +81,8 @@ class Hub:
 
     def is_deployed(self) -> bool:
         """Whether there is a federation, with a gateway that can serve two certificates."""
-        told = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
-        return told is not None and self.gateway.is_able()
+        reported = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
+        return reported is not None and self.gateway.is_able()
 
     def publication(self) -> dict[str, Any]:
         """The ConfigMap for sites."""
@@ -134,16 +134,16 @@ class Hub:
             state: the CA; None where it is not ours.
             now: the present.
         """
-        told = self.publication()["data"]
-        name = told["server_name"]
+        reported = self.publication()["data"]
+        name = reported["server_name"]
         own, extra = self.secret(self.gateway.secret()), self.secret(NEXT_SECRET)
         shown = self.gateway.served([name, next_server_name(name)])
         # Under a name that it has no certificate for, the gateway serves the one for sites.
         tried = "" if shown[1] == shown[0] else shown[1]
         return machine.Facts(
             now=now,
-            published=trust_bundle(told["ca.crt"]),
-            leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(told), shown[0], now),
+            published=trust_bundle(reported["ca.crt"]),
+            leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(reported), shown[0], now),
             extra=gateway_certificates.leaf(
                 extra,
                 state,

@@ -99,7 +99,7 @@ class Internal:
         ca = entries(self._authority())
         signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
         made = []
-        for name, data in credentials.anew(signer, self.settings.namespace).items():
+        for name, data in credentials.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
             wanted = secret(

@@ -37,7 +37,7 @@ UNSERVED = "it was issued, but the gateway does not serve it yet"
 
 
 @dataclass(frozen=True)
-class Looked:
+class RotationInputs:
     """What there is.
 
     Attributes:
@@ -69,7 +69,7 @@ class Looked:
     internal: bool = False
 
 
-def decide(rotate: str, looked: Looked) -> tuple[dict[str, str], str | None]:
+def decide(rotate: str, inputs: RotationInputs) -> tuple[dict[str, str], str | None]:
     """What to do, and why.
 
     Args:
@@ -80,88 +80,88 @@ def decide(rotate: str, looked: Looked) -> tuple[dict[str, str], str | None]:
         Kind -> reason, in the order in which they are done; and why a request cannot be fulfilled, or None.
     """
     if rotate != DUE:
-        refused = source.refusal(looked.source, rotate, looked.handed_in is not None, looked.secret)
+        refused = source.refusal(inputs.source, rotate, inputs.handed_in is not None, inputs.secret)
         if rotate in (LEAF, CA) and not refused:
-            refused = handing_over(looked)
-        if rotate == LEAF and not refused and _cannot_sign(looked):
-            refused = f"{_cannot_sign(looked)}, so its certificates are useless: replace the CA (flower_rotate=ca)"
-        begun = {CA: _begun(looked), SUPEREXEC: _open(looked)}.get(rotate)
+            refused = handing_over(inputs)
+        if rotate == LEAF and not refused and _cannot_sign(inputs):
+            refused = f"{_cannot_sign(inputs)}, so its certificates are useless: replace the CA (flower_rotate=ca)"
+        begun = {CA: _begun(inputs), SUPEREXEC: _open(inputs)}.get(rotate)
         return {rotate: begun or ASKED}, refused
-    found = {LEAF: _leaf(looked), CA: _ca(looked), CLIENT: _clients(looked), SUPEREXEC: _open(looked)}
+    found = {LEAF: _leaf(inputs), CA: _ca(inputs), CLIENT: _clients(inputs), SUPEREXEC: _open(inputs)}
     return {kind: reason for kind, reason in found.items() if reason}, None
 
 
-def handing_over(looked: Looked) -> str | None:
+def handing_over(inputs: RotationInputs) -> str | None:
     """Why no certificate of ours can be served yet, since the gateway keeps the certificate of a previous source (C(hub.handover))."""
-    if looked.source != BUILTIN or _begun(looked):
+    if inputs.source != BUILTIN or _begun(inputs):
         return None
-    if looked.secret != SECRET:
-        why = f"the gateway still serves Secret {looked.secret}, of another source"
-    elif _signer(looked) and trusted(looked.leaf["tls.crt"], looked.facts.published, looked.now) and not _own(looked):
-        why = f"the gateway still serves a certificate of a previous CA in Secret {looked.secret}"
+    if inputs.secret != SECRET:
+        why = f"the gateway still serves Secret {inputs.secret}, of another source"
+    elif _signer(inputs) and trusted(inputs.leaf["tls.crt"], inputs.facts.published, inputs.now) and not _own(inputs):
+        why = f"the gateway still serves a certificate of a previous CA in Secret {inputs.secret}"
     else:
         return None
     return f"{why}: run site.yml, which serves one of the current CA as soon as it is in the CA bundle of the sites"
 
 
-def _signer(looked: Looked) -> certificates.Issued | None:
-    return looked.handed_in or (looked.state.authority.current if looked.state else None)
+def _signer(inputs: RotationInputs) -> certificates.Issued | None:
+    return inputs.handed_in or (inputs.state.authority.current if inputs.state else None)
 
 
-def _own(looked: Looked) -> bool:
-    signer = _signer(looked)
-    return signer is not None and gateway_certificates.signed(looked.leaf["tls.crt"], signer.certificate)
+def _own(inputs: RotationInputs) -> bool:
+    signer = _signer(inputs)
+    return signer is not None and gateway_certificates.signed(inputs.leaf["tls.crt"], signer.certificate)
 
 
-def _leaf(looked: Looked) -> str | None:
-    signer = _signer(looked)
-    if looked.source != BUILTIN or signer is None or handing_over(looked):
+def _leaf(inputs: RotationInputs) -> str | None:
+    signer = _signer(inputs)
+    if inputs.source != BUILTIN or signer is None or handing_over(inputs):
         return None
     reason = certificates.reissue_reason(
-        looked.leaf["tls.crt"], signer.certificate, looked.names, looked.now, looked.renew_before
+        inputs.leaf["tls.crt"], signer.certificate, inputs.names, inputs.now, inputs.renew_before
     )
     # Faults of a certificate of a CA that is or must be rotated are resolved by the rotation.
-    if reason and not _begun(looked) and not _cannot_sign(looked):
+    if reason and not _begun(inputs) and not _cannot_sign(inputs):
         return reason
-    return None if looked.facts.leaf.served == looked.facts.leaf.serial else UNSERVED
+    return None if inputs.facts.leaf.served == inputs.facts.leaf.serial else UNSERVED
 
 
-def _ca(looked: Looked) -> str | None:
-    if looked.state is None or handing_over(looked):
+def _ca(inputs: RotationInputs) -> str | None:
+    if inputs.state is None or handing_over(inputs):
         return None
     return (
-        _begun(looked)
-        or _cannot_sign(looked)
-        or certificates.aged(looked.state.authority.current.certificate, looked.now, looked.ca_renew_before)
+        _begun(inputs)
+        or _cannot_sign(inputs)
+        or certificates.aged(inputs.state.authority.current.certificate, inputs.now, inputs.ca_renew_before)
     )
 
 
-def _cannot_sign(looked: Looked) -> str | None:
+def _cannot_sign(inputs: RotationInputs) -> str | None:
     """Why the CA is unusable, or None."""
-    if looked.state is None:
+    if inputs.state is None:
         return None
-    if not looked.facts.current_good:
+    if not inputs.facts.current_good:
         return "the CA has ended"
-    return None if looked.state.authority.current.key else "the key of the CA is lost"
+    return None if inputs.state.authority.current.key else "the key of the CA is lost"
 
 
-def _begun(looked: Looked) -> str | None:
-    state = looked.state
+def _begun(inputs: RotationInputs) -> str | None:
+    state = inputs.state
     if state is None or state.phase == IDLE:
         return None
     since = f" on {state.started.isoformat(timespec='seconds')}" if state.started else ""
     return f"it was started{since} and is {state.phase}"
 
 
-def _open(looked: Looked) -> str | None:
-    return "it was started and is not complete" if looked.internal else None
+def _open(inputs: RotationInputs) -> str | None:
+    return "it was started and is not complete" if inputs.internal else None
 
 
-def _clients(looked: Looked) -> str | None:
+def _clients(inputs: RotationInputs) -> str | None:
     due = []
-    for site, record in sorted(looked.records.items()):
+    for site, record in sorted(inputs.records.items()):
         certificate = (record.get("client") or {}).get("certificate")
-        reason = certificates.aged(certificate, looked.now) if certificate else None
+        reason = certificates.aged(certificate, inputs.now) if certificate else None
         if reason:
             due.append(f"{site}: {reason}")
     return "; ".join(due) or None
@@ -175,7 +175,7 @@ _COST = {
 }
 
 
-def outlook(todo: Mapping[str, str], looked: Looked, sites: Mapping[str, Site]) -> list[str]:
+def outlook(todo: Mapping[str, str], inputs: RotationInputs, sites: Mapping[str, Site]) -> list[str]:
     """What would happen, sentences.
 
     Args:
@@ -188,11 +188,11 @@ def outlook(todo: Mapping[str, str], looked: Looked, sites: Mapping[str, Site]) 
         if kind != CA:
             words.append(f"{kind}: {reason}: {_COST[kind]}.")
             continue
-        if looked.state is None:
+        if inputs.state is None:
             continue
-        facts = replace(looked.facts, asked=looked.state.phase == IDLE, sites=sites)
+        facts = replace(inputs.facts, asked=inputs.state.phase == IDLE, sites=sites)
         stand_in = certificates.make_ca("the next CA", datetime.timedelta(days=1))
-        steps = machine.outlook(looked.state, facts, stand_in)
-        told = "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
-        words.append(f"{kind}: {reason}: {told}.")
+        steps = machine.outlook(inputs.state, facts, stand_in)
+        reported = "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
+        words.append(f"{kind}: {reason}: {reported}.")
     return words

@@ -41,8 +41,8 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
         if report.get("trouble"):
             troubles.append(f"! {site}: {report['trouble']}")
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
-    told = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
-    return [*told, *troubles] if len(told) > 1 or troubles else []
+    reported = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
+    return [*reported, *troubles] if len(reported) > 1 or troubles else []
 
 
 def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:

@@ -20,7 +20,7 @@ _ABSENT = (
 )
 
 
-def roll(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable[str]) -> dict[str, dict[str, Any]]:
+def members(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable[str]) -> dict[str, dict[str, Any]]:
     """All sites that may have to report.
 
     Args:
@@ -36,7 +36,7 @@ def roll(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable
     return {
         site: {
             "expected": conditions.expected(found[site]) if site in found else [],
-            "excused": conditions.excuse(site, book, found),
+            "excused": conditions.exemption(site, book, found),
             "here": site in here,
         }
         for site in sorted({*found, *here})
@@ -47,7 +47,7 @@ def heard(rolled: Mapping[str, Mapping[str, Any]], reports: Iterable[Mapping[str
     """What the state machine needs of each site.
 
     Args:
-        rolled: see C(roll).
+        rolled: see C(members).
         reports: results of the action C(trust_proof); sites that have not reported yet have none.
     """
     said = {report["site"]: report for report in reports if report.get("site")}

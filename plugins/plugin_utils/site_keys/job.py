@@ -78,7 +78,7 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
         if not spec.get("suspend"):
             suspended = Clock(_ORPHANED)
         if not going and (_is_over(there) or suspended.is_over()):
-            _take_away(site, there)
+            _delete(site, there)
         if not clock.tick():
             raise ClusterError(
                 f"job {namespace}/{key_job.NAME} on {site.name}, which creates the site's keys, is still "
@@ -126,7 +126,7 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
         site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
         _wait(site, job, seconds)
     finally:
-        _take_away(site, job)
+        _delete(site, job)
 
 
 def _create(site: Cluster, item: dict[str, Any]) -> None:
@@ -142,7 +142,7 @@ def _create(site: Cluster, item: dict[str, Any]) -> None:
         ) from error
 
 
-def _take_away(site: Cluster, job: Mapping[str, Any]) -> None:
+def _delete(site: Cluster, job: Mapping[str, Any]) -> None:
     """Delete exactly this job, with the objects that belong to it."""
     with contextlib.suppress(Conflict):  # then it is deleted, and another run's job has its name
         site.delete(*_JOB, job["metadata"]["namespace"], uid=job["metadata"]["uid"])

@@ -261,7 +261,7 @@ def names_of(there: Mapping[str, Any] | None) -> list[str]:
 def _client_key(
     result: SiteKeys, federation: str, namespace: str, client: str, held: str | None, dead: set[str], source: str
 ) -> None:
-    reason = "there was none"
+    reason = "it did not exist"
     if held:
         try:
             request = certificates.client_request(held, client)

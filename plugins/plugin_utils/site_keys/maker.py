@@ -210,8 +210,8 @@ def _once(request: Mapping[str, Any], api: Api) -> list[str]:
         del live[secret["metadata"]["name"]]
     # A Secret from the control node, of a deleted pool, is not reported by the site.
     own = {name: there for name, there in live.items() if keys.source_of(there) == SITE}
-    told = public.record(request["federation"], request["namespace"], own, request["client"], decision.client_request)
-    api.apply("configmaps", told)
+    reported = public.record(request["federation"], request["namespace"], own, request["client"], decision.client_request)
+    api.apply("configmaps", reported)
     return decision.reasons + lost
 
 

@@ -95,7 +95,7 @@ def record(
                     for name in pool.names
                 },
             }
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "pools": pools,
         "versions": {name: there["metadata"]["resourceVersion"] for name, there in secrets.items()},
         "digests": {name: _digests(there) for name, there in secrets.items()},
@@ -103,7 +103,7 @@ def record(
         "names": keys.names_of(secrets.get(keys.LOCAL_TLS)),
     }
     if client_request:
-        told["client"] = {"name": client, "request": client_request}
+        reported["client"] = {"name": client, "request": client_request}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -116,7 +116,7 @@ def record(
                 for name, there in sorted(secrets.items())
             ],
         },
-        "data": {ENTRY: json.dumps(told, indent=1, sort_keys=True)},
+        "data": {ENTRY: json.dumps(reported, indent=1, sort_keys=True)},
     }
 
 
@@ -130,24 +130,24 @@ def read(there: Mapping[str, Any] | None) -> Public:
         return Public()
     standing = {owner["name"] for owner in there["metadata"].get("ownerReferences", []) if owner["kind"] == "Secret"}
     try:
-        told = json.loads(there["data"][ENTRY])
+        reported = json.loads(there["data"][ENTRY])
         lines = {
             pool: {name: keypairs.check_supernode_key(key["public_key"]) for name, key in found["keys"].items()}
-            for pool, found in told["pools"].items()
+            for pool, found in reported["pools"].items()
             if keys_secret(pool) in standing
         }
-        client = told.get("client") if CLIENT_KEY in standing else None
+        client = reported.get("client") if CLIENT_KEY in standing else None
         if client:
             certificates.request_fingerprint(client["request"])  # raises when it is none
         return Public(
-            [keys.Pool(pool, list(lines[pool]), told["pools"][pool]["offset"]) for pool in sorted(lines)],
+            [keys.Pool(pool, list(lines[pool]), reported["pools"][pool]["offset"]) for pool in sorted(lines)],
             lines,
-            {name: version for name, version in told["versions"].items() if name in standing},
+            {name: version for name, version in reported["versions"].items() if name in standing},
             client["name"] if client else "",
             client["request"] if client else "",
-            {name: found for name, found in told["digests"].items() if name in standing},
-            {name: mark for name, mark in told["marks"].items() if name in standing},
-            told.get("names") or [],  # a site of an older release publishes none
+            {name: found for name, found in reported["digests"].items() if name in standing},
+            {name: mark for name, mark in reported["marks"].items() if name in standing},
+            reported.get("names") or [],  # a site of an older release publishes none
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(
@@ -194,7 +194,7 @@ def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
     if wanted.door and keys.LOCAL_TLS in public.versions and wanted.door not in public.names:
         result.reasons.append(f"{keys.LOCAL_TLS}: it is not valid for {wanted.door}")
     if wanted.client and not public.client_request:
-        result.reasons.append(f"{CLIENT_KEY}: there is none")
+        result.reasons.append(f"{CLIENT_KEY}: it does not exist")
     elif wanted.client and certificates.request_fingerprint(public.client_request) in wanted.dead:
         result.reasons.append(f"{CLIENT_KEY}: the certificate of the old key was revoked")
     elif wanted.client:

@@ -76,13 +76,13 @@ class Outcome:
 
 def changes(before: public.Public, after: public.Public) -> dict[str, str]:
     """Secret -> what became of it."""
-    told = {}
+    reported = {}
     for name in sorted({*before.versions, *after.versions}):
         was, now = before.versions.get(name), after.versions.get(name)
-        told[name] = (
+        reported[name] = (
             "created" if was is None else "deleted" if now is None else "unchanged" if was == now else "changed"
         )
-    return told
+    return reported
 
 
 def _text(prints: Mapping[tuple[str, str], str]) -> str:

@@ -112,7 +112,7 @@ def why_stays(live: Mapping[str, Any] | None, left: Iterable[str]) -> str:
         left: objects in it that Kubernetes does not create automatically, for people.
     """
     if not is_ours(live):
-        return "it was not made by this collection"
+        return "it was not created by this collection"
     held = sorted(left)
     return f"it contains {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}" if held else ""
 

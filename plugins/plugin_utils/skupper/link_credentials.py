@@ -106,13 +106,13 @@ def ending(found: Iterable[Mapping[str, Any]], now: datetime.datetime, within: d
         now: the time to judge by.
         within: how soon.
     """
-    told = []
+    reported = []
     for one in found:
         if not one.get("not_after"):
             continue
         end = datetime.datetime.fromisoformat(one["not_after"])
         if end <= now:
-            told.append(f"{one['what']} expired on {one['not_after']}")
+            reported.append(f"{one['what']} expired on {one['not_after']}")
         elif end - now <= within:
-            told.append(f"{one['what']} expires on {one['not_after']}")
-    return told
+            reported.append(f"{one['what']} expires on {one['not_after']}")
+    return reported

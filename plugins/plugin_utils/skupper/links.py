@@ -249,11 +249,11 @@ def token_verdict(spec: Mapping[str, Any], site: Site, grant: Object | None, now
         grant: the hub's AccessGrant for the site, live.
         now: the time by the hub's clock.
     """
-    told = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
+    reported = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
     foreign = site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret)
     return tokens.judge(
         site.token,
-        told,
+        reported,
         linked=bool(own_links(spec, site)),
         secret_in_the_way=f"{spec['namespace']}/{spec['name']}" if foreign else "",
         ours=is_ours(site.token),

@@ -78,7 +78,7 @@ def decide_listener(spec: Mapping[str, Any], found: Iterable[Object], service: O
                         "or use it: set skupper_listener_host, skupper_listener_port and skupper_listener_routing_key to its own")  # fmt: skip
     if service is not None and not of_listener(service):
         return Plan(
-            fault=f"Service {service['metadata']['namespace']}/{host} is there already, and is none of Skupper's: a Listener would not "
+            fault=f"Service {service['metadata']['namespace']}/{host} exists already, and was not created by Skupper: a Listener would not "
             "get a Service. Select another host (skupper_listener_host), or delete the Service"
         )
     return Plan()

@@ -147,10 +147,10 @@ def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]]
         excused: a site that need not, because it is revoked.
     """
     wanted = link_credentials.describe(hub.ca).get("serial")
-    told = {report["site"]: report for report in reports if report.get("site")}
+    reported = {report["site"]: report for report in reports if report.get("site")}
     found = {}
     for site in sites:
-        report = told.get(site) or {}
+        report = reported.get(site) or {}
         link = report.get("link") or {}
         if site == excused or report.get("denied"):
             continue

@@ -63,10 +63,10 @@ def foresee(spec: Mapping[str, Any], namespace: Object | None, *, running: bool)
     """
     if enforced(namespace) != RESTRICTED:
         return ""
-    told = f"namespace {spec['namespace']} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
+    reported = f"namespace {spec['namespace']} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
     if is_to_change(spec, namespace):
-        return f"{told}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
-    return "" if running else f"{told}. {_way_out(spec['namespace'])}"
+        return f"{reported}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
+    return "" if running else f"{reported}. {_way_out(spec['namespace'])}"
 
 
 def _way_out(namespace: str) -> str:

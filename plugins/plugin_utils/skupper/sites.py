@@ -67,14 +67,14 @@ def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
 
 def _several(found: list[Object]) -> str:
     served = active(found)
-    told = ", ".join(
+    reported = ", ".join(
         f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'created by someone else'}"
         f"{', the one that Skupper serves' if site is served else ''})"
         for site in found
     )
     namespace = found[0]["metadata"]["namespace"]
     return (
-        f"namespace {namespace} has {len(found)} Sites: {told}. Skupper serves one for a namespace. Delete those that are not "
+        f"namespace {namespace} has {len(found)} Sites: {reported}. Skupper serves one for a namespace. Delete those that are not "
         f"wanted (kubectl -n {namespace} delete site NAME)"
     )
 

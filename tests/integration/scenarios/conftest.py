@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
+from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -366,12 +366,12 @@ class Federation:
         where: tuple[str, str, str] | None = None,
         seconds: float = 90,
     ) -> list[dict[str, Any]]:
-        """Make calls from within a container, see at_the_door.py; without a host they go to the door for sites."""
+        """Make calls from within a container, see gateway_probe.py; without a host they go to the door for sites."""
         context, pod, container = where or ("site-a", min(self.pods("site-a")), "supernode")
         wanted = [{**self.door(), **call} for call in calls]
         request = {"calls": wanted, "identity": identity}
         cluster = connect({"kubeconfig": str(self.kubeconfig), "context": context})  # threads share no connection
-        output = in_pod.run(cluster, NAMESPACE, pod, container, at_the_door, request, seconds=seconds)
+        output = in_pod.run(cluster, NAMESPACE, pod, container, gateway_probe, request, seconds=seconds)
         assert output.rc == 0, f"{pod}/{container}: {output.said}"
         return json.loads(output.answers[0])
 

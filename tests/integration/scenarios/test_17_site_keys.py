@@ -72,12 +72,12 @@ def home(federation):
     site = federation.cluster("site-a")
     apply_objects(site, namespace.objects(specification(HOME)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "_take_away", _and_keep_the_log(federation, job._take_away))
+        patch.setattr(job, "_delete", _and_keep_the_log(federation, job._delete))
         yield site
     site.delete("v1", "Namespace", HOME, propagation="Background")
 
 
-def _and_keep_the_log(federation, take_away):
+def _and_keep_the_log(federation, delete):
     """The end of a job, whose pod's log is kept with those of the playbooks."""
     client = CoreV1Api(new_client_from_config(str(federation.kubeconfig), "site-a"))
 
@@ -85,7 +85,7 @@ def _and_keep_the_log(federation, take_away):
         for pod in site.list("v1", "Pod", HOME, labels=f"job-name={key_job.NAME}", fields="status.phase!=Pending"):
             name = pod["metadata"]["name"]
             (federation.logs / f"{name}.log").write_text(client.read_namespaced_pod_log(name, HOME))
-        take_away(site, ended)
+        delete(site, ended)
 
     return end
 

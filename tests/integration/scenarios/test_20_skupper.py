@@ -309,7 +309,7 @@ def test_second_run_and_check_mode_change_nothing(joined):
 def test_name_of_a_service_that_is_there(joined):
     joined.make("site-a", "Service", "taken", {"ports": [{"port": 1}]}, "v1")
     run = joined.join("--check", rc=None, site_a={"skupper_listener_host": "taken"})
-    said = f"Service {joined.space}/taken is there already, and is none of Skupper's"
+    said = f"Service {joined.space}/taken exists already, and was not created by Skupper"
     assert run.rc and said in run.messages("site-a", failed=True), run.told()
     assert run.recap["site-b"]["failed"] == 0, "one site held up the other"
     joined.drop("site-a", "Service", "taken", "v1")

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from ...manifests.gateway import SECRET
 from ...pki import certificates, chain
 from ..authority import Authority, trust_bundle
-from ..made import Made
-from ..wanted import Ref, Seen, Wanted, secret_ref
+from ..made import SecretPlan
+from ..wanted import Ref, Observed, Wanted, secret_ref
 from .interface import BUILTIN, Plan
 
 CA = "flower-ca"
@@ -28,13 +28,13 @@ class Builtin:
 
     name = BUILTIN
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The CA and the certificate."""
         return [secret_ref(wanted.ca_namespace, CA), secret_ref(wanted.namespace, SECRET)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Create what is missing or invalid."""
-        made = Made(wanted, seen)
+        made = SecretPlan(wanted, seen)
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
         if authority is None:
             authority = Authority(
@@ -80,11 +80,11 @@ class HandedIn:
         """
         self._certificate, self._key, self._bundle = certificate, key, bundle
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The certificate."""
         return [secret_ref(wanted.namespace, SECRET)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Issue a certificate when there is none or it is no longer good."""
         fault = self._fault()
         if fault:
@@ -94,7 +94,7 @@ class HandedIn:
         ca = certificates.Issued("".join(certificates.split(self._certificate)), self._key.strip() + "\n")
         where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
         trust = trust_bundle(self._bundle or _roots(ca.certificate))
-        return _issued(Made(wanted, seen), ca, trust, where, remembers=False)
+        return _issued(SecretPlan(wanted, seen), ca, trust, where, remembers=False)
 
     def _fault(self) -> str | None:
         """Why nothing can be issued."""
@@ -118,7 +118,7 @@ def _roots(pem: str) -> str:
     return "".join(part for part in certificates.split(pem) if chain.is_root(chain.read(part)[0]))
 
 
-def _issued(made: Made, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
+def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
     wanted = made.wanted
     leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
     return Plan(

@@ -16,7 +16,7 @@ from ...apply.readiness import condition
 from ...manifests.certificate import API, GROUP, KIND, NAME, SECRET, issuer_ref
 from ...pki import certificates, chain
 from ..authority import trust_bundle
-from ..wanted import Ref, Seen, Wanted, secret_ref
+from ..wanted import Ref, Observed, Wanted, secret_ref
 from .interface import CERT_MANAGER, Plan
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"
@@ -57,7 +57,7 @@ class CertManager:
     def _requests_ref(self, wanted: Wanted) -> Ref:
         return Ref(API, "CertificateRequest", wanted.namespace, "")
 
-    def _ca_ref(self, wanted: Wanted, seen: Seen) -> Ref | None:
+    def _ca_ref(self, wanted: Wanted, seen: Observed) -> Ref | None:
         """The Secret of an Issuer that is a CA. That of a ClusterIssuer is in a namespace that should not be readable."""
         where = self._issuer_ref(wanted)
         if where is None or where.kind != _NAMESPACED:
@@ -65,7 +65,7 @@ class CertManager:
         name = (((seen.get(where) or {}).get("spec") or {}).get("ca") or {}).get("secretName")
         return secret_ref(wanted.namespace, name) if name else None
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """Certificate, Secret and issuer; then what explains why something is missing."""
         certificate, issuer = self._certificate_ref(wanted), self._issuer_ref(wanted)
         refs = [certificate, secret_ref(wanted.namespace, SECRET), *([issuer] if issuer else [])]
@@ -80,7 +80,7 @@ class CertManager:
 
     # ---- the plan ------------------------------------------------------------------------------------------
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Apply the Certificate, wait for it, use its Secret."""
         place = f"Secret {wanted.namespace}/{SECRET}"
         own = f"ca.crt of {place}"
@@ -111,7 +111,7 @@ class CertManager:
     def _described(self) -> str:
         return f"superlink_issuer: {self._issuer['kind']} {self._issuer['name']!r}"
 
-    def _fault(self, wanted: Wanted, seen: Seen) -> str | None:
+    def _fault(self, wanted: Wanted, seen: Observed) -> str | None:
         """Faults that only a user can resolve, in that order."""
         if self._certificate_ref(wanted) in seen.unserved:
             return (
@@ -130,7 +130,7 @@ class CertManager:
         if ready is None:
             return f"{self._described} has no condition Ready: does cert-manager's controller run?"
         if ready.get("status") != "True":
-            return f"{self._described} is not ready ({_told(ready)}); resolve this first"
+            return f"{self._described} is not ready ({_message(ready)}); resolve this first"
         acme = "acme" in issuer["spec"]
         if acme and not self._bundle:
             return f"{self._described} is of a public CA (ACME); set the root CA in superlink_ca_bundle"
@@ -142,7 +142,7 @@ class CertManager:
         return None
 
     def _lacks(
-        self, wanted: Wanted, seen: Seen, live: Mapping[str, Any] | None, there: Mapping[str, str]
+        self, wanted: Wanted, seen: Observed, live: Mapping[str, Any] | None, there: Mapping[str, str]
     ) -> tuple[str, bool]:
         """What must be waited for, and whether waiting is hopeless."""
         what = f"{KIND} {wanted.namespace}/{NAME}"
@@ -153,19 +153,19 @@ class CertManager:
             missing = [name for name in wanted.names if not chain.covers(leaf, name)]
             return (f"{what} does not cover {', '.join(missing)} yet" if missing else ""), False
         issuing = condition(live, "Issuing") or {}
-        told = [_told(one) for one in (condition(live, "Ready"), issuing) if one and _told(one)]
+        reported = [_message(one) for one in (condition(live, "Ready"), issuing) if one and _message(one)]
         newest = max(
             (one for one in seen[self._requests_ref(wanted)] if _belongs(one)),
             key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]),
             default=None,
         ) if self._requests_ref(wanted) in seen else None  # fmt: skip
         if newest is not None:
-            word = _told(condition(newest, "Ready") or {})
-            told.append(f"CertificateRequest {newest['metadata']['name']}: {word or 'it has not been processed yet'}")
+            word = _message(condition(newest, "Ready") or {})
+            reported.append(f"CertificateRequest {newest['metadata']['name']}: {word or 'it has not been processed yet'}")
         hopeless = _current(live, issuing) and issuing.get("status") == "False" and issuing.get("reason") in _GIVEN_UP
-        return f"{what} is not ready: {'; '.join(told) or 'cert-manager has not processed it yet'}", hopeless
+        return f"{what} is not ready: {'; '.join(reported) or 'cert-manager has not processed it yet'}", hopeless
 
-    def _coming(self, wanted: Wanted, seen: Seen) -> str:
+    def _coming(self, wanted: Wanted, seen: Observed) -> str:
         """The CA that signs at the next renewal: sites can trust it before its first certificate is served."""
         where = self._ca_ref(wanted, seen)
         if where is None or seen[where] is None or self._bundle:
@@ -194,5 +194,5 @@ def _belongs(request: Mapping[str, Any]) -> bool:
     return (request["metadata"].get("annotations") or {}).get("cert-manager.io/certificate-name") == NAME
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _message(one: Mapping[str, Any]) -> str:
     return ": ".join(" ".join(str(one[key]).split()) for key in ("reason", "message") if one.get(key))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...manifests import certificate, patches
-from ..wanted import Ref, Seen, Wanted
+from ..wanted import Ref, Observed, Wanted
 from .builtin import Builtin, HandedIn
 from .cert_manager import CertManager
 from .existing import ExistingSecret, ExistingValues
@@ -57,10 +57,10 @@ class Contradiction:
         """Set the name of the selected source, and why it is not possible."""
         self.name, self._fault = name, fault
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """Nothing."""
         return []
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """The fault."""
         return Plan("", "", "", "", faults=[self._fault])

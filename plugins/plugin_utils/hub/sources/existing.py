@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from ...manifests.gateway import SECRET
 from ...pki import certificates
 from ..authority import trust_bundle
-from ..made import Made
-from ..wanted import Ref, Seen, Wanted, secret_ref
+from ..made import SecretPlan
+from ..wanted import Ref, Observed, Wanted, secret_ref
 from .interface import EXISTING, Plan
 
 
@@ -25,11 +25,11 @@ class ExistingSecret:
         """Set the name of the Secret, and what sites trust (PEM) if it is not the Secret's C(ca.crt)."""
         self._secret, self._bundle = secret, bundle
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The Secret."""
         return [secret_ref(wanted.namespace, self._secret)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Nothing is written."""
         place = f"Secret {wanted.namespace}/{self._secret}"
         own = f"ca.crt of {place}"
@@ -67,11 +67,11 @@ class ExistingValues:
         """Take certificate (with its chain behind it), private key and what sites trust, all PEM."""
         self._certificate, self._key, self._bundle = certificate, key, bundle
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The Secret that was written before."""
         return [secret_ref(wanted.namespace, SECRET)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Write the Secret when it differs from the variables. Their values are checked before (checks.py)."""
         plan = Plan(SECRET, "superlink_certificate", "superlink_certificate_key", "superlink_ca_bundle")
         if not self._bundle:
@@ -85,7 +85,7 @@ class ExistingValues:
         }
         there = seen.entries(wanted.namespace, SECRET)
         if any(there.get(name) != value for name, value in data.items()) and all(map(str.isascii, data.values())):
-            made = Made(wanted, seen)
+            made = SecretPlan(wanted, seen)
             made.write(wanted.namespace, SECRET, data, "it differed" if there else "it did not exist")
             plan.secrets, plan.reasons = made.secrets, made.reasons
         return plan

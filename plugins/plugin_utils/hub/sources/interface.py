@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..wanted import Ref, Seen, Wanted
+from ..wanted import Ref, Observed, Wanted
 
 BUILTIN, CERT_MANAGER, EXISTING = SOURCES = ("builtin", "cert_manager", "existing")
 
@@ -70,8 +70,8 @@ class Source(Protocol):
     #: One of C(SOURCES).
     name: str
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """What it must read, given what was read so far."""
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """The plan, given everything that it must read."""

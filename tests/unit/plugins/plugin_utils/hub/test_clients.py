@@ -90,7 +90,7 @@ def test_a_certificate_of_another_name_or_ca_is_replaced_and_not_revoked():
     record, reason = certify(certified(key=key), request(key), ca=other)
     assert "not issued by the current CA" in reason and "superseded" not in record
     record, reason = certify(certified(key=key), request(key), told=clients.Settings("new", "flower", "flower-ca", 90))
-    assert reason == "it names O=demo,CN=site-a"
+    assert reason == "its subject is O=demo,CN=site-a"
 
 
 def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one():

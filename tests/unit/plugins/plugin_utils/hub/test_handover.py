@@ -71,7 +71,7 @@ def test_what_is_served_already_cannot_be_held_back(served):
     """cert-manager renewed its CA, or someone exchanged a Secret."""
     got = hand_over(plan("same"), OLD.certificate, "same", served, NOW)
     assert not got.held and got.trust == OLD.certificate + NEW.certificate
-    assert "cut off until this run has reached them" in got.warnings[0]
+    assert "cannot connect until this run has reached them" in got.warnings[0]
 
 
 def test_nothing_is_held_for_a_certificate_that_has_ended():

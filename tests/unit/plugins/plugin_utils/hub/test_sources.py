@@ -15,7 +15,7 @@ from cryptography import x509
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.cert_manager import CertManager
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Observed, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
 
@@ -39,7 +39,7 @@ def secret(name, namespace="flower", **data):
 def plan(source, *there, wanted=WANTED, unserved=()):
     """The source's plan when this is all that there is. Asks for things in the order in which the action does."""
     live = dict(there)
-    seen = Seen()
+    seen = Observed()
     for _round in range(5):
         for ref in source.reads(wanted, seen):
             if ref not in seen:
@@ -128,7 +128,7 @@ def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
         (CA.certificate, "", "superlink_ca_key is empty"),
         ("", CA.key, "superlink_ca_certificate is empty"),
         (CA.certificate, OTHER_CA.key, "superlink_ca_key belongs to another certificate"),
-        (CA.certificate + CA.key, CA.key, "superlink_ca_certificate holds a private key"),
+        (CA.certificate + CA.key, CA.key, "superlink_ca_certificate contains a private key"),
         (LEAF.certificate, LEAF.key, "goes over CN=hub, which is not a CA"),
     ],
 )
@@ -198,7 +198,7 @@ def test_values_become_a_secret(superlink_spec):
         (LEAF, {"certificate_key": CA.key}, "superlink_certificate_key belongs to another certificate"),
         (LEAF, {"certificate_key": "x"}, "superlink_certificate_key is not a PEM private key"),
         (LEAF, {"certificate_key": "ü"}, "superlink_certificate_key is not a PEM private key"),
-        (LEAF, {"certificate": LEAF.certificate + LEAF.key}, "superlink_certificate holds a private key"),
+        (LEAF, {"certificate": LEAF.certificate + LEAF.key}, "superlink_certificate contains a private key"),
         (LEAF, {"certificate": "x"}, "superlink_certificate is not a PEM certificate"),
         (LEAF, {"ca_bundle": ""}, "superlink_ca_bundle is empty"),
         (LEAF, {"ca_bundle": OTHER_CA.certificate}, "Trusted are CN=other ca (superlink_ca_bundle)"),
@@ -222,14 +222,14 @@ def test_clocks(superlink_spec):
     (fault,) = faults(made, clocks=late)
     assert "CN=hub is not valid before" in fault and "the clock of the hub shows" in fault
     (fault,) = faults(made, clocks={"the hub": NOW + 10 * DAY})
-    assert "CN=hub ended on" in fault
+    assert "CN=hub expired on" in fault
 
 
 @pytest.mark.parametrize(("days", "warned"), [(50, False), (61, True), (89, True)])
 def test_a_certificate_that_nobody_renews(superlink_spec, days, warned):
     made = plan(values(superlink_spec, certificates.issue(CA, "hub", ["hub.example"], 90 * DAY)))
     found = plan_checks.warnings(made, NOW + days * DAY)
-    assert bool(found) == warned and (not warned or "superlink_certificate ends on" in found[0])
+    assert bool(found) == warned and (not warned or "superlink_certificate expires on" in found[0])
 
 
 def test_everything_wrong_is_told_at_once(superlink_spec):

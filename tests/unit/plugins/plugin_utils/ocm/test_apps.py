@@ -126,8 +126,8 @@ def test_whether_the_hub_knows_rules_is_in_its_schema():
         kind["x-kubernetes-group-version-kind"] = [{"kind": "ManifestWorkReplicaSet"}]
         return {"components": {"schemas": {"x": kind}}}
 
-    assert schema.knows_replica_set_rules(document(conditionRules={}))
-    assert not schema.knows_replica_set_rules(document(feedbackRules={})) and not schema.knows_replica_set_rules({})
+    assert schema.supports_replica_set_rules(document(conditionRules={}))
+    assert not schema.supports_replica_set_rules(document(feedbackRules={})) and not schema.supports_replica_set_rules({})
 
 
 def test_services_of_single_supernodes_are_the_sites_own(apps):

@@ -38,7 +38,7 @@ REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
 
 def test_features_are_decided_from_the_schema():
     assert (
-        schema.can_look(work_api()) and not schema.can_look(work_api(strategies=["Update"])) and not schema.can_look({})
+        schema.supports_read_only(work_api()) and not schema.supports_read_only(work_api(strategies=["Update"])) and not schema.supports_read_only({})
     )
 
 

@@ -69,7 +69,7 @@ def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
         ({"cluster": stranger}, health.UNACCEPTED, "clusteradm accept --clusters cluster-a"),
         ({"chosen": False}, health.UNCHOSEN, "partitions are kept"),
         ({"addon": None}, health.BARE, "has no add-on"),
-        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "not heard since 2026-11-21T12:00:00Z"),
+        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "does not report since 2026-11-21T12:00:00Z"),
         ({"cluster": status.cluster(available="False")}, health.UNWELL, "not healthy"),
         ({"nodes": status.taken(work, {}, refused="StatefulSet")}, health.REFUSED, "forbidden"),
         ({"nodes": None}, health.DELIVERING, "nothing was delivered yet"),

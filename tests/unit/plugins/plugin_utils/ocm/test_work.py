@@ -153,12 +153,12 @@ def fed_back(config_map):
 
 def test_public_halves_come_back_whole(ocm_site_spec, status):
     made = published()
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(
         work, {("ConfigMap", "supernode-public"): fed_back(made), ("ConfigMap", key_job.OWNER): {"uid": "7-8-9"}}
     )
-    assert key_work.told(live, "flower") == public.read(made)
-    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
+    assert key_work.result(live, "flower") == public.read(made)
+    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.result(live, "flower"))
     assert found.reasons == [] and [key["name"] for key in found.keys] == ["3"]
     assert key_work.owner_uid(live) == "7-8-9"
 
@@ -167,34 +167,34 @@ def test_a_secret_that_is_gone_is_noticed_through_the_hub(ocm_site_spec, status)
     made = published()
     values = fed_back(made)
     del values["stands-supernode-default-keys"]
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): values})
-    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
+    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.result(live, "flower"))
     assert found.reasons == ["supernode-default-keys: it does not exist"]
 
 
 def test_nothing_is_told_by_a_config_map_that_is_gone_or_never_was(ocm_site_spec, status):
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
-    assert key_work.told(None, "flower") == public.Public()
-    assert key_work.told(status.taken(work, {}), "flower") == public.Public()
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
+    assert key_work.result(None, "flower") == public.Public()
+    assert key_work.result(status.taken(work, {}), "flower") == public.Public()
     live = status.taken(work, {("ConfigMap", "supernode-public"): fed_back(published())})
     for one in live["status"]["resourceStatus"]["manifests"]:
         one["conditions"] = [status.condition("Applied", "True"), status.condition("Available", "False")]
-    assert key_work.told(live, "flower") == public.Public()
+    assert key_work.result(live, "flower") == public.Public()
 
 
 def test_what_someone_else_wrote_is_refused(ocm_site_spec, status):
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): {"public": "{}"}})
     with pytest.raises(ClusterError, match="was not written by the site's Job"):
-        key_work.told(live, "flower")
+        key_work.result(live, "flower")
 
 
 def test_how_the_job_gets_on(ocm_site_spec, status):
-    work = key_work.busy(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER)
+    work = key_work.keygen_work(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER)
     job = ("Job", key_work.job_of(work))
     assert job[1].startswith("supernode-keys-")
-    assert key_work.job_of(key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)) == ""
+    assert key_work.job_of(key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)) == ""
     assert key_work.job_state(status.taken(work, {})).words == "nothing is known of it yet"
     assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not terminated yet"
     assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).done
@@ -204,8 +204,8 @@ def test_how_the_job_gets_on(ocm_site_spec, status):
 
 def test_no_private_half_and_no_secret_is_in_any_work(ocm_site_spec, status):
     for work in (
-        key_work.busy(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER),
-        key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER),
+        key_work.keygen_work(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER),
+        key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER),
         status.nodes(ocm_site_spec()),
     ):
         assert "PRIVATE" not in str(work)

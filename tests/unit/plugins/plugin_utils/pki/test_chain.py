@@ -93,9 +93,9 @@ C4bVJuno4DAJBgcqhkjOPQQBA0gAMEUCIEAqLmGT8oAIMBD8AvpkUJ2gYbszk2YK
         ("not PEM", "is not a PEM certificate"),
         ("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "number 1"),
         ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", "number 1"),
-        (GOOD + GOOD[:200], "whole blocks"),
-        (GOOD + pki.make_ca("y", DAY).key, "holds a private key"),
-        (GOOD.replace("M", "ü", 1), "whole blocks"),
+        (GOOD + GOOD[:200], "complete blocks"),
+        (GOOD + pki.make_ca("y", DAY).key, "contains a private key"),
+        (GOOD.replace("M", "ü", 1), "complete blocks"),
         (GOOD.replace("CERTIFICATE", "CERTIFICATE REQUEST"), "is not a PEM certificate"),
         ("\x00" * 5000, "is not a PEM certificate"),
     ],
@@ -232,7 +232,7 @@ def test_sha1(family):
 def test_times(family):
     root, _inter, leaf = (made.cert for made in family)
     chain.check_times([leaf, root], {"the controller": NOW, "site-a": NOW + DAY / 2})
-    with pytest.raises(ChainError, match=r"CN=leaf ended on .* \(the clock of site-b shows"):
+    with pytest.raises(ChainError, match=r"CN=leaf expired on .* \(the clock of site-b shows"):
         chain.check_times([leaf, root], {"the controller": NOW, "site-b": NOW + 2 * DAY})
     with pytest.raises(ChainError, match=r"not valid before .* the clock of site-c shows .* 60 s before that"):
         chain.check_times([leaf, root], {"site-c": NOW - DAY - datetime.timedelta(seconds=60)})

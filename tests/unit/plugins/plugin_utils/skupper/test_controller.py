@@ -109,7 +109,7 @@ def test_what_an_operator_lacks():
     failed = [{"type": "ResolutionFailed", "status": "True", "message": "no such package"}]
     assert "no such package" in controller.operator_state(subscription(conditions=failed), None, None).why
     installed = subscription(installedCSV="skupper-operator.v2.2.1")
-    assert "does not exist" in controller.operator_state(installed, None, None).why
+    assert "is not there" in controller.operator_state(installed, None, None).why
     pending = {"status": {"phase": "Installing", "message": "waiting"}}
     assert "is Installing: waiting" in controller.operator_state(installed, pending, None).why
     done = {"status": {"phase": "Succeeded"}}
@@ -138,4 +138,4 @@ def test_a_namespace_that_was_there_is_not_marked_and_stays(live, ours):
     assert space["metadata"]["labels"] == {"a": "b"}
     found = made if live is None else live
     assert controller.why_stays(found, []) == ("" if ours else "it was not created by this collection")
-    assert ("it holds Pod x" in controller.why_stays(found, ["Pod x"])) is ours
+    assert ("it contains Pod x" in controller.why_stays(found, ["Pod x"])) is ours

@@ -170,7 +170,7 @@ def test_a_secret_of_someone_else_is_in_the_way(link_spec, hub, entries):
         plan = decided(
             link_spec(mode=mode), hub, secret=given.secret("flower-hub", entries, ours=False), entries=entries
         )
-        assert "Secret flower/flower-hub is there already" in plan.fault and "skupper_link_name" in plan.fault
+        assert "Secret flower/flower-hub exists already" in plan.fault and "skupper_link_name" in plan.fault
 
 
 def test_a_denied_site_is_not_linked(link_spec, ca):
@@ -234,7 +234,7 @@ def test_when_a_certificate_of_a_link_is_made_anew(ca, entries):
     assert fault(NOW + YEARS / 2 + datetime.timedelta(days=1)).startswith("it expires on")
     assert fault(NOW + YEARS * 2).startswith("it expired on")
     assert "another CA" in fault(authority=certificates.make_ca("new", YEARS).certificate)
-    assert "someone else" in fault(subject="site-b")
+    assert "another site" in fault(subject="site-b")
     assert "belongs to another certificate" in fault(**{"tls.key": keypairs.make_client_key()})
     assert "is empty" in fault(**{"tls.crt": ""})
     early = link_credentials.link_fault(entries, "", "site-a", NOW, datetime.timedelta(days=1824))
@@ -253,8 +253,8 @@ def test_whom_a_site_trusts_while_the_ca_changes(ca):
 def test_what_ends_soon(ca):
     facts = {"what": "the CA", **link_credentials.describe(ca.certificate)}
     assert link_credentials.ending([facts], NOW, datetime.timedelta(days=30)) == []
-    assert link_credentials.ending([facts], NOW, YEARS * 2)[0].startswith("the CA ends on")
-    assert link_credentials.ending([facts], NOW + YEARS * 2, YEARS)[0].startswith("the CA ended on")
+    assert link_credentials.ending([facts], NOW, YEARS * 2)[0].startswith("the CA expires on")
+    assert link_credentials.ending([facts], NOW + YEARS * 2, YEARS)[0].startswith("the CA expired on")
     assert "serial" in facts and link_credentials.describe("nothing") == {}
 
 
@@ -305,7 +305,7 @@ def test_a_listener_of_someone_else_for_something_else(listener_spec):
 
 def test_a_service_is_in_the_way(listener_spec):
     assert (
-        "Service flower/flower-superlink is there already"
+        "Service flower/flower-superlink exists already"
         in listeners.decide_listener(listener_spec(), [], service()).fault
     )
     assert listeners.decide_listener(listener_spec(), [], service(True)) == listeners.Plan()

@@ -93,8 +93,8 @@ def test_what_is_wrong(seen, site, said):
 def test_ends_of_certificates():
     late = datetime.timedelta(days=1825)
     found = network.problems("hub", hub(), {"site-a": joined()}, NOW, late * 2)
-    assert any(one.startswith("hub hub: the CA of the Skupper network ends on") for one in found)
-    assert any("site-a: the certificate of its link flower-hub-skupper-router ends on" in one for one in found)
+    assert any(one.startswith("hub hub: the CA of the Skupper network expires on") for one in found)
+    assert any("site-a: the certificate of its link flower-hub-skupper-router expires on" in one for one in found)
 
 
 def report(**more):
