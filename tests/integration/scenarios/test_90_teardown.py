@@ -74,7 +74,7 @@ def test_teardown_keeps_the_hub_while_a_site_is_left(fed):
 
 
 def test_teardown(fed):
-    """The SuperLink is gone already, so nobody is unregistered; and one of the namespaces holds something of someone else."""
+    """The SuperLink is gone already, so no SuperNode is unregistered; and one of the namespaces holds something of someone else."""
     fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
     site = fed.cluster("site-a")
     theirs = {
