@@ -52,10 +52,6 @@ def _makes_namespace(spec: Spec) -> bool:
     return boolean(spec.get("create_namespace", True))
 
 
-def _host_of_route(spec: Spec) -> bool:
-    return spec["exposure"] == "route" and bool(spec.get("host"))
-
-
 def _policy_for_the_ca(spec: Spec) -> bool:
     return boolean(spec.get("network_policies")) and _makes_namespace(spec)
 
@@ -291,7 +287,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "routes/custom-host.route.openshift.io",
             "create update",
             "the host name of the Route",
-            when=_host_of_route,
+            when=exposure.sets_route_host,
         ),
         Need(
             FEDERATION,
