@@ -245,7 +245,7 @@ class ActionModule(ClusterAction):
         return {**result, "msg": "; ".join(done) or step.why}
 
     def _gate_switch(self, step: machine.Step, facts: machine.Facts) -> machine.Step:
-        """Every SuperNode is online; unless none can be, since their CA has ended."""
+        """Every SuperNode is online; unless none can be, because their CA has expired."""
         if facts.force or not facts.current_good:
             return step
         away = self._offline(OFFLINE_GRACE)

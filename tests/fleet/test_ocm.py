@@ -239,7 +239,7 @@ def test_an_add_on_is_installed_where_the_placement_selects(hub: Api, bound: str
         assert runs("site-b", there)
         got = api("site-b").request("GET", f"/api/v1/namespaces/{there}/configmaps/told")["data"]
         assert got == {"cluster": "site-b", "word": "hello"}
-        # an identity of its own at the hub, asked for by the agent and granted by the hub's controllers
+        # its own identity at the hub, asked for by the agent and granted by the hub's controllers
         until(lambda: api("site-b").get(f"/api/v1/namespaces/{there}/secrets/{name}-hub-kubeconfig"))
         assert not state("site-a")
         hub.patch(placement, {"spec": {"predicates": []}})

@@ -119,7 +119,7 @@ def cluster(fleet_kubeconfig: Path, fleet_contexts: list[str]) -> Iterator[Clust
 
 @pytest.fixture
 def ns(cluster: Cluster) -> Iterator[str]:
-    """A name for a namespace; whatever has it is deleted afterwards."""
+    """A name for a namespace; the namespace is deleted afterwards."""
     name = f"apply-test-{uuid.uuid4().hex[:8]}"
     yield name
     for kind, version in (
@@ -901,7 +901,7 @@ def test_exec_credentials(play: Play, made: str, tmp_path: Path) -> None:
     auth = {"kubeconfig": str(path), "context": play.context}
     assert play.ok([config(made)], auth=auth).counts() == {"created"}
     assert (tmp_path / "asked").read_text().count("asked") == 1
-    # a token that the API server does not take is asked for anew, once
+    # a token that the API server rejects is requested again, once
     stale = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": "stale"}})
     script.write_text(
         f"#!/bin/sh\nif [ -e {tmp_path}/again ]; then cat {tmp_path}/credential.json; exit; fi\n"

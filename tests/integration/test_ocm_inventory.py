@@ -87,7 +87,7 @@ class Inventory:
 
 
 def _plain(value: Any) -> Any:
-    """Without the marks that ansible-inventory puts on text that is no template."""
+    """Without the marks that ansible-inventory puts on text that is not a template."""
     if isinstance(value, dict):
         if set(value) == {"__ansible_unsafe"}:
             return value["__ansible_unsafe"]
@@ -126,7 +126,7 @@ def inventory(hub: Cluster, tmp_path: Path, auth: Auth) -> Inventory:
 
 @pytest.fixture
 def extra(hub: Cluster) -> Iterator[Any]:
-    """Function: put clusters that have a label of their own; they go with the test."""
+    """Function: create clusters with their own label; they are deleted with the test."""
     made: list[str] = []
 
     def put(*clusters: dict[str, Any]) -> str:
@@ -605,14 +605,14 @@ def test_the_example_is_what_the_guide_shows(inventory: Inventory, hub: Cluster,
 
 
 def guide_rights() -> list[dict[str, Any]]:
-    """The Roles that the guide tells people to make."""
+    """The Roles of the guide."""
     blocks = re.findall(r"\.\. code-block:: yaml\n\n((?:    .*\n|\n)+)", GUIDE.read_text(encoding="utf-8"))
     found = [yaml.safe_load(textwrap.dedent(block)) for block in blocks]
     return [one for one in found if one.get("kind") in ("ClusterRole", "Role")]
 
 
 def test_rights(inventory: Inventory, hub: Cluster, auth: Auth, namespace: str) -> None:
-    """A service account without rights is told which one it needs, until it has those of the guide."""
+    """For a service account without rights, the error has the missing one, until it has those of the guide."""
     hub.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "reader", "namespace": namespace}})
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/reader/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}

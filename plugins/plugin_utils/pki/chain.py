@@ -220,7 +220,7 @@ def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.d
         clocks: whose clock -> what it shows.
 
     Raises:
-        ChainError: one has ended or is not valid yet; the text has certificate, clock and times.
+        ChainError: one has expired or is not valid yet; the text has certificate, clock and times.
     """
     for certificate in way:
         start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc

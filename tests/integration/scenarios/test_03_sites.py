@@ -59,7 +59,7 @@ def test_site_joins_and_leaves(fed, others):
     assert others() == before
     (node,) = fed.keys("site-d").values()
 
-    # Now site-d is taken out of the inventory, and nobody has said goodbye.
+    # Now site-d is taken out of the inventory, and its administrators did nothing.
     assert "site-d is not in the inventory" in fed.site().messages()
     assert fed.nodes()[node] == "online", "a missing host is no reason to throw a site out"
     report = fed.play("status", "-e", "flower_status_format=json").report
@@ -75,7 +75,7 @@ def test_site_joins_and_leaves(fed, others):
         ({"site-a": fed.base()["site-a"], **empty}, "site-b,site-d", "flower_forget_max=2"),
     ):
         refused = fed.play("site", "-e", f"flower_forget_sites={names}", hosts=hosts, rc=2)
-        assert words in refused.messages(failed=True), refused.told()
+        assert words in refused.messages(failed=True), refused.details()
         assert set(refused.changed.values()) == {0}
     assert fed.nodes()[node] == "online"
 

@@ -46,7 +46,7 @@ def news(fed):
 
 
 def test_a_deployment_is_recorded(fed):
-    """The first entry is that of the first deployment, whatever scenarios have run since."""
+    """The first entry is that of the first deployment, even after other scenarios."""
     entry, *later = fed.trail()
     assert entry["who"]["user"] == pwd.getpwuid(os.getuid()).pw_name and entry["who"]["host"] == socket.gethostname()
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -182,7 +182,7 @@ def tampered(fed):
     """Function: change the lines of a ConfigMap of the trail and put them back; returns what is wrong meanwhile."""
 
     def write(item, text):
-        # One that is full can be changed by nobody, but deleted and made anew.
+        # A full one is immutable, but can be deleted and recreated.
         meta = {name: item["metadata"][name] for name in ("name", "namespace", "labels")}
         fed.hub.delete("v1", "ConfigMap", meta["name"], fed.namespace, propagation="Background")
         fed.hub.create({**item, "metadata": meta, "data": {"log.jsonl": text}})

@@ -3,7 +3,7 @@
 """Sites that join through a Skupper network, with a stand-in for Skupper's controller and router (tests/skupper_standin).
 
 The federation of the other scenarios, with site-a linked directly and site-b by a token. Most of it runs the plays on
-Skupper alone (--tags skupper); who breaks something has the next run mend it.
+Skupper alone (--tags skupper); a test that breaks something lets the next run repair it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FAILED = "Controller got failed response: "
 
 
 class Network:
-    """The Skupper network of the federation, and ways to look at what is really there."""
+    """The Skupper network of the federation, and methods to read the real state."""
 
     def __init__(self, fed: Any) -> None:
         self.fed = fed
@@ -173,7 +173,7 @@ class Network:
         self.fed.wait(f"the end of {kind} {name}", gone)
 
     def unlink(self, site: str, *kinds: str) -> None:
-        """Take away what a site has of its link, some kinds of it only."""
+        """Delete the objects of a site's link, of some kinds only."""
         versions = {"AccessToken": API, "Link": API, "Secret": "v1"}
         for kind in kinds or versions:
             for name in ("flower-hub", "flower-hub-skupper-router"):  # of a token, and of ours
@@ -182,7 +182,7 @@ class Network:
 
 
 def serial(pem: str) -> str:
-    """Serial of the first certificate, as the routers tell it."""
+    """Serial of the first certificate, as the routers report it."""
     return format(x509.load_pem_x509_certificate(pem.encode()).serial_number, "x")
 
 
@@ -246,7 +246,7 @@ def test_missing_definitions(bare):
 
 
 def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
-    """By the stand-in's manifests: its controller only sleeps, so the Site says that nobody has looked at it."""
+    """By the stand-in's manifests: its controller only sleeps, so the Site reports that no controller has processed it."""
     file = bare.fed.folder / "controller.yml"
     command = [sys.executable, str(ROOT / "tests" / "skupper_standin"), "manifests"]
     file.write_text(subprocess.run(command, text=True, capture_output=True, check=True).stdout)
@@ -262,7 +262,7 @@ def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
 
 
 def test_bad_input(net):
-    """All of it is told by one run, of all sites, before anything is changed."""
+    """All faults are reported by one run, of all sites, before anything is changed."""
     run = net.join(
         rc=None,
         site_a={"skupper_listener_host": "Flower_Superlink", "skupper_listener_port": 70000},
@@ -310,7 +310,7 @@ def test_name_of_a_service_that_is_there(joined):
     joined.make("site-a", "Service", "taken", {"ports": [{"port": 1}]}, "v1")
     run = joined.join("--check", rc=None, site_a={"skupper_listener_host": "taken"})
     said = f"Service {joined.space}/taken exists already, and was not created by Skupper"
-    assert run.rc and said in run.messages("site-a", failed=True), run.told()
+    assert run.rc and said in run.messages("site-a", failed=True), run.details()
     assert run.recap["site-b"]["failed"] == 0, "one site held up the other"
     joined.drop("site-a", "Service", "taken", "v1")
 
@@ -428,7 +428,7 @@ def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined
     joined.make("site-b", "Secret", "flower-hub", {}, "v1")
     run = joined.join(rc=None, site_a={"skupper_link_mode": "token"})
     said = f"Secret {joined.space}/flower-hub exists already, and was not created by this collection"
-    assert run.rc and said in run.messages("site-b", failed=True), run.told()
+    assert run.rc and said in run.messages("site-b", failed=True), run.details()
     assert not joined.all("hub", "AccessGrant") and joined.is_linked("site-a")
     joined.drop("site-b", "Secret", "flower-hub", "v1")
     joined.join("--limit", "hub,site-b")
@@ -483,7 +483,7 @@ def test_hub_address_changed(joined):
 
     joined.fed.wait("another address", moved)
     joined.join()
-    assert joined.links() == links, "a Link was made anew"
+    assert joined.links() == links, "a Link was recreated"
     for site in SITES:
         for link in joined.all(site, "Link").values():
             assert {one["host"] for one in link["spec"]["endpoints"]} == {wanted}
@@ -498,7 +498,7 @@ def test_site_renamed_and_a_second_site(joined):
     (after,) = joined.all("site-a", "Site").values()
     assert (after["metadata"]["name"], joined.is_linked("site-a")) == ("renamed", True)
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
-    # Its router has no use for the former Site's Link, which stays Ready all the same: it is recreated.
+    # Its router does not use the previous Site's Link, which stays Ready all the same: it is recreated.
     config = joined.get("site-a", "ConfigMap", "skupper-router", "v1")["data"]["router.json"]
     assert [one["name"] for one in json.loads(config)["links"]] == ["flower-hub-skupper-router"]
     assert not links["site-a"] & joined.links("site-a")["site-a"]
@@ -538,13 +538,13 @@ def test_waits_say_what_is_missing(joined):
         common={"flower_namespace": space, "skupper_site_annotations": annotations, "skupper_site_wait_timeout": 12},
     )  # fmt: skip
     assert run.rc and "the load balancer of Service skupper-router has not got one" in run.messages("hub", True), (
-        run.told()
+        run.details()
     )
     cluster.delete("v1", "Namespace", space, propagation="Background")
 
 
 def test_a_namespace_that_refuses_routers(joined):
-    """One of someone else's is left alone, with the reason and the way out; one of ours is opened to them, and it is said."""
+    """One of someone else's is left alone, with the reason and the remedy; one of ours is lowered for them, with a message."""
     cluster, space = joined.fed.hub, f"{joined.space}-d"
     meta = {"name": space, "labels": {f"{LEVEL}enforce": "restricted"}}
     joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("hub", space))
@@ -578,7 +578,7 @@ def test_rotation_of_links_and_of_the_server(joined):
     joined.play("skupper_rotate", "-e", "flower_skupper_rotate=server")
     last = joined.serials()
     assert {what for what in after if after[what] != last[what]} == {"server"}
-    # Who is connected stays so, with the former certificate; who comes now is shown the new one.
+    # Connections stay, with the previous certificate; new ones get the new one.
     joined.fed.wait("the new certificate", lambda: joined.served() == last["server"], 30)
     assert joined.is_linked("site-a") and joined.is_linked("site-b")
     joined.stand_in("hub")
@@ -587,22 +587,22 @@ def test_rotation_of_links_and_of_the_server(joined):
     now = joined.serials()
     assert {what for what in last if last[what] != now[what]} == {"server", *SITES}
     joined.wait_wires(now["server"], now["site-a"], now["site-b"])
-    assert joined.links() == links, "a Link was made anew"
+    assert joined.links() == links, "a Link was recreated"
 
 
 def test_rotation_of_the_ca_that_breaks_off(joined):
     links, before = joined.links(), joined.serials()
     run = joined.play("skupper_rotate", "-e", "flower_skupper_rotate=ca", "--limit", "hub,site-a", rc=None)
-    assert run.rc and "site-b: this run did not reach it" in run.messages(failed=True), run.told()
+    assert run.rc and "site-b: this run did not reach it" in run.messages(failed=True), run.details()
     assert joined.serials()["ca"] != before["ca"] and joined.serials()["server"] == before["server"]
     assert joined.trusts()["hub"] == 2 and joined.is_linked("site-a") and joined.is_linked("site-b")
     _run, finish = joined.fed.begin(**{"num-server-rounds": 2})
-    joined.play("skupper_rotate")  # it was begun, so it is due
-    assert finish().rc == 0, "a run of an app did not survive the change of the CA"
+    joined.play("skupper_rotate")  # it was started, so it is due
+    assert finish().rc == 0, "a run of an app did not survive the rotation of the CA"
     after = joined.serials()
     assert not set(before.values()) & set(after.values())
     assert joined.trusts() == {"hub": 1, "site-a": 1, "site-b": 1}
-    assert joined.links() == links, "a Link was made anew"
+    assert joined.links() == links, "a Link was recreated"
     joined.wait_wires(after["server"], after["site-a"], after["site-b"])
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What someone else made is refused before anything is changed, used as it is where that is asked for, and never deleted."""
+"""What someone else created is refused before anything is changed, used as it is on request, and never deleted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def theirs(federation):
 
 
 def preflight(fed, hosts=None, **common):
-    """Look at the clusters; nothing may be changed by that."""
+    """Run the preflight checks, which must not change anything."""
     run = fed.play("site", "--tags", "preflight", hosts=hosts, rc=None, **common)
     assert not any(run.changed.values()), run.changed
     fed.settled = True
@@ -71,7 +71,7 @@ def test_a_namespace_of_someone_else_is_refused(fed, theirs):
         assert word in run.messages("site-c", failed=True), run.messages("site-c", failed=True)
     hosts["site-c"]["supernode_create_namespace"] = False
     run = preflight(fed, hosts)
-    assert f"ConfigMap {THEIRS}/supernode-sidecar" in run.messages("site-c", failed=True), run.told()
+    assert f"ConfigMap {THEIRS}/supernode-sidecar" in run.messages("site-c", failed=True), run.details()
     assert facts(theirs, THEIRS) == before
 
 
@@ -111,10 +111,10 @@ def test_another_hub_cannot_take_a_site(fed):
     hosts["site-a"]["supernode_namespace"] = NAMESPACE
     run = preflight(fed, hosts, **NEW)
     assert "the federation scenario of another hub, as its site site-a" in run.messages("site-a", failed=True), (
-        run.told()
+        run.details()
     )
     run = preflight(fed, hosts, flower_federation="other", **NEW)
-    assert "belongs to the federation scenario" in run.messages("site-a", failed=True), run.told()
+    assert "belongs to the federation scenario" in run.messages("site-a", failed=True), run.details()
 
 
 def test_another_federation_cannot_take_the_hubs_namespaces(fed):

@@ -132,7 +132,7 @@ def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, 
     [
         (
             {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
-            "the CA has ended",
+            "the CA has expired",
         ),
         ({"state": ca.State(Authority(certificates.Issued(CA_.certificate, "")))}, "the key of the CA is lost"),
     ],
