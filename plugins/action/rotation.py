@@ -189,7 +189,7 @@ class ActionModule(ClusterAction):
         """A new certificate, served at once."""
         before = self.hub.facts(self._state(), self._now).leaf.served
         if self.check:
-            return {"changed": True, "msg": "would issue a new certificate for the gateway and have it served"}
+            return {"changed": True, "msg": "would issue a new certificate for the gateway and serve it"}
         if params["begin"]:
             self.hub.issue(self._now)
         self.hub.serve(self._now)

@@ -128,8 +128,8 @@ class ActionModule(ClusterAction):
             )
         if asked == "optional":
             return [
-                f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and could "
-                "leave it out. Set it to required."
+                f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and "
+                "could omit it. Set it to required."
             ]
         return []
 

@@ -130,7 +130,7 @@ class ActionModule(SkupperAction):
         except NotServed as error:
             raise ClusterError(
                 f"the cluster {cluster.name} has no Operator Lifecycle Manager ({error.text}): skupper_site_install: operator is for "
-                "OpenShift; elsewhere there is manifests."
+                "OpenShift; elsewhere use manifests."
             ) from error
         if found:
             wrong = controller.channel_fault(found[0])

@@ -273,7 +273,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             fault = host_names.fault(host, (sites, hub_group))
             if fault:
                 reported = (
-                    f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. set host_prefix to rename it."
+                    f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. Set host_prefix to rename it."
                 )
                 if strict:
                     raise AnsibleParserError(reported)

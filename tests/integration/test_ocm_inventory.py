@@ -305,7 +305,7 @@ def test_names_that_mean_something_else(inventory: Inventory, extra: Any) -> Non
     selector = extra(*(ocm_hub.managed_cluster(name) for name in ("all", "localhost", "a.b-c", long)))
     found = inventory.read(label_selector=selector)
     assert sorted(found.hosts) == ["a.b-c", long]
-    assert "'localhost' is the control node itself. set host_prefix to rename it." in found.warnings
+    assert "'localhost' is the control node itself. Set host_prefix to rename it." in found.warnings
     assert "'all' is the name of a group" in found.warnings
     assert "'all' is the name of a group" in inventory.fault(label_selector=selector, strict=True)
 

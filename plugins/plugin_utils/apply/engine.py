@@ -302,7 +302,7 @@ class _Apply:
                 elif self.check:
                     namespaced = bool(item.which.namespace)
                     item.foreseen = True
-                    self._warn(f"{item.which}: {error.text}. Taken as if an earlier task would install it.")
+                    self._warn(f"{item.which}: {error.text}. Treated as if an earlier task installed it.")
                 else:
                     self._note_error(item, "not served", error.text)
                     continue

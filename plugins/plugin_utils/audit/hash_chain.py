@@ -123,7 +123,7 @@ def _fault(line: Line, entry: Entry | None, before: Sequence[Entry]) -> str:
     if entry is None or canonical(entry) != line.text:
         return f"entry {seq} ({line.where}) was altered: it is not written as an entry is"
     if digest({name: value for name, value in entry.items() if name != "hash"}) != entry["hash"]:
-        return f"entry {seq} ({line.where}) was altered: its content does not have the hash that it names"
+        return f"entry {seq} ({line.where}) was altered: its content does not match its hash"
     if entry["seq"] > seq:
         return f"entry {seq} is missing: entry {entry['seq']} stands in its place ({line.where})"
     if entry["seq"] < seq:
@@ -167,7 +167,7 @@ def _incomplete(entries: Sequence[Entry]) -> list[str]:
         if entry.get("parts"):
             parts.setdefault(entry["id"], []).append(entry)
     return [
-        f"entry {found[0]['seq']} has {found[0]['parts']} parts, {len(found)} are there: what wrote it was interrupted"
+        f"entry {found[0]['seq']} has {found[0]['parts']} parts, {len(found)} are there: its write was interrupted"
         for found in parts.values()
         if len({entry["part"] for entry in found}) < found[0]["parts"]
     ]

@@ -94,7 +94,7 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
                 settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls"
             )
         )
-        result.reasons.append(f"{CA}: there was none")
+        result.reasons.append(f"{CA}: it did not exist")
     result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})
     return result
 

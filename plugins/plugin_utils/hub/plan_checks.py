@@ -42,7 +42,7 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
             found.append(
                 f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers "
                 f"{', '.join([*dns, *addresses]) or 'no name at all'}. Have it issued with {name} as a subject alternative "
-                "name, or set flower_server_name to one of its DNS names sites verify"
+                "name, or set flower_server_name to one of its DNS names, which sites then verify"
             )
     try:
         trusted = chain.read(plan.trust)

@@ -135,7 +135,7 @@ def resolve(auth: Mapping[str, Any]) -> Access:
     """
     if IMPORT_ERROR is not None:
         raise AuthError(
-            f"The Python package 'kubernetes' is needed on the controller ({IMPORT_ERROR}). "
+            f"The Python package 'kubernetes' is needed on the control node ({IMPORT_ERROR}). "
             "Install it into the environment that runs ansible-playbook."
         )
     options = options_of(auth)

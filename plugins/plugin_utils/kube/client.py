@@ -291,7 +291,7 @@ class Cluster:
 
     def _nobody(self) -> Unauthorized:
         return Unauthorized(
-            f"{self.name}: {self._access.source} holds no credentials that can be used, so the API server {self.server} treats us as "
+            f"{self.name}: {self._access.source} has no usable credentials, so the API server {self.server} treats us as "
             f"{_ANONYMOUS}. Add to the context's user a token, tokenFile, exec plugin or client certificate with its key, or set "
             "api_key in flower_auth."
         )
@@ -568,7 +568,7 @@ def _socks_manager(proxy: str, options: Mapping[str, Any]) -> Any:
     try:
         from urllib3.contrib.socks import SOCKSProxyManager
     except ImportError as error:
-        raise AuthError("A SOCKS proxy needs the Python package 'PySocks' on the controller.") from error
+        raise AuthError("A SOCKS proxy needs the Python package 'PySocks' on the control node.") from error
     return SOCKSProxyManager(proxy, **options)
 
 

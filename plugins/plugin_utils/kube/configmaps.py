@@ -82,5 +82,5 @@ def retry_on_conflict(what: str, attempt: Callable[[], Outcome]) -> Outcome:
             time.sleep(random.uniform(0, 0.05) * (number + 1))
     raise ClusterError(
         f"{what} changed {ATTEMPTS} times while it was being written; "
-        "is another controller running? Run again when it is done"
+        "is another run active? Run again when it is complete"
     )

@@ -32,7 +32,7 @@ _BOOK_REMEDY = (
 )
 _RECORD_REMEDY = (
     "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
-    "revocations is restored from the gateway's files"
+    "revocations are restored from the gateway's files"
 )
 
 

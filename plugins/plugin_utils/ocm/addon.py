@@ -43,7 +43,7 @@ def state(addon: Mapping[str, Any] | None, references: Sequence[Mapping[str, Any
     for wanted in references:
         one = reported.get(wanted["resource"]) or {}
         if not _names(one.get("desiredConfig"), wanted):
-            return AddOnState(False, f"OCM has not taken over {wanted['resource']} {wanted['name']} yet")
+            return AddOnState(False, f"OCM has not applied {wanted['resource']} {wanted['name']} yet")
     refused = condition(addon, "ManifestApplied")
     if refused.get("status") == "False":
         return AddOnState(False, str(refused.get("message") or refused.get("reason")), failed=True)

@@ -214,8 +214,8 @@ class Apps:
             return f"the ManifestWorkReplicaSet {name} has not created a ManifestWork for it yet"
         return (
             f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec['ocm_addon']}, which Open Cluster "
-            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and what "
-            "of supernode_clientapp_predicates"
+            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and the "
+            "labels of supernode_clientapp_predicates"
         )
 
     def _replica_set(self) -> dict[str, Any]:

@@ -223,7 +223,7 @@ def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> lis
         if unknown:
             found.append(
                 f"ocm_addon_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every cluster "
-                "without a word: use labelSelector or claimSelector, or upgrade Open Cluster Management"
+                "silently: use labelSelector or claimSelector, or upgrade Open Cluster Management"
             )
     return found
 
@@ -245,7 +245,7 @@ def cluster(
     if live is None:
         return [
             f"the hub has no ManagedCluster {name}: join the cluster (`clusteradm join --cluster-name {name}`), or set "
-            "supernode_ocm_cluster what it is called there"
+            "supernode_ocm_cluster to its name there"
         ]
     if clusters.is_leaving(live):
         return [
@@ -340,7 +340,7 @@ def clientapps(
         if unknown:
             found.append(
                 f"supernode_clientapp_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every "
-                "cluster without a word: use labelSelector or claimSelector, or upgrade Open Cluster Management"
+                "cluster silently: use labelSelector or claimSelector, or upgrade Open Cluster Management"
             )
         elif not any(_fits(one["requiredClusterSelector"], live) for one in wanted):
             found.append(

@@ -56,7 +56,7 @@ def applied(work: Mapping[str, Any] | None) -> Applied:
         return Applied(False, "it is being deleted")
     reported = condition(work, "Applied")
     if not reported or reported.get("observedGeneration", 0) < work["metadata"].get("generation", 0):
-        return Applied(False, "the cluster's agent has not taken it over yet")
+        return Applied(False, "the cluster's agent has not applied it yet")
     refused = _refused(work)
     if reported.get("status") == "True" and not refused:
         return Applied(True)

@@ -81,7 +81,7 @@ def check_key(leaf: x509.Certificate, key: str) -> None:
     try:
         private = serialization.load_pem_private_key(key.encode("ascii"), password=None)
     except TypeError as error:
-        raise ChainError("is encrypted with a passphrase, use a key without a passphrase") from error
+        raise ChainError("is encrypted with a passphrase; use a key without a passphrase") from error
     except certificates.UNREADABLE as error:
         # The library's message may quote its input.
         raise ChainError(f"is not a PEM private key ({type(error).__name__})") from error

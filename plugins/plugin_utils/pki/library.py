@@ -25,5 +25,5 @@ def require() -> None:
     """
     if MISSING is not None:
         raise ClusterError(
-            "the Python package cryptography is needed on the controller and is not there; install cryptography>=42."
+            "the Python package cryptography is needed on the control node and is not installed: install cryptography>=42."
         ) from MISSING

@@ -125,7 +125,7 @@ def finish(state: State) -> State:
 
 def _require(state: State, wanted: str) -> None:
     if state.phase != wanted:
-        raise StateError(f"the rotation is {state.phase}, not {wanted}: another controller was faster; run again")
+        raise StateError(f"the rotation is {state.phase}, not {wanted}: another control node was faster; run again")
 
 
 def _time(notes: Mapping[str, str], name: str) -> datetime.datetime | None:

@@ -184,7 +184,7 @@ class Hub:
             done(now)
         except Conflict as error:
             raise RotationError(
-                f"{error.message}: another controller works on the same federation; run again when it is done"
+                f"{error.message}: another run works on the same federation; run again when it is complete"
             ) from error
         except ca.StateError as error:
             raise RotationError(f"{self.cluster.name}: {error}") from error

@@ -41,7 +41,7 @@ WORDS = {
     BEGIN: "create the next CA",
     PUBLISH: "publish the CA bundle",
     ISSUE: "issue the gateway's certificate from the current CA",
-    SERVE: "have the gateway serve it",
+    SERVE: "serve it",
     ISSUE_NEXT: "issue a certificate of the next CA for the test name",
     SERVE_NEXT: "serve it under that name",
     ASK: "deploy the CA bundle to every site and test it with every SuperNode",

@@ -133,7 +133,7 @@ def judge(
             continue
         if pod["stale"]:
             accepts.clear()
-            troubles.append(f"{pod['pod']} still runs with the trust of its start")
+            troubles.append(f"{pod['pod']} still runs with the CA bundle of its start")
             continue
         if pod["error"]:
             accepts.clear()

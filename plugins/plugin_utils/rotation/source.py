@@ -20,8 +20,8 @@ _WAYS = {
         "that of the issuer: replace it there. site.yml publishes old and new CA first, and then has the new certificate served"
     ),
     (EXISTING, LEAF): (
-        "the certificate in Secret {secret} is provided by you (superlink_certificates_source is existing): replace it at its source "
-        ", then run site.yml, which checks and serves it"
+        "the certificate in Secret {secret} is provided by you (superlink_certificates_source is existing): replace it at its source, "
+        "then run site.yml, which checks and serves it"
     ),
     (EXISTING, CA): (
         "the certificate in Secret {secret} is provided by you (superlink_certificates_source is existing), and so is its "

@@ -138,7 +138,7 @@ def _create(site: Cluster, item: dict[str, Any]) -> None:
         raise ClusterError(
             f"the identity used for {site.name} may not grant rights to the job that creates the keys ({error.text}). Let "
             f"the site's administrators create service account {key_job.ACCESS}, a role and a role binding of that name "
-            f"in namespace {item['metadata']['namespace']}: it takes the place of these."
+            f"in namespace {item['metadata']['namespace']}: it replaces these."
         ) from error
 
 

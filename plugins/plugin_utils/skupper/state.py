@@ -105,7 +105,7 @@ def site(
     if not is_true(obj, "Configured"):
         why = said(obj, "Configured")
         if SECOND_SITE in why:
-            return State(False, f"{why}; Skupper takes one for a namespace, so delete the one that is not wanted", True)
+            return State(False, f"{why}; Skupper supports one for a namespace, so delete the one that is not wanted", True)
         if "LinkAccess" in why:
             return State(
                 False,
@@ -192,7 +192,7 @@ def link(obj: Object, remote: str = "", own_site: Object | None = None) -> State
         return State(
             False,
             f"it is not Operational ({said(obj, 'Operational') or 'no reason reported'}): the router of the site does not get "
-            f"through to {hosts}, or one of the two does not take the other's certificate",
+            f"through to {hosts}, or one of the two does not accept the other's certificate",
         )
     found = text(status(obj).get("remoteSiteId"))
     if remote and found != remote:
@@ -216,11 +216,11 @@ def listener(obj: Object, service: Object | None) -> State:
         return State(False, f"it is not Configured: {why or 'no reason reported'}", "already exists" in why)
     host = text(obj["spec"].get("host"))
     if service is None:
-        return State(False, f"Skupper has created no Service {host}, although it calls the Listener configured")
+        return State(False, f"Skupper has created no Service {host}, although it reports the Listener as configured")
     if not (is_true(obj, "Matched") or status(obj).get("hasMatchingConnector")):
         return State(
-            False, f"no connector in the network has its routing key {obj['spec'].get('routingKey')}: the hub has none, or there "
-            "is no way to the hub"
+            False, f"no connector in the network has its routing key {obj['spec'].get('routingKey')}: the hub has none, or the "
+            "hub is not reachable"
         )  # fmt: skip
     return READY
 
@@ -232,7 +232,7 @@ def connector(obj: Object) -> State:
     if not is_true(obj, "Configured"):
         why = said(obj, "Configured") or "no reason reported"
         return State(
-            False, f"it is not Configured: {why}; it takes ready pods of the SuperLink ({obj['spec'].get('selector')})"
+            False, f"it is not Configured: {why}; it needs ready pods of the SuperLink ({obj['spec'].get('selector')})"
         )
     return READY
 

@@ -234,7 +234,7 @@ CLUSTERS = {
     "server-type": ["'server' in cluster 'k' of the kubeconfig is not text"],
     "user-type": ["the kubeconfig"],
     "auth-type": ["flower_auth is not a mapping"],
-    "no-credentials": ["no credentials that can be used", "system:anonymous", "flower_auth"],
+    "no-credentials": ["no usable credentials", "system:anonymous", "flower_auth"],
     "proxy-scheme": ["option proxy", "socks5"],
     "split-token": ["the option api_key", "not shown"],
     "server-password": ["the option host", "user name or password"],

@@ -67,7 +67,7 @@ def test_altered_entry(at):
     entries[at] = {**entries[at], "time": "2026-11-20T12:00:00+00:00"}
     verdict = verify(lines(entries), good)
     assert verdict.fault == (
-        f"entry {at + 1} (line {at + 1}) was altered: its content does not have the hash that it names"
+        f"entry {at + 1} (line {at + 1}) was altered: its content does not match its hash"
     )
     assert verdict.entries == entries[:at] and verdict.doubtful == entries[at:]
 
@@ -189,7 +189,7 @@ def test_parts():
     entries = [seal(told[0], 1, START)]
     entries.append(seal(told[1], 2, entries[0]["hash"]))
     assert verify(lines(entries), head(entries)).notes == [
-        "entry 1 has 3 parts, 2 are there: what wrote it was interrupted"
+        "entry 1 has 3 parts, 2 are there: its write was interrupted"
     ]
     entries.append(seal(told[2], 3, entries[1]["hash"]))
     assert verify(lines(entries), head(entries)).notes == []

@@ -236,7 +236,7 @@ def test_a_user_without_credentials_is_told_so(status: int) -> None:
     body = json.dumps({"kind": "Status", "message": 'User "system:anonymous" cannot get path "/version"'}).encode()
     with serving(sending(status, "application/json", body)) as url:
         cluster = connect({"kubeconfig": kubeconfig({"token": ""}, url)})
-        with pytest.raises(Unauthorized, match="the kubeconfig holds no credentials that can be used"):
+        with pytest.raises(Unauthorized, match="the kubeconfig has no usable credentials"):
             cluster.request("GET", "/version")
 
 

@@ -26,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import 
 def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spec, status):
     wanted = status.nodes(ocm_site_spec())
     assert works.applied(None).why == "nothing was delivered yet"
-    assert "not taken it over" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
+    assert "not applied it" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
     live = status.taken(wanted, {})
     assert works.applied(live).done
     live["metadata"]["generation"] = 5
@@ -107,7 +107,7 @@ def test_an_add_on_has_a_config_when_ocm_says_so_of_this_very_one(ocm_site_spec,
     assert addon.state(status.addon(wanted), wanted).done
     assert "does not have" in addon.state(status.addon(wanted, last=False), wanted).why
     other = status.references(ocm_site_spec(sidecar_max_connections=50))
-    assert "not taken over" in addon.state(status.addon(other), wanted).why
+    assert "not applied" in addon.state(status.addon(other), wanted).why
     failed = status.addon(wanted)
     failed["status"]["conditions"][0].update(reason="Failed", message="invalid character")
     assert addon.state(failed, wanted) == (False, "invalid character", True)

@@ -27,7 +27,7 @@ def test_a_site_is_ready():
         (
             [given.condition("Configured", False, "An active site already exists in the namespace (b)")],
             "",
-            "Skupper takes one for a namespace",
+            "Skupper supports one for a namespace",
             True,
         ),
         (
