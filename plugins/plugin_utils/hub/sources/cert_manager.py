@@ -16,7 +16,7 @@ from ...apply.readiness import condition
 from ...manifests.certificate import API, GROUP, KIND, NAME, SECRET, issuer_ref
 from ...pki import certificates, chain
 from ..authority import trust_bundle
-from ..wanted import Ref, Observed, Wanted, secret_ref
+from ..wanted import Observed, Ref, Wanted, secret_ref
 from .interface import CERT_MANAGER, Plan
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"
