@@ -4,7 +4,7 @@
 
 Every phase runs even if one before it failed, except what needs a fleet that did not start. The fleet is stopped at the end,
 also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with FLOWER_KEEP_FLEET=1 it
-is left running.
+keeps running.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from xml.etree import ElementTree
 
 from together import together
 
-# Targets of the Makefile, those of a line at the same time: what waits beside what computes. The last one of a line prints as
-# it goes.
+# Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
+# it runs.
 PHASES = ["lint unit fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
 ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
 SLOWEST = 10
@@ -29,7 +29,7 @@ Report = list[tuple[str, bool, float]]
 
 
 def run(targets: list[str], report: Report) -> bool:
-    """Run targets of the Makefile at the same time and note how they ended."""
+    """Run targets of the Makefile at the same time and record their results."""
     title = " + ".join(targets)
     print(f"\n=== {title} " + "=" * (74 - len(title)), flush=True)
     ended = together([["make", "--no-print-directory", target] for target in targets])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.ocm_clean): delete templates and configs of an add-on that nobody names any more."""
+"""Action of M(federated.flower.ocm_clean): delete unreferenced templates and configs of an add-on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Take away what sites without a host left; then look at all that may name a version, and delete the rest."""
+        """Remove what is left of sites without a host; then find all references to versions, and delete the rest."""
         labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
         try:
             forget = forgetting.names(params["forget"])
@@ -51,9 +51,9 @@ class ActionModule(ClusterAction):
             try:
                 left = self._left(hub, params, labels, forget, warnings)
             except NotServed:
-                return {"changed": False, "msg": f"{hub.name} is no hub of Open Cluster Management"}
+                return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
-            # First what was made: what another run makes meanwhile is not among it.
+            # First list the existing objects: those that another run creates meanwhile are not among them.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)
             made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=labels)
             sets = self._replica_sets(hub, params)
@@ -75,7 +75,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _replica_sets(hub: Cluster, params: dict[str, Any]) -> list[dict[str, Any]]:
-        """Versions of the ClientApps; none on a hub that does not know such objects, or where nobody may see them."""
+        """Versions of the ClientApps; none on a hub without such objects, or without the right to read them."""
         own = replica_set.labels(params["federation"])
         labels = ",".join(f"{key}={value}" for key, value in own.items())
         try:
@@ -86,7 +86,7 @@ class ActionModule(ClusterAction):
     def _left(
         self, hub: Cluster, params: dict[str, Any], labels: str, forget: list[str], warnings: list[str]
     ) -> list[dict[str, Any]]:
-        """What is still delivered to sites that are not in the inventory, if they are to be forgotten."""
+        """What is still delivered to sites that are not in the inventory, if they are forgotten."""
         if params["sites"] is None:
             return []
         management = hub.get(api.ADDONS, "ClusterManagementAddOn", params["addon"])
@@ -107,7 +107,7 @@ class ActionModule(ClusterAction):
                 if cluster is not None:
                     spec = {"cluster": site, "ocm_cluster": name, "federation": params["federation"]}
                     apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
-                    apps.take_away(None)
+                    apps.remove(None)
                     self._labels += apps.results
         return [
             {

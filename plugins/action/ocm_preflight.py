@@ -18,11 +18,11 @@ class ActionModule(ClusterAction):
     ARGS = {"spec": {"type": "dict", "required": True}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Ask for everything, then tell all faults at once."""
+        """Read everything, then report all faults at once."""
         with self.connect() as hub:
             found = hub_reader.at_addon(hub, params["spec"])
         return {
             **found,
             "changed": False,
-            "msg": f"{hub.name} is a hub of Open Cluster Management that can deliver SuperNodes",
+            "msg": f"{hub.name} is an Open Cluster Management hub that can deliver SuperNodes",
         }

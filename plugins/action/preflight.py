@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.preflight): look at a cluster before anything is changed."""
+"""Action of M(federated.flower.preflight): check a cluster before anything is changed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ActionModule(CertificateAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Reach the cluster, check rights, look at its clock and at the gateway's certificate."""
+        """Connect to the cluster, check rights, its clock and the gateway's certificate."""
         spec = given_spec(self, SUPERLINK, params["spec"])
         params = {**params, "spec": spec}
         spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
@@ -84,12 +84,12 @@ class ActionModule(CertificateAction):
         return certificates.describe(plan.certificate) if plan.certificate else {}
 
     def _look(self, cluster: Cluster, spec: dict[str, Any], ca_namespace: str) -> look_at.Found:
-        """Does what is going to be written belong to somebody else, or to another host of this inventory?"""
+        """Does what is going to be written belong to someone else, or to another host of this inventory?"""
         found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
         other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
         if other:
             raise ClusterError(
                 f"this host and {other} are the same namespace {spec['namespace']} of the same cluster: they would overwrite each other. "
-                "Give one of them another place (superlink_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+                "Deploy one of them in another place (superlink_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
             )
         return found

@@ -39,7 +39,7 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Ledger first, then the gateway's files, then the running gateway: whatever ends in between, a denial stays."""
+        """Ledger first, then the gateway's files, then the running gateway: a denial holds even if this is interrupted."""
         site, denying = params["site"], params["state"] == access.DENIED
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
@@ -67,19 +67,19 @@ class ActionModule(ClusterAction):
             foreseen = change_book(book), {name: change(it) if name == site else it for name, it in records.items()}
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
             changed |= store.publish(foreseen=foreseen if self.check else None, admitted="" if denying else site)
-            told, trouble = False, ""
+            reported, trouble = False, ""
             if asked != "none" and not self.check:
-                told, trouble = self._tell(hub, params["hub_namespace"], clients.denied_sites(store.read()))
+                reported, trouble = self._tell(hub, params["hub_namespace"], clients.denied_sites(store.read()))
             if store.diff:
-                store.hand_out()
+                store.load_now()
         if trouble:
             raise ClusterError(
                 f"{site} is {params['state']} in the ledger and in the gateway's files, which it loads within two minutes, but "
-                f"the running gateway could not be told at once: {trouble}. Run again."
+                f"the running gateway could not be updated at once: {trouble}. Run again."
             )
         found = access.denied(*foreseen).get(site, {})
         return {
-            "changed": changed or told,
+            "changed": changed or reported,
             "diff": store.diff,
             "objects": store.objects,
             "warnings": warnings,
@@ -87,7 +87,7 @@ class ActionModule(ClusterAction):
             "state": params["state"],
             "since": found.get("since", ""),
             "reason": found.get("reason", ""),
-            "msg": self._words(site, found, changed or told),
+            "msg": self._words(site, found, changed or reported),
         }
 
     @staticmethod
@@ -102,7 +102,7 @@ class ActionModule(ClusterAction):
             return
         known = ", ".join(sorted(records)) or "none"
         raise ClusterError(
-            f"site: the ledger on {hub.name} knows no site '{site}'. It knows: {known}. Names are those of the inventory."
+            f"site: the ledger on {hub.name} has no site '{site}'. It has: {known}. Names are those of the inventory."
         )
 
     @staticmethod
@@ -115,27 +115,27 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _check_gateway(hub: Cluster, site: str, asked: str, record: Record | None) -> list[str]:
-        """Refuse a denial that would have no effect; warn of one that can be gone round."""
+        """Refuse a denial that would have no effect; warn of one that can be bypassed."""
         if asked == "none":
             raise ClusterError(
-                f"the gateway on {hub.name} asks for no client certificates, so it cannot tell {site} from other sites: set "
+                f"the gateway on {hub.name} does not request client certificates, so it cannot distinguish {site} from other sites: set "
                 "superlink_client_certificates to required (flower_mtls to true) and run federated.flower.site."
             )
         if record is not None and not record.get("client"):
             raise ClusterError(
-                f"{site} has no client certificate, so the gateway cannot tell it from other sites: set supernode_mtls to true "
+                f"{site} has no client certificate, so the gateway cannot distinguish it from other sites: set supernode_mtls to true "
                 "for it and run federated.flower.site."
             )
         if asked == "optional":
             return [
-                f"superlink_client_certificates is optional: {site} is refused as long as it shows its certificate, and could "
-                "leave it out. Set it to required."
+                f"superlink_client_certificates is optional: {site} is refused as long as it presents its certificate, and "
+                "could omit it. Set it to required."
             ]
         return []
 
     @staticmethod
     def _tell(hub: Cluster, namespace: str, wanted: list[str]) -> tuple[bool, str]:
-        """Tell the running gateway who is denied; returns whether it did not know, and what went wrong."""
+        """Update the list of denied sites of the running gateway; returns whether it differed, and the error."""
         pod = hub.get("v1", "Pod", POD, namespace)
         if pod is None or pod.get("status", {}).get("phase") == "Pending":
             return False, ""  # it reads its files when it starts

@@ -38,7 +38,7 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Install by the way that the spec names; nothing where it is none."""
+        """Install in the way of the spec; do nothing for none."""
         self.begin()
         spec = plain(params["spec"])
         self.refuse(site_faults(spec))
@@ -61,10 +61,10 @@ class ActionModule(SkupperAction):
             wrong = version_fault(controller.release(live))
             if wrong:
                 raise ClusterError(
-                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, made by somebody else, {wrong}."
+                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, created by someone else, {wrong}."
                 )
             return self.finished(
-                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was made by somebody else and is used as it is",
+                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was created by someone else and is used as it is",
                 namespace=namespace,
             )
         wanted = controller.placed(self._read(spec), namespace)
@@ -109,7 +109,7 @@ class ActionModule(SkupperAction):
                 content = Path(where).expanduser().read_bytes()
         except (OSError, URLError, ValueError) as error:
             raise ClusterError(
-                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Give a file or another URL in "
+                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Set a file or another URL in "
                 "skupper_site_manifests."
             ) from error
         try:
@@ -130,7 +130,7 @@ class ActionModule(SkupperAction):
         except NotServed as error:
             raise ClusterError(
                 f"the cluster {cluster.name} has no Operator Lifecycle Manager ({error.text}): skupper_site_install: operator is for "
-                "OpenShift; elsewhere there is manifests."
+                "OpenShift; elsewhere use manifests."
             ) from error
         if found:
             wrong = controller.channel_fault(found[0])
@@ -151,7 +151,7 @@ class ActionModule(SkupperAction):
         def look() -> State:
             live = cluster.get(controller.OPERATORS, "Subscription", name, namespace)
             if live is None:
-                return State(False, "it was deleted by somebody")
+                return State(False, "it was deleted by someone else")
             csv = (live.get("status") or {}).get("installedCSV")
             return controller.operator_state(
                 live,
@@ -172,7 +172,7 @@ class ActionModule(SkupperAction):
     # ---- absent ------------------------------------------------------------------------------------------------------
 
     def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Take away what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
+        """Remove what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
         namespace = controller.home(spec)
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}")
@@ -185,7 +185,7 @@ class ActionModule(SkupperAction):
             ]
             if left:
                 self.warn(
-                    f"{cluster.name}: Skupper's controller stays, since there still are Sites: {', '.join(sorted(left))}"
+                    f"{cluster.name}: Skupper's controller is not deleted, because there still are Sites: {', '.join(sorted(left))}"
                 )
                 return self.finished("Skupper's controller stays")
         self.apply(
@@ -202,7 +202,7 @@ class ActionModule(SkupperAction):
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
 
     def _remove_namespace(self, cluster: Cluster, spec: Mapping[str, Any], namespace: str, seconds: float) -> str:
-        """Take away the namespace that was made for the controller alone, unless somebody uses it; a word on why it stays."""
+        """Remove the namespace that was created for the controller alone, unless someone uses it; returns why it stays."""
         if spec["install"] != "manifests" or spec.get("scope") != "cluster":
             return ""
         live = cluster.get("v1", "Namespace", namespace)

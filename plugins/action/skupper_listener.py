@@ -35,7 +35,7 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look, decide, make or remove, wait."""
+        """Read, decide, create or remove, wait."""
         self.begin()
         spec = plain(params["spec"])
         self.refuse(listener_faults(spec))
@@ -83,7 +83,7 @@ class ActionModule(SkupperAction):
         else:
             rendered = policies.skupper_listener_objects(spec)
             rendered += skupper.listener_objects(spec) if plan.adopted is None else []
-        # In check mode an earlier task has not made it.
+        # In check mode an earlier task has not created it.
         around = self.make_namespace(cluster, spec, 0) if self.check else []
         self.apply(cluster, [*around, *rendered], applyset=_SET, applyset_namespace=spec["namespace"])
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
@@ -99,11 +99,11 @@ class ActionModule(SkupperAction):
     def _absent(self, cluster: Cluster, spec: Mapping[str, Any], kind: str, seconds: float) -> dict[str, Any]:
         namespace = spec["namespace"]
         if cluster.get("v1", "Namespace", namespace) is None:
-            return self.finished(f"there is no namespace {namespace}, so there is no {kind}")
+            return self.finished(f"there is no namespace {namespace}, so no {kind} exists")
         _ours, theirs = split(self.listed(cluster, kind, namespace))
         self.apply(
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
-        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}")

@@ -57,6 +57,6 @@ class ActionModule(SkupperAction):
         running = served is not None and state.is_true(served, "Running")
         word = security.foresee(site, live, running=running)
         self.warn(f"{cluster.name}: {word}." if word else "")
-        told = [fault for fault in faults if fault]
-        if told:
-            raise ClusterError(f"{'; '.join(told)}.")
+        reported = [fault for fault in faults if fault]
+        if reported:
+            raise ClusterError(f"{'; '.join(reported)}.")

@@ -37,7 +37,7 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look, decide, make or remove, wait."""
+        """Read, decide, create or remove, wait."""
         self.begin()
         spec = plain(params["spec"])
         self.refuse(site_faults(spec))
@@ -57,7 +57,7 @@ class ActionModule(SkupperAction):
             raise ClusterError(f"{plan.fault}.")
         self.warn(*plan.warnings)
         self.wait_gone(cluster, plan.leaving, seconds)
-        # Two Sites are one too many, and the routers of the former must be gone before the new one's are made.
+        # Two Sites are one too many, and the routers of the previous one must be gone before the new ones are created.
         self.remove(cluster, plan.former, seconds)
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in (*plan.leaving, *plan.former)], seconds)
         rendered = [*policies.skupper_site_objects(spec)]
@@ -73,7 +73,8 @@ class ActionModule(SkupperAction):
         return self.finished(self._words(found, name, namespace), site=found)
 
     def _let_routers_in(self, cluster: Cluster, spec: Mapping[str, Any]) -> None:
-        """Have a namespace of ours enforce no more than Skupper's routers keep to. One field, so the roles of both ends still own all."""
+        """Lower the Pod Security level of a namespace of ours to what Skupper's routers comply with. One field, so the
+        roles of both ends still own all."""
         live = cluster.get("v1", "Namespace", spec["namespace"])
         if not security.is_to_change(spec, live):
             return
@@ -93,7 +94,7 @@ class ActionModule(SkupperAction):
 
     @staticmethod
     def _without_foreign(cluster: Cluster, spec: Mapping[str, Any], *, new: bool) -> list[Object]:
-        """The Site's objects, but for a ConfigMap of somebody else's that says the same."""
+        """The Site's objects, except a ConfigMap of someone else with the same content."""
         rendered = skupper.site_objects(spec)
         if new or not spec.get("controller"):
             return rendered
@@ -103,7 +104,7 @@ class ActionModule(SkupperAction):
         given = (live.get("data") or {}).get("controller")
         if given != spec["controller"]:
             raise ClusterError(
-                f"ConfigMap {spec['namespace']}/{skupper.CONTROL}, made by somebody else, gives the namespace to the controller "
+                f"ConfigMap {spec['namespace']}/{skupper.CONTROL}, created by someone else, assigns the namespace to the controller "
                 f"{given!r}, not to {spec['controller']!r} (skupper_site_controller). Change one of the two."
             )
         return [item for item in rendered if item["kind"] != "ConfigMap"]
@@ -111,8 +112,8 @@ class ActionModule(SkupperAction):
     @staticmethod
     def _words(found: Mapping[str, Any], name: str, namespace: str) -> str:
         if not found:
-            return f"Site {namespace}/{name} would be made"
-        whose = "of somebody else's, used as it is" if found["adopted"] else "ours"
+            return f"Site {namespace}/{name} would be created"
+        whose = "of someone else, used as it is" if found["adopted"] else "ours"
         ready = "ready" if found["ready"] else "not ready yet"
         release = found["controller"].get("version")
         return f"Site {namespace}/{name} ({whose}) is {ready}" + (f", Skupper {release}" if release else "")
@@ -126,6 +127,6 @@ class ActionModule(SkupperAction):
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in ours], seconds)
-        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}", site={})

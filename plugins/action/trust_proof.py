@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.trust_proof): bring sites their trust, and have their SuperNodes prove what they accept."""
+"""Action of M(federated.flower.trust_proof): deploy the CA bundle to sites, and test which certificates their SuperNodes accept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ActionModule(FleetAction):
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """A site that is down or says no is an answer: whoever asked decides what that means."""
+        """A site that is down or refuses is a valid result: the caller decides what it means."""
         ways = self.reach(sites)
 
         def prove(name: str) -> None:
@@ -43,7 +43,7 @@ class ActionModule(FleetAction):
                 because = (params["because"].get(name) or {}).get("trouble")
                 if result["trouble"] and because:
                     result["trouble"] = f"{because}; {result['trouble']}"
-                done = f"{len(result['pods'])} SuperNodes accept what they are shown"
+                done = f"{len(result['pods'])} SuperNodes accept the served certificates"
                 result["msg"] = result["trouble"] or result["msg"] or done
             outcomes[name].changed, outcomes[name].msg = result.pop("changed"), result.pop("msg")
             outcomes[name].facts = result

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that bring hub and sites together into a report."""
+"""Filters that combine hub and sites to a report."""
 
 from __future__ import annotations
 

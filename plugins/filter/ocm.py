@@ -21,7 +21,7 @@ def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -
 
 
 def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of them whose ClientApps are a workload of their own (C(flower_clientapp: workload))."""
+    """Those of them whose ClientApps are in their own pods (C(flower_clientapp: workload))."""
     return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
 
 

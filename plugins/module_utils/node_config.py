@@ -4,7 +4,7 @@
 """The placeholders and types of a pool's node_config, once: for the module, the filter and the manifests.
 
 Nothing here is run by a shell. What differs from pod to pod is a variable from the downward API that the kubelet puts
-into the argument; everything else is written out, with C($) doubled so that the kubelet gives it back.
+into the argument; everything else is written out, with C($) doubled so that the kubelet restores it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Expansion:
     """What a node_config becomes.
 
     argument: value of C(--node-config) for the args of the pod template, None when there is nothing to pass. Pass
-      it as C(--node-config=<argument>): a key may begin with a dash.
+      it as C(--node-config=<argument>): a key may start with a dash.
     env: Kubernetes EnvVar objects that the container needs, only those the argument refers to.
     preview: one {"index" | "node", "argument", "config"} for each replica or node; "partition" too where the pool
       counts across the fleet.
@@ -89,7 +89,7 @@ def expand(
     """Return the argument, environment and preview of one pool's node_config.
 
     The rules are those documented for the module federated.flower.node_config. None and "" of an optional parameter
-    mean that it was not given. Without preview, only the last replica is looked at, whose number is the longest. Raises
+    mean that it was not set. Without preview, only the last replica is checked, whose number is the longest. Raises
     NodeConfigError with all faults.
     """
     given = {
@@ -128,7 +128,7 @@ def expand(
         looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
         longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
     if longest > _ARGUMENT_BYTES:
-        text = f"the argument would have {longest} bytes, Linux takes no more than {_ARGUMENT_BYTES}"
+        text = f"the argument would have {longest} bytes, the limit of Linux is {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)
     return Expansion(
         argument=argument,
@@ -179,7 +179,7 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
         if not isinstance(text, str) or (not text and parameter == "pool"):
             yield fault(parameter, f"must be a non-empty string, not {shown(text)}")
         elif flower_toml.find_surrogate(text) >= 0:
-            yield fault(parameter, f"{shown(text)} holds half of a surrogate pair, which no UTF-8 text can hold")
+            yield fault(parameter, f"{shown(text)} contains half of a surrogate pair, which is not valid in UTF-8 text")
     if nodes is not None and (isinstance(nodes, str) or not isinstance(nodes, Sequence)):
         yield fault("nodes", f"must be a list of node names, not {shown(nodes)}")
         return
@@ -197,9 +197,9 @@ def _preview(
     *,
     whole: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what each process sees and Flower reads; offset is the number of the pool's first pod.
+    """Yield what each process receives and Flower reads; offset is the number of the pool's first pod.
 
-    Not whole: of a StatefulSet without known nodes only the last replica.
+    Incomplete: of a StatefulSet without known nodes only the last replica.
     """
     where: list[dict[str, Any]] = []
     names = [str(name) for name in nodes or []]

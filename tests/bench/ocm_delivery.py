@@ -237,7 +237,7 @@ class Bench:
         return [*self._versions(hub), *named]
 
     def _captured(self, hub: Cluster, names: list[str], live: list[Object]) -> dict[str, list[Object]]:
-        """The objects that were delivered to each cluster, as somebody would write them down."""
+        """The objects that were delivered to each cluster, as someone would write them down."""
         uids = {item["metadata"]["namespace"]: item["metadata"]["uid"] for item in self._addons(hub)}
         named = {(item["kind"], item["metadata"]["name"]): item for item in live if item["kind"].startswith("AddOn")}
         found: dict[str, list[Object]] = {name: [] for name in names}
@@ -368,7 +368,7 @@ def main() -> None:
     with connect(auth) as hub:
         if not _is_hub(hub):
             print(
-                f"{auth['context']} is no hub of Open Cluster Management: delivery through it is not measured",
+                f"{auth['context']} is not an Open Cluster Management hub: delivery through it is not measured",
                 file=sys.stderr,
             )
             return

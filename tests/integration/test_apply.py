@@ -119,7 +119,7 @@ def cluster(fleet_kubeconfig: Path, fleet_contexts: list[str]) -> Iterator[Clust
 
 @pytest.fixture
 def ns(cluster: Cluster) -> Iterator[str]:
-    """A name for a namespace; whatever has it is deleted afterwards."""
+    """A name for a namespace; the namespace is deleted afterwards."""
     name = f"apply-test-{uuid.uuid4().hex[:8]}"
     yield name
     for kind, version in (
@@ -351,7 +351,7 @@ def test_prune_takes_only_what_the_set_made(play: Play, cluster: Cluster, ns: st
     cluster.create(config(ns, "by-hand"))
     member = cluster.get("v1", "ConfigMap", "dropped", ns)
     assert member is not None
-    copied = config(ns, "copied")  # somebody copied a member, labels and all
+    copied = config(ns, "copied")  # someone copied a member, labels and all
     copied["metadata"]["labels"] = member["metadata"]["labels"]
     cluster.request("POST", f"/api/v1/namespaces/{ns}/configmaps", body=copied, query={"fieldManager": "kubectl"})
 
@@ -443,7 +443,7 @@ def theirs(cluster: Cluster, obj: dict[str, Any], manager: str = "kubectl-create
     return cluster.request("POST", path, query={"fieldManager": manager}, body=obj)
 
 
-def test_what_somebody_else_made_is_refused_before_anything_is_written(play: Play, cluster: Cluster, made: str) -> None:
+def test_what_someone_else_made_is_refused_before_anything_is_written(play: Play, cluster: Cluster, made: str) -> None:
     theirs(cluster, config(made, "settings", theirs="1"))
     theirs(cluster, secret(made))
     objects = [ours(config(made, "first")), ours(config(made, a="1")), ours(secret(made))]
@@ -519,7 +519,7 @@ def test_the_record_of_a_set_says_whose_it_is(play: Play, cluster: Cluster, made
     assert play.ok([config(made)], **options).counts() == {"unchanged"}
     for change in ({"site": "site-b"}, {"hub": "2"}, {"federation": "other"}):
         run = play.fails([config(made, a="2")], owner={**owner, **change}, **options)
-        assert f"namespace {made} holds" in run.result["msg"] and "flower_claim_sites" in run.result["msg"]
+        assert f"namespace {made} contains" in run.result["msg"] and "flower_claim_sites" in run.result["msg"]
     assert "data" not in cluster.get("v1", "ConfigMap", "settings", made)
     play.ok([config(made)], owner={**owner, "hub": "2"}, claim=True, **options)
     play.ok([config(made)], owner={**owner, "hub": "2"}, **options)
@@ -749,7 +749,7 @@ def test_an_unusable_list_is_refused_before_anything_is_made(play: Play, cluster
         ]
     )
     assert "objects[1]: apiVersion is missing" in run.result["msg"]
-    assert f"ConfigMap {ns}/settings is given twice" in run.result["msg"]
+    assert f"ConfigMap {ns}/settings is listed twice" in run.result["msg"]
     assert "objects[4]: Secret: metadata.name is missing" in run.result["msg"]
     assert cluster.get("v1", "Namespace", ns) is None
 
@@ -901,7 +901,7 @@ def test_exec_credentials(play: Play, made: str, tmp_path: Path) -> None:
     auth = {"kubeconfig": str(path), "context": play.context}
     assert play.ok([config(made)], auth=auth).counts() == {"created"}
     assert (tmp_path / "asked").read_text().count("asked") == 1
-    # a token that the API server does not take is asked for anew, once
+    # a token that the API server rejects is requested again, once
     stale = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": "stale"}})
     script.write_text(
         f"#!/bin/sh\nif [ -e {tmp_path}/again ]; then cat {tmp_path}/credential.json; exit; fi\n"

@@ -49,7 +49,7 @@ def router_pods(place: Place, group: str = ROUTERS[0]) -> list[Object]:
     ]
 
 
-def test_the_pace_is_skuppers_unless_somebody_says_otherwise() -> None:
+def test_the_pace_is_skuppers_unless_someone_says_otherwise() -> None:
     late, by = SEEN["seconds"]["stale"]
     assert Switches().resync == SEEN["seconds"]["resync"] and late < Switches().staleness < by
 

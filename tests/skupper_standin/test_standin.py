@@ -513,7 +513,7 @@ def test_a_new_link_waits_and_a_redeemed_token_is_final(net: Net) -> None:
 
 
 def test_certificates_are_made_anew_only_for_the_known_reasons(net: Net) -> None:
-    """§3: expired, other CN or hosts, gone; not for another signer, and never somebody else's Secret."""
+    """§3: expired, other CN or hosts, gone; not for another signer, and never someone else's Secret."""
     place = net.bare
     seconds = {"annotations": {"standin.skupper.io/seconds": "4"}}
     place.make("Secret", "own", type="Opaque", data={})
@@ -603,7 +603,7 @@ def test_other_ways_in_and_other_controllers(net: Net) -> None:
 
 
 def test_a_deleted_site_takes_along_what_was_made_for_it(net: Net) -> None:
-    """§2a.6, garbage collection by the Site's owner reference; what somebody else made stays."""
+    """§2a.6, garbage collection by the Site's owner reference; what someone else made stays."""
     net.b.delete("Site", "b")
     net.b.says("AccessToken", "hub-link", "Already redeemed for a deleted site")
     for kind, name in (("Secret", "hub-link"), ("Link", "first"), ("Service", "flower-superlink")):

@@ -283,7 +283,7 @@ from {PACKAGE}.plugin_utils.rotation import plan
 from {PACKAGE}.plugin_utils.rotation.machine import Facts
 
 now = datetime.datetime.now(datetime.timezone.utc)
-looked = plan.Looked(now, "existing", None, "-", dict(), [], None, Facts(now), dict(), internal=True)
+looked = plan.RotationInputs(now, "existing", None, "-", dict(), [], None, Facts(now), dict(), internal=True)
 asked, refused = plan.decide("toy", looked)
 due, _none = plan.decide("due", looked)
 told = plan.outlook(asked, looked, dict())
@@ -307,8 +307,8 @@ def test_a_rotation_target(tree: Tree) -> None:
     assert others == ["roles/cert_rotation/meta/argument_specs.yml"]
 
     asked, refused, due, told, parts, renewed, restarts, choices = tree.python(PLAN)
-    assert asked == {"toy": "it was asked for"} and refused is None
+    assert asked == {"toy": "it was requested"} and refused is None
     assert due["toy"] == "it is worn out" and list(due)[-1] == "toy"
-    assert told == ["toy: it was asked for: new toys for the sites."]
+    assert told == ["toy: it was requested: new toys for the sites."]
     assert (parts, renewed, restarts) == (["sites"], ["client"], False)
     assert choices[-1] == "toy"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Apply a list of objects to one cluster: read, compare, patch what differs, prune, wait.
 
-The parts are in rooms of their own: order (input), live (reading), compare (would a patch change anything), applyset
-(membership), mask and diff (what is shown), readiness and wait, errors. This file only says what happens when.
+The parts are in their own files: order (input), live (reading), compare (would a patch change anything), applyset
+(membership), mask and diff (what is shown), readiness and wait, errors. This file has only the sequence.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Object = dict[str, Any]
 
 @dataclass
 class Result:
-    """What happened. Nothing in it holds Secret data."""
+    """The result. Contains no Secret data."""
 
     changed: bool = False
     msg: str = ""
     #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed;
-    #: sha256 (of what was applied) where it was created or changed and is no Secret
+    #: sha256 (of what was applied) where it was created or changed and is not a Secret
     objects: list[dict[str, str]] = field(default_factory=list)
     #: entries for Ansible's --diff, only of objects that differ; empty unless asked for
     diff: list[dict[str, str]] = field(default_factory=list)
@@ -61,20 +61,20 @@ class Result:
     def as_dict(self, *, applied: bool = False) -> dict[str, Any]:
         """For the result of an action plugin.
 
-        C(applied) is left out unless asked for: a result passes through Ansible's only parent process, which takes
+        C(applied) is omitted unless requested: a result passes through Ansible's only parent process, which takes
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
-        told = {
+        reported = {
             key: value
             for key, value in vars(self).items()
             if not key.startswith("_") and (value or key not in optional)
         }
-        return told | {"applied": self.applied} if applied else told
+        return reported | {"applied": self.applied} if applied else reported
 
 
 class ApplyFailed(ClusterError):
-    """One or more objects failed. C(result) tells what became of all of them."""
+    """One or more objects failed. C(result) has the outcome of each."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -99,17 +99,17 @@ def apply_objects(
     part: str | None = None,
     proven: Collection[str] = (),
 ) -> Result:
-    """Make C(objects) so on C(cluster) (C(state="present")), or make them not exist (C("absent")).
+    """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
 
-    C(applyset) names the set that remembers what was made; C(applyset_namespace) (default: the namespace of the first
-    namespaced object) holds its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
+    C(applyset) names the set that records what was created; C(applyset_namespace) (default: the namespace of the first
+    namespaced object) contains its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
     C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds.
 
-    An object that is rendered as this collection's own is never made of one that somebody else made (C(ownership.proof)): then
-    nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), noted on its record; a set with
+    An object that is rendered as this collection's own never replaces one that someone else created (C(ownership.proof)): then
+    nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), stored in its record; a set with
     another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
     wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
-    C(proven): uids of live objects that the caller knows to come from this collection, although another controller made them.
+    C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
@@ -121,7 +121,7 @@ def apply_objects(
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
     elif prune:
         raise ClusterError(
-            "prune needs the name of an applyset: without one nothing tells which objects were made here."
+            "prune needs the name of an applyset: without it the objects of this set cannot be identified."
         )
     return work.run(state)
 
@@ -133,7 +133,7 @@ class _Item:
     live: Object | None = None
     now: Object | None = None
     change: str = ""
-    #: created by an earlier item of this list (namespace, CRD) that check mode does not make
+    #: created by an earlier item of this list (namespace, CRD) that check mode does not create
     foreseen: bool = False
 
 
@@ -153,7 +153,7 @@ class _Set:
         self.which = Id("", "ConfigMap", namespace, sets.parent_name(name))
 
     def notes(self) -> dict[str, str]:
-        """Whose set it is: what the live record says stays, unless this run knows better."""
+        """The owner of the set: that of the live record, unless this run provides one."""
         return {**record.kept(self.parent), **(self.owner or {})}
 
 
@@ -234,12 +234,12 @@ class _Apply:
         parts = [f"{counts[name]} {name}" for name in _ORDER_OF_COUNTS if counts[name]]
         result.msg = f"{', '.join(parts) or 'nothing to do'} on {self.cluster.name}"
         if result.errors:
-            told = "; ".join(one["message"] for one in result.errors)
-            raise ApplyFailed(f"{result.msg}: {told}" if parts else told, result)
+            reported = "; ".join(one["message"] for one in result.errors)
+            raise ApplyFailed(f"{result.msg}: {reported}" if parts else reported, result)
         return result
 
     def _record(self, which: Id, api_version: str, change: str, written: Object | None = None) -> None:
-        told = {
+        reported = {
             "apiVersion": api_version,
             "kind": which.kind,
             "namespace": which.namespace,
@@ -247,7 +247,7 @@ class _Apply:
             "change": change,
         }
         sha256 = content_digest(written) if written else ""
-        self.result.objects.append(told | ({"sha256": sha256} if sha256 else {}))
+        self.result.objects.append(reported | ({"sha256": sha256} if sha256 else {}))
 
     def _note_error(self, item: _Item | None, category: str, message: str) -> None:
         which = item.which if item else None
@@ -302,7 +302,7 @@ class _Apply:
                 elif self.check:
                     namespaced = bool(item.which.namespace)
                     item.foreseen = True
-                    self._warn(f"{item.which}: {error.text}. Taken as if an earlier task would install it.")
+                    self._warn(f"{item.which}: {error.text}. Treated as if an earlier task installed it.")
                 else:
                     self._note_error(item, "not served", error.text)
                     continue
@@ -327,7 +327,7 @@ class _Apply:
             self.set.parent = self.cluster.get("v1", "ConfigMap", self.set.which.name, self.set.namespace)
             owner = sets.foreign_tool(self.set.parent)
             if owner:
-                raise ClusterError(f"{self.set.which} exists already and was made by {owner}: choose another applyset.")
+                raise ClusterError(f"{self.set.which} exists already and was created by {owner}: choose another applyset.")
             stranger = "" if self.set.claim else record.fault(self.set.parent, self.set.owner or {})
             if stranger:
                 raise ClusterError(f"{self.cluster.name}: {stranger}")
@@ -347,7 +347,7 @@ class _Apply:
             for item in items:
                 item.live = found[item.which]
         except ApiError:
-            # somewhere in between; ask one by one, so that the error has the name of its object
+            # somewhere in between; read one by one, so that the error has the name of its object
             for item in items:
                 try:
                     item.live = self.live.get(item.desired)
@@ -380,7 +380,7 @@ class _Apply:
             self._wait_ready()
 
     def _refuse_foreign(self) -> bool:
-        """Refuse what somebody else made, before anything is written; else say what is to be applied exactly."""
+        """Refuse what someone else created, before anything is written; else return what exactly is applied."""
         for item in self._open_items():
             if item.live is not None and item.live["metadata"].get("uid") in self.proven:
                 continue
@@ -398,10 +398,10 @@ class _Apply:
         return any(one["category"] == "foreign" for one in self.result.errors)
 
     def _await_departure(self, items: Sequence[_Item]) -> None:
-        """Objects that are being deleted: wait for their end, then make them anew."""
+        """Objects that are being deleted: wait until they are gone, then recreate them."""
         if self.check:
             for item in items:
-                self._warn(f"{item.which} is being deleted; a real run would wait for that and make it again.")
+                self._warn(f"{item.which} is being deleted; a real run would wait for that and recreate it.")
                 for one in [item, *self._inside(item)]:
                     one.live = None
                     one.foreseen = True
@@ -416,7 +416,7 @@ class _Apply:
                 inner.live = None
 
     def _inside(self, item: _Item) -> list[_Item]:
-        """What goes with a Namespace: the listed objects in it. The record of the set is forgotten if it is among them."""
+        """What goes with a Namespace: the listed objects in it. The record of the set is dropped if it is among them."""
         if not order.is_namespace(item.desired):
             return []
         if self.set and self.set.namespace == item.which.name:
@@ -449,7 +449,7 @@ class _Apply:
             if not (self.check and category == "not found" and item.which.namespace):
                 self._note_error(item, category, text)
                 return
-            self._warn(f"{item.which}: {text}. Taken as if an earlier task would make it.")
+            self._warn(f"{item.which}: {text}. Treated as if an earlier task created it.")
             item.now = item.desired
         if item.live is None:
             item.change = "created"
@@ -505,14 +505,14 @@ class _Apply:
     def _widen_set(self, own: _Set) -> bool:
         home = self.namespaces.get(own.namespace)
         if home is not None and home.which in self._failed:
-            self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which holds the set, failed")
+            self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which contains the record of the set, failed")
             return False
         old_kinds, old_namespaces = sets.noted(own.parent)
         new_kinds, new_namespaces = self._wanted_set(own)
         return self._write_parent(own, old_kinds | new_kinds, old_namespaces | new_namespaces)
 
     def _write_parent(self, own: _Set, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
-        """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
+        """Update the record; it counts as a change only together with a change of members."""
         wanted = sets.parent_object(own.name, own.namespace, group_kinds, namespaces, own.notes())
         if self.check or (own.parent is not None and not difference(wanted, own.parent, FIELD_MANAGER)):
             return True
@@ -528,7 +528,7 @@ class _Apply:
         return bool(self.part) and parts.part_of(obj) not in ("", self.part)
 
     def _unlisted(self, own: _Set, listed: set[Id]) -> list[Object]:
-        """Members of the set that are not listed and that this field manager made. Never anything else."""
+        """Members of the set that are not listed and that this field manager created. Nothing else."""
         if own.parent is None:
             return []
         group_kinds, namespaces = sets.noted(own.parent)
@@ -556,7 +556,7 @@ class _Apply:
         return strays
 
     def _served_version(self, group: str, kind: str) -> str | None:
-        """The preferred version of a group (any version of a kind shows the same objects)."""
+        """The preferred version of a group (any version of a kind has the same objects)."""
         known = kinds.version_of(group, kind)
         if known is not None or not group:
             return known
@@ -599,7 +599,7 @@ class _Apply:
                 uid=meta.get("uid"),
             )
         except Conflict as error:
-            text = "it was made anew by somebody while this ran, and is left alone"
+            text = "it was recreated by someone else during this run and is not changed"
             if item is not None:
                 self._note_error(item, "conflict", text)
             else:
@@ -635,14 +635,15 @@ class _Apply:
                 self._note_error(
                     item,
                     "foreign",
-                    f"it {proof.holder(item.live)}, and this collection did not make it: it is not deleted. "
-                    "Delete it by hand if it is to go.",
+                    f"it {proof.holder(item.live)}, and this collection did not create it: it is not deleted. "
+                    "Delete it by hand if it is not needed.",
                 )
             else:
                 doomed.append((item.live, item))
         if self._is_refused():
             return
-        # Namespaces when all else is gone: one with pods is looked at again only after half of their grace period.
+        # Namespaces when everything else is gone: the namespace controller checks one with pods again only after half
+        # of their grace period.
         spaces = [pair for pair in doomed if order.is_namespace(pair[0])]
         waiter = Waiter(self.cluster, self.wait_timeout)
         for batch in ([pair for pair in doomed if not order.is_namespace(pair[0])], spaces):

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Secrets never leave: not in diffs, results or messages. Pure, but for the salt.
 
-A masked value shows as C((masked 1f4c09ab)). The marker is a keyed hash whose key lives as long as one
-C(Mask): within one diff, equal values have equal markers, so a change is seen; without the key nobody can try out
-values, however short they are. The name of the object and the key are hashed too, so markers do not tell that two
-different entries hold the same value.
+A masked value shows as C((masked 1f4c09ab)). The marker is a keyed hash whose key exists as long as one
+C(Mask): within one diff, equal values have equal markers, so a change is seen; without the key it is not possible to guess
+values, however short they are. The name of the object and the key are hashed too, so markers do not reveal that two
+different entries have the same value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SENSITIVE: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("skupper.io", "AccessGrant"): (("spec", "code"), ("status", "code")),
 }
 
-#: Shorter values are not searched for in messages: they would tear ordinary words apart.
+#: Shorter values are not searched for in messages: they would match inside ordinary words.
 _SEARCHED_FROM = 6
 _ECHO = re.compile(r'((?:Invalid|Unsupported|Duplicate) value: )("(?:[^"\\]|\\.)*"|\{.*?\}|\[.*?\]|[^\s:,]+)')
 
@@ -128,5 +128,5 @@ class _Blank(Mask):
 
 
 def without_secrets(obj: Any) -> Any:
-    """A copy of the object whose secret values are empty: equal for equal objects, whatever their secrets are."""
+    """A copy of the object whose secret values are empty: equal for equal objects, with any secrets."""
     return _Blank().shown(obj)

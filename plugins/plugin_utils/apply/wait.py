@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting for objects to be ready or gone, and saying what is wrong when they are not."""
+"""Wait until objects are ready or gone, and report faults when they are not."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Waiter:
                     fresh = self._read(seen[which])
                     if fresh is None:
                         if which in waiting:  # what passed may go: a Job that was done has a time to live
-                            waiting[which] = State(False, "it has been deleted by somebody", failed=True)
+                            waiting[which] = State(False, "it was deleted by someone else", failed=True)
                         continue
                     seen[which] = fresh
                     waiting[which] = self._state(fresh)
@@ -82,7 +82,7 @@ class Waiter:
                         if not over:
                             passed.append(which)
                 lost = None
-            except Unreachable as error:  # an API server that restarts is no reason to give up early
+            except Unreachable as error:  # an API server that restarts is not a reason to fail early
                 lost, passed = error, passed + again
                 if over:
                     self.clock.tick()
@@ -93,7 +93,7 @@ class Waiter:
         return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}
 
     def until_gone(self, objects: _Going) -> dict[Id, str]:
-        """Wait for deleted objects to be gone. Returns those that are not, with what holds them."""
+        """Wait for deleted objects to be gone. Returns those that are not, with what blocks them."""
         left = {id_of(obj): obj for obj in objects}
         while True:
             over = time.monotonic() >= self.clock.deadline
@@ -105,7 +105,7 @@ class Waiter:
                     continue
                 left[which] = fresh
                 if not over:
-                    break  # all have to go: as long as one is there, the others need not be asked
+                    break  # all must be gone: as long as one exists, the others need not be read
             if not left or over:
                 return {which: self._holds(obj) for which, obj in left.items()}
             self.clock.tick()
@@ -144,14 +144,14 @@ class Waiter:
 
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
         when = "" if one.failed else f" after {self.clock.seconds:g} s"
-        told = [f"not ready{when}: {one.why}"]
+        reported = [f"not ready{when}: {one.why}"]
         pods = self._unready_pods(obj)
         for pod in pods[:_PODS]:
-            told.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}")
+            reported.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}")
         if len(pods) > _PODS:
-            told.append(f"and {len(pods) - _PODS} more pods")
-        told.extend(self.events([obj, *pods[:_PODS]]))
-        return ". ".join(told)
+            reported.append(f"and {len(pods) - _PODS} more pods")
+        reported.extend(self.events([obj, *pods[:_PODS]]))
+        return ". ".join(reported)
 
     def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
         if obj["kind"] not in _SELECTOR_KINDS:
@@ -188,17 +188,17 @@ class Waiter:
     @staticmethod
     def _holds(obj: Mapping[str, Any]) -> str:
         meta = obj["metadata"]
-        told = "not gone yet"
+        reported = "not gone yet"
         if meta.get("finalizers"):
-            told += f"; held by the finalizers {', '.join(meta['finalizers'])}"
+            reported += f"; blocked by the finalizers {', '.join(meta['finalizers'])}"
         for one in (obj.get("status") or {}).get("conditions") or []:
             if str(one.get("type", "")).startswith("Namespace") and one.get("status") == "True":
-                told += f"; {one.get('message', '')}"
-        return told
+                reported += f"; {one.get('message', '')}"
+        return reported
 
 
 def pod_faults(pod: dict[str, Any]) -> list[str]:
-    """What a pod tells about why it is not ready: scheduling, waiting containers, last terminations."""
+    """Why a pod is not ready: scheduling, waiting containers, last terminations."""
     faults = []
     status = pod.get("status") or {}
     for kind in ("PodScheduled",):
@@ -211,19 +211,19 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
         ended = current.get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
         if one.get("ready") or (ended and ended.get("exitCode") == 0 and "terminated" in current):
             continue
-        told = []
+        reported = []
         if waiting.get("reason") and waiting["reason"] != "PodInitializing":
-            told.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
+            reported.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
         if ended:
             message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
-            told.append(
+            reported.append(
                 f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})"
                 + (f": {message}" if message else "")
             )
-        if not told and "running" in current:
-            told.append("running, but not ready")
-        if told:
-            faults.append(f"container {one.get('name')}: {', '.join(told)}")
+        if not reported and "running" in current:
+            reported.append("running, but not ready")
+        if reported:
+            faults.append(f"container {one.get('name')}: {', '.join(reported)}")
     if not faults and status.get("message"):
         faults.append(str(status["message"]))
     return faults

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the actions of a run noted, until it is told to the audit trail: a file in Ansible's own temporary folder.
+"""What the actions of a run changed, until it is recorded in the audit trail: a file in Ansible's own temporary folder.
 
-Ansible makes that folder anew for every run, for the user alone, and removes it at the end; all forks of the run share it. A run
-that was killed leaves its folder behind, and with it what it had noted: a later run finds that. Only public facts are noted.
+Ansible creates that folder for every run, for the user alone, and removes it at the end; all forks of the run share it. A run
+that was killed leaves its folder behind, and with it its journal, which a later run finds. It contains only public facts.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Journal:
         self.path = folder / FILE
 
     def note(self, note: Note) -> None:
-        """Add a note. Forks may do so at the same time."""
+        """Add a note. Safe for concurrent forks."""
         line = json.dumps(note, separators=(",", ":")) + "\n"
         try:
             with self._locked("ab") as file:
                 file.write(line.encode("ascii"))
         except OSError as error:
             raise ClusterError(
-                f"what was changed cannot be noted for the audit trail in {self.path}: {error.strerror}. "
-                "Make room or set ANSIBLE_LOCAL_TEMP, and run again"
+                f"changes cannot be stored for the audit trail in {self.path}: {error.strerror}. "
+                "Free disk space or set ANSIBLE_LOCAL_TEMP, and run again"
             ) from error
 
     def read(self) -> list[Note]:
@@ -55,7 +55,7 @@ class Journal:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[list[Note]]:
-        """The notes; the journal is empty when the block has ended well. Nobody else takes or adds notes meanwhile."""
+        """The notes; the journal is empty when the block succeeds. It is locked meanwhile."""
         if not self.path.exists():
             yield []
             return
@@ -74,7 +74,7 @@ class Journal:
 
 
 def _parse(text: bytes) -> list[Note]:
-    """The notes of a journal. The last line of a run that was killed may be cut off; it ends without a newline."""
+    """The notes of a journal. The last line of a run that was killed may be truncated; it ends without a newline."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
 
 
@@ -84,7 +84,7 @@ def abandoned(folder: Path, host: str, place: Mapping[str, Any]) -> list[Journal
     Args:
         folder: the temporary folder of the present run.
         host: name of this machine. A folder may be shared with others, whose processes cannot be seen.
-        place: what the variables tell of the federation (C(ClusterAction.place)).
+        place: the federation's place according to the variables (C(ClusterAction.place)).
     """
     found = []
     for path in sorted(folder.parent.glob(f"{_FOLDERS}/{FILE}")):
@@ -94,7 +94,7 @@ def abandoned(folder: Path, host: str, place: Mapping[str, Any]) -> list[Journal
             if not _is_ours(path):
                 continue
             notes = Journal(path.parent).read()
-        except FileNotFoundError:  # that run ended well just now, and its folder went
+        except FileNotFoundError:  # that run has just finished, and its folder was removed
             continue
         run = notes[0]["run"] if notes else None
         if run and run["who"]["host"] == host and run["place"] == place and not _alive(run["pid"]):

@@ -14,9 +14,9 @@ from .values import Spec, boolean, text
 
 
 def fixed_server_name(spec: Spec) -> str:
-    """DNS name that every certificate of the gateway carries, whatever its address is.
+    """DNS name in every certificate of the gateway, independent of its address.
 
-    Nobody resolves it. It is what a sidecar verifies when the hub's address is an IP: HAProxy compares names with DNS
+    It is not resolved. A sidecar verifies it when the hub's address is an IP: HAProxy compares names with DNS
     entries of a certificate only, never with IP entries.
     """
     return f"superlink.{spec['federation']}.flower.internal"
@@ -38,15 +38,15 @@ def server_name(spec: Spec) -> str:
 
 
 def next_server_name(name: str) -> str:
-    """Name (SNI) under which the gateway shows the certificate that it will serve after a change of the CA.
+    """Name (SNI) under which the gateway serves the next certificate during a rotation of the CA.
 
-    Nobody needs to resolve it: whoever asks for it dials the same address as ever.
+    It need not be resolved: clients connect to the same address as before.
     """
     return f"next.{name}"
 
 
 def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Subject alternative names of a certificate that is made for the gateway.
+    """Subject alternative names of a certificate for the gateway.
 
     Without C(certificate_internal_names) in the spec only those of C(certificate_names): what sites verify (hub/gateway_names.py)
     is put there before.
@@ -78,10 +78,10 @@ def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, li
 
 
 def local_certificate_names(namespace: str) -> list[str]:
-    """Names in the certificate of a sidecar's own doors (Secret C(supernode-local-tls)): loopback, and Services of the site."""
-    return ["localhost", "127.0.0.1", door_certificate_name(namespace)]
+    """Names in the certificate of a sidecar's listeners (Secret C(supernode-local-tls)): loopback, and Services of the site."""
+    return ["localhost", "127.0.0.1", listener_certificate_name(namespace)]
 
 
-def door_certificate_name(namespace: str) -> str:
-    """The name among them by which ClientApps in other pods know the doors. OpenSSL wants two labels behind the star."""
+def listener_certificate_name(namespace: str) -> str:
+    """The name among them by which ClientApps in other pods reach the listeners. OpenSSL wants two labels behind the star."""
     return f"*.{namespace}.svc"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Labels of everything that this collection makes. Pure."""
+"""Labels of everything that this collection creates. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def labels(spec: Spec, name: str, component: str | None = None, *, pool: str | N
 
     Args:
         name: application ("superlink", "serverapp", "supernode").
-        component: its part; the application's name if not given.
+        component: its part; the application's name by default.
         pool: name of the pool.
     """
     merged = {k: text(v) for k, v in (spec.get("labels") or {}).items()}
@@ -41,7 +41,7 @@ def selector(spec: Spec, name: str, component: str | None = None, *, pool: str |
 
 
 def record_labels(federation: str, name: str, component: str) -> dict[str, str]:
-    """Labels of an object that outlives releases: none of them names a version."""
+    """Labels of an object that outlives releases: none of them has a version."""
     return {
         **selector({"federation": federation}, name, component),
         "app.kubernetes.io/managed-by": MANAGER,

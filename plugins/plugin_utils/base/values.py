@@ -16,12 +16,12 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def compact(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping without entries that say nothing (None, empty text, empty list, empty mapping); keeps 0 and False."""
+    """The mapping without empty entries (None, empty text, empty list, empty mapping); keeps 0 and False."""
     return {k: v for k, v in mapping.items() if v is not None and v != "" and v != [] and v != {}}
 
 
 def integer(value: Any) -> int | None:
-    """An int, or None for a value that stands for "not given".
+    """An int, or None for a value that means "not set".
 
     Ansible releases before 2.19 hand templated numbers over as text and a templated null as an empty string.
 
@@ -37,7 +37,7 @@ def integer(value: Any) -> int | None:
 
 
 def boolean(value: Any) -> bool:
-    """A bool, also from the text that templating makes of one."""
+    """A bool, also from the text of a templated one."""
     if isinstance(value, str):
         return value.strip().lower() in ("true", "yes", "on", "1", "y", "t")
     return bool(value)

@@ -4,7 +4,7 @@
 
 """Reading and writing what C(clients) plans, in the hub cluster. The ConfigMap is written here and nowhere else.
 
-It is written with optimistic locking, and the ledger is read after it: whoever writes an older view of the ledger, and
+It is written with optimistic locking, and the ledger is read after it: who writes an older view of the ledger, and
 so would undo a denial, loses the race and reads both again.
 """
 
@@ -21,7 +21,7 @@ from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..kube import refresh
 from ..kube.client import Cluster
-from ..kube.configmaps import until_unrivalled, write
+from ..kube.configmaps import retry_on_conflict, write
 from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
@@ -30,7 +30,7 @@ from ..pki import certificates
 from . import clients
 
 PODS = "app.kubernetes.io/name=superlink"
-# How long dead keys of sites that left are remembered.
+# How long dead keys of sites that left are kept.
 _REMEMBERED = datetime.timedelta(days=180)
 
 
@@ -42,7 +42,7 @@ class ClientStore:
         namespace: the SuperLink's namespace.
         ledger: the federation's ledger.
         check: True writes nothing.
-        note: tells the audit trail of what was changed, as soon as it was (C(ClusterAction.note)).
+        note: records a change for the audit trail, right after it (C(ClusterAction.note)).
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class ClientStore:
         self.namespace = namespace
         self.ledger = ledger
         self.check = check
-        #: What was changed, for Ansible's --diff, and as apply tells it.
+        #: What was changed, for Ansible's --diff, and in the format of apply.
         self.diff: list[dict[str, str]] = []
         self.objects: list[dict[str, str]] = []
-        #: What people should know.
+        #: Messages for the user.
         self.warnings: list[str] = []
 
     def read(self) -> dict[str, Any] | None:
@@ -64,18 +64,18 @@ class ClientStore:
         return self.cluster.get("v1", "ConfigMap", clients.CONFIG, self.namespace)
 
     def settings(self, live: dict[str, Any]) -> clients.Settings:
-        """What the hub was told.
+        """Settings of the hub.
 
         Raises:
-            ClusterError: somebody else wrote the ConfigMap.
+            ClusterError: someone else wrote the ConfigMap.
         """
         try:
             live["data"]["ca.crt"].encode("ascii")
             return clients.settings_of(live)
         except (KeyError, ValueError) as error:
             raise ClusterError(
-                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} is damaged: it lacks {error}. Run "
-                "federated.flower.site for the hub: it writes it anew."
+                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} is damaged: it has no {error}. Run "
+                "federated.flower.site for the hub: it recreates it."
             ) from error
 
     def authority(self, settings: clients.Settings) -> certificates.Issued:
@@ -88,7 +88,7 @@ class ClientStore:
         if ca is None:
             raise ClusterError(
                 f"the CA of the client certificates, Secret {settings.ca_namespace}/{clients.CA} on {self.cluster.name}, is not "
-                "there. Restore it from a backup, or run federated.flower.site for the whole fleet: it makes a new one, and all "
+                "there. Restore it from a backup, or run federated.flower.site for the whole fleet: it creates a new one, and all "
                 "sites get new certificates."
             )
         return ca
@@ -103,14 +103,14 @@ class ClientStore:
         """Write the ConfigMap as the ledger wants it; returns whether it differed.
 
         Args:
-            settings: what the hub was told; as the live ConfigMap says it by default. Where that is not there either, no
-                gateway asks for client certificates, and nothing is done.
+            settings: settings of the hub; by default those of the live ConfigMap. Without either, no
+                gateway requests client certificates, and nothing is done.
             ca: the CA; read when it is needed by default.
-            foreseen: book and records as they will be, for check mode, in which the ledger does not hold them.
+            foreseen: the future book and records, for check mode, in which the ledger does not have them.
             admitted: a site that is no longer denied, and has no record.
         """
         what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
-        return until_unrivalled(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
+        return retry_on_conflict(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
 
     def _publish(
         self,
@@ -141,7 +141,7 @@ class ClientStore:
         return differs
 
     def _known(self, live: dict[str, Any] | None, admitted: str) -> clients.Known:
-        """What the ledger knows, with what it had lost and the gateway's files still say."""
+        """The ledger's content, with entries that it lost and the gateway's files still have."""
         book = self.ledger.read_book()
         known = clients.Known(book, *self.ledger.read_sites())
         found = clients.lost(live, known)
@@ -171,7 +171,7 @@ class ClientStore:
                 self.ledger.change_record(site, lambda old: access.pruned(old, present))
 
     def _put(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
-        """Write the ConfigMap, and tell of it."""
+        """Write the ConfigMap, and record it."""
         if not self.check:
             self._write(live, wanted)
         which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
@@ -195,16 +195,16 @@ class ClientStore:
             wanted = {**live, "metadata": metadata, "data": wanted["data"]}
         write(self.cluster, wanted)
 
-    def hand_out(self) -> None:
-        """Bring the changed files into the gateway now; it reloads by itself."""
+    def load_now(self) -> None:
+        """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
             refresh.touch_pods(self.cluster, self.namespace, PODS)
 
     def bring(self) -> bool:
-        """Write the ConfigMap as the ledger wants it and bring it into the gateway; returns whether it differed."""
+        """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""
         differed = self.publish()
         if differed:
-            self.hand_out()
+            self.load_now()
         return differed
 
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who the gateway lets in: the CA of the sites' client certificates, and the files it judges them by. Pure but for
+"""Whom the gateway admits: the CA of the sites' client certificates, and the files by which it checks them. Pure but for
 randomness and the present time.
 
-The CA is always the collection's own, whatever issues the gateway's server certificate. Sites make their keys
+The CA is always the collection's own, with any issuer of the gateway's server certificate. Sites create their keys
 themselves; the hub signs requests. One certificate per site: CN is the site's inventory name, O the federation.
 """
 
@@ -27,11 +27,11 @@ from ..pki import keypairs, library
 
 CONFIG = CLIENTS  # the ConfigMap
 CA = "flower-client-ca"
-# What other plays have to know of the hub's settings, as annotations of the ConfigMap.
+# Settings of the hub that other plays need, as annotations of the ConfigMap.
 CA_NAMESPACE = "federated.flower/ca-namespace"
 DAYS = "federated.flower/client-certificate-days"
 # Bytes that the API server takes in one ConfigMap (apimachinery, C(validation.ValidateConfigMap)), and the part of it that is kept
-# for denials: whatever fills it, who is denied can always be written.
+# for denials: there is always space for denials, even when the rest is full.
 FULL = 1024 * 1024
 RESERVE = 64 * 1024
 _SERIAL_BYTES, _KEY_BYTES = 53, 80  # of one entry, about, for messages
@@ -39,7 +39,7 @@ _SERIAL_BYTES, _KEY_BYTES = 53, 80  # of one entry, about, for messages
 
 @dataclass(frozen=True)
 class Settings:
-    """What the hub was told.
+    """Settings of the hub.
 
     Attributes:
         federation: name of the federation.
@@ -62,7 +62,7 @@ class Authority:
         ca: certificate and key.
         secrets: the Secret to write; empty when it is there.
         certificates: public facts of it, as in C(credentials.Credentials).
-        reasons: why it was made, sentences.
+        reasons: why it was created, sentences.
     """
 
     ca: pki.Issued
@@ -78,10 +78,10 @@ def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
 
 
 def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: datetime.timedelta) -> Authority:
-    """Take the CA from its live Secret, or make it.
+    """Read the CA from its live Secret, or create it.
 
     Args:
-        settings: what the hub was told.
+        settings: settings of the hub.
         live: the Secret C(flower-client-ca).
         lifetime: of a new CA.
     """
@@ -95,13 +95,13 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
                 settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls"
             )
         )
-        result.reasons.append(f"{CA}: there was none")
+        result.reasons.append(f"{CA}: it did not exist")
     result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})
     return result
 
 
 def settings_of(live: Mapping[str, Any]) -> Settings:
-    """What the hub was told, as its live ConfigMap says it."""
+    """Settings of the hub, from its live ConfigMap."""
     metadata = live["metadata"]
     notes = metadata.get("annotations") or {}
     federation = metadata["labels"]["app.kubernetes.io/instance"]
@@ -110,12 +110,12 @@ def settings_of(live: Mapping[str, Any]) -> Settings:
 
 @dataclass(frozen=True)
 class Known:
-    """What the ledger knows.
+    """Content of the ledger.
 
     Attributes:
         book: its book.
         records: site -> its record.
-        unreadable: sites whose record cannot be read. What the gateway knows of them stays as it is.
+        unreadable: sites whose record cannot be read. Their entries at the gateway stay as they are.
         now: the present.
     """
 
@@ -130,7 +130,7 @@ class Known:
 
 
 def lost(live: Mapping[str, Any] | None, known: Known) -> access.Lost:
-    """What the live ConfigMap knows and the ledger has lost."""
+    """Entries that the live ConfigMap has and the ledger has lost."""
     data = (live or {}).get("data") or {}
     if not data.get("ca.crt"):
         return access.Lost()
@@ -144,7 +144,7 @@ def lost(live: Mapping[str, Any] | None, known: Known) -> access.Lost:
 
 
 def denied_sites(live: Mapping[str, Any] | None) -> list[str]:
-    """Names of the sites that the live ConfigMap has refused."""
+    """Names of the sites that the live ConfigMap denies."""
     return _names(((live or {}).get("data") or {}).get("denied.lst", ""))
 
 
@@ -153,7 +153,7 @@ def _names(text: str) -> list[str]:
 
 
 def needs_ca(live: Mapping[str, Any] | None, known: Known) -> bool:
-    """Whether the list of revoked certificates has to be signed anew, which takes the CA's key."""
+    """Whether the revocation list must be signed again, which needs the CA's key."""
     data = (live or {}).get("data") or {}
     if "ca.crt" not in data:
         return True
@@ -162,7 +162,7 @@ def needs_ca(live: Mapping[str, Any] | None, known: Known) -> bool:
 
 
 def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[str, str]:
-    """Serial -> since when, of all certificates that the gateway has to refuse."""
+    """Serial -> since when, of all certificates that the gateway must reject."""
     kept: dict[str, str] = {}
     if known.unreadable:
         kept = pki.crl_entries(there.get("crl.pem", ""), certificate) or {}
@@ -175,19 +175,19 @@ def config(
     live: Mapping[str, Any] | None,
     ca: pki.Issued | None = None,
 ) -> dict[str, Any]:
-    """The ConfigMap C(superlink-clients), mounted in the gateway. It holds nothing secret.
+    """The ConfigMap C(superlink-clients), mounted in the gateway. It contains nothing secret.
 
-    Its data: C(ca.crt), C(crl.pem) (signed anew only when its serials differ), C(denied.lst) (names of sites) and
+    Its data: C(ca.crt), C(crl.pem) (signed again only when its serials differ), C(denied.lst) (names of sites) and
     C(keys.map) (digest of each SuperNode key, and its site).
 
     Args:
-        settings: what the hub was told.
-        known: what the ledger knows.
+        settings: settings of the hub.
+        known: content of the ledger.
         live: the ConfigMap as it is.
-        ca: the CA; may be left out when C(needs_ca) says no.
+        ca: the CA; not needed when C(needs_ca) is false.
 
     Raises:
-        ValueError: it would be larger than a ConfigMap may be; says of what it is full. A denial is written nevertheless.
+        ValueError: it would be larger than a ConfigMap may be; the text says what fills it. A denial is written nevertheless.
     """
     there = (live or {}).get("data") or {}
     certificate = ca.certificate if ca else there["ca.crt"]
@@ -240,10 +240,10 @@ def _fitting(
     lines: Collection[str],
     wanted: Collection[str],
 ) -> dict[str, str]:
-    """The data, or what of it a ConfigMap can hold."""
+    """The data, or the part of it that fits into a ConfigMap."""
     if _size(data) <= FULL - RESERVE:
         return data
-    # Nobody asks which keys a denied site may use.
+    # Keys of a denied site are not checked.
     data = {**data, **_lists(denied, [line for line in lines if line.partition(" ")[2] not in denied])}
     if _size(data) <= FULL - RESERVE:
         return data
@@ -253,9 +253,9 @@ def _fitting(
             if _size(part) <= FULL:
                 return part
     raise ValueError(
-        f"it would hold {_size(data)} bytes, and a ConfigMap holds {FULL}: {len(wanted)} revoked certificates that have not ended "
+        f"it would have {_size(data)} bytes, and a ConfigMap has up to {FULL}: {len(wanted)} revoked certificates that have not expired "
         f"(about {_SERIAL_BYTES} bytes each) and {len(lines)} SuperNode keys (about {_KEY_BYTES} each). Shorter client certificates "
-        "(superlink_client_certificate_days) and a new client CA (delete its Secret, then run site.yml) make the first fewer, and "
+        "(superlink_client_certificate_days) and a new client CA (delete its Secret, then run site.yml) reduce the first, and "
         "another federation for a part of the sites the second"
     )
 
@@ -273,15 +273,15 @@ def certify(
     ca_certificate: str,
     ca: Callable[[], pki.Issued],
 ) -> tuple[Record, str | None]:
-    """See that a site's record holds a good client certificate for the key that the site has.
+    """Make sure that a site's record has a valid client certificate for the site's key.
 
     Args:
         record: the site's record; not changed.
         request: the site's request, PEM.
         site: its name.
-        settings: what the hub was told.
+        settings: settings of the hub.
         ca_certificate: the present client CA, PEM.
-        ca: gives that CA with its key; called only when a certificate has to be signed.
+        ca: returns that CA with its key; called only when a certificate must be signed.
 
     Returns:
         The record, and why there is a new certificate, or None.
@@ -290,7 +290,7 @@ def certify(
         ValueError: the request is of no use.
     """
     client = record.get("client")
-    reason: str | None = "there was none"
+    reason: str | None = "it did not exist"
     new_key = False
     if client:
         reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)

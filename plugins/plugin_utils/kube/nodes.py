@@ -4,7 +4,7 @@
 
 """Which nodes of a site a DaemonSet pool runs on. Pure functions on live Node objects.
 
-Source of the rules: Kubernetes documentation, «DaemonSet» (how daemon pods are scheduled, tolerations added by itself).
+Source of the rules: Kubernetes documentation, «DaemonSet» (how daemon pods are scheduled, tolerations added automatically).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def is_ready(node: Mapping[str, Any]) -> bool:
-    """Whether the kubelet says that the node is ready."""
+    """Whether the kubelet reports the node as ready."""
     conditions = node.get("status", {}).get("conditions", [])
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
@@ -47,7 +47,7 @@ def eligible(
 ) -> list[Mapping[str, Any]]:
     """The nodes on which a DaemonSet with this node selector and these tolerations has a pod, by name.
 
-    A taint C(NoSchedule) that comes later does not evict the pod that is there (kube-controller-manager,
+    A taint C(NoSchedule) that is added later does not evict an existing pod (kube-controller-manager,
     C(daemon/daemon_controller.go), C(NodeShouldRunDaemonPod)): C(running) are the nodes where one is.
     """
     found = []
@@ -64,7 +64,7 @@ def closed(
     selector: Mapping[str, str] | None,
     tolerations: Sequence[Mapping[str, Any]] | None,
 ) -> list[str]:
-    """Names of the nodes that take no new pod of a DaemonSet, and keep one that is there."""
+    """Names of the nodes that accept no new pod of a DaemonSet, and keep an existing one."""
     return [
         node["metadata"]["name"]
         for node in nodes

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the ledger remembers of who may come in: client certificates, denials, certificates that were taken back. Pure.
+"""Access records of the ledger: client certificates, denials, revoked certificates. Pure.
 
 Part of a site's record (see C(records))::
 
@@ -12,8 +12,8 @@ Part of a site's record (see C(records))::
      "revoked": [{"serial": "3c…", "since": "…", "until": "…"}]}
 
 C(access) is there for denied sites only. C(key) is the fingerprint of the certificate's public key. C(superseded) are
-certificates of a key that the site no longer has; they are revoked as soon as the site has been given its new one. C(until) is
-the end of the certificate; records of earlier releases do not have it.
+certificates of a key that the site no longer has; they are revoked as soon as the site has its new one. C(until) is
+the expiry of the certificate; records of earlier releases do not have it.
 
 Part of the book (see C(ranges)), for sites that left::
 
@@ -50,7 +50,7 @@ def deny(record: Mapping[str, Any], reason: str, now: str) -> Record:
 
 
 def returning(record: Mapping[str, Any], denial: Mapping[str, Any]) -> Record:
-    """The record of a site that left while it was denied and comes back: it stays denied until somebody admits it."""
+    """The record of a site that left while it was denied and joins again: it stays denied until someone admits it."""
     return {**copy.deepcopy(dict(record)), "access": dict(record.get("access") or denial)}
 
 
@@ -78,7 +78,7 @@ def deny_absent(book: Mapping[str, Any], site: str, reason: str, now: str) -> Bo
 
 
 def denied(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Site -> its denial, of all sites that are denied, those that left included."""
+    """Site -> its denial, of all sites that are denied, including those that left."""
     found = {
         **book.get("denied", {}),
         **{site: record["access"] for site, record in records.items() if record.get("access")},
@@ -92,7 +92,7 @@ class Present:
 
     Attributes:
         now: the present.
-        ca_since: when the present client CA was made. What was revoked before that was issued by a CA that nobody trusts any more.
+        ca_since: when the current client CA was created. What was revoked before was issued by a CA that is not trusted any more.
     """
 
     now: datetime.datetime
@@ -100,7 +100,7 @@ class Present:
 
 
 def matters(entry: Mapping[str, Any], present: Present) -> bool:
-    """Whether the gateway would accept a certificate if it were not revoked: it has not ended, and its CA is the present one."""
+    """Whether the gateway would accept a certificate if it were not revoked: it has not expired, and its CA is the current one."""
     until = _time(entry.get("until"))
     since = _time(entry.get("since"))
     return (until is None or until > present.now) and (since is None or since >= present.ca_since)
@@ -134,10 +134,10 @@ def pruned(holder: Mapping[str, Any], present: Present) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Lost:
-    """What the gateway's files know and the ledger does not: the ConfigMap that held it was lost.
+    """What the gateway's files have and the ledger lacks, because its ConfigMap was lost.
 
     Attributes:
-        denied: names of sites that are refused.
+        denied: names of denied sites.
         revoked: serial -> since when.
     """
 
@@ -156,7 +156,7 @@ def lost(
     serials: Mapping[str, str],
     present: Present,
 ) -> Lost:
-    """Compare the ledger with the gateway's files, which are written after it and so never know more.
+    """Compare the ledger with the gateway's files, which are written after it and so never have more.
 
     Args:
         book: the ledger's book.
@@ -205,7 +205,7 @@ def with_client(record: Mapping[str, Any], client: Mapping[str, Any], *, new_key
     Args:
         record: the site's record as read; not changed.
         client: C(serial), C(fingerprint), C(not_after), C(key) and C(certificate) of the new one.
-        new_key: whether the old one belongs to a key that the site no longer has, and so is to be revoked.
+        new_key: whether the old one belongs to a key that the site no longer has, and so must be revoked.
     """
     new = copy.deepcopy(dict(record))
     if new_key and new.get("client"):
@@ -233,7 +233,7 @@ def _revocation(superseded: str | Mapping[str, Any], now: str) -> dict[str, Any]
 
 
 def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now: str) -> Book:
-    """The book after some sites left: their certificates are revoked for ever, and who was denied stays so.
+    """The book after some sites left: their certificates are revoked permanently, and denied sites stay denied.
 
     Args:
         book: the book as read; not changed.
@@ -253,16 +253,16 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
 
 
 def certificate_facts(record: Mapping[str, Any], change: str) -> list[dict[str, str]]:
-    """What the audit trail tells of a site's client certificate; empty when there is none."""
+    """The audit facts of a site's client certificate; empty when there is none."""
     client = record.get("client")
     facts = ("serial", "fingerprint", "not_after")
     return [{"change": change, **{name: client[name] for name in facts}}] if client else []
 
 
 def owners(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Public line of every SuperNode key -> the site that holds it, without keys that two sites claim.
+    """Public line of every SuperNode key -> the site that has it, without keys that two sites claim.
 
-    A site that claims a key without having registered it takes it from nobody.
+    A claim without a registration does not affect other sites.
     """
     found: dict[str, set[str]] = {}
     registered: dict[str, set[str]] = {}

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keys that sites ask to have registered: which of them are refused before Flower sees them. Pure.
+"""Keys that sites request to register: which of them are refused before they are sent to Flower. Pure.
 
-One site's keys are nobody else's business, so a refusal concerns the site that asked for it, and only that.
+A refusal concerns only the site that requested it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .records import Record
 
 _REMEDY = (
     "Delete this entry from the site's Secret, and with flower_key_source: site the ConfigMap supernode-public as well; then run "
-    "again: a new key is made."
+    "again: a new key is created."
 )
 
 

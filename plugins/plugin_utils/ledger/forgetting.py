@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which sites are to be forgotten: those that somebody names, and never all that an inventory lacks. Pure.
+"""Which sites are forgotten: only sites that are named, never all that are missing in an inventory. Pure.
 
-Forgetting is for ever, and an inventory that lacks sites may be one that was not read: Ansible only warns of a file that it cannot
+Forgetting is permanent, and sites may be missing because an inventory was not read: Ansible only warns of a file that it cannot
 parse.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-#: Without a bound of one's own, at most half of the known sites go in one run, and no more than this.
+#: Without a bound, at most half of the known sites can be forgotten in one run, and no more than this.
 MOST = 10
 VARIABLE, BOUND = "flower_forget_sites", "flower_forget_max"
 _TRUE = ("true", "yes", "on", "y", "t", "1", "all", "*")
@@ -24,7 +24,7 @@ def names(given: Any) -> list[str]:
     """The names in a list, or in a text with commas between them; each once.
 
     Raises:
-        ValueError: no names were given, but the demand to forget whoever is missing.
+        ValueError: the value is a boolean instead of names.
     """
     if given is None or given is False:
         return []
@@ -41,7 +41,7 @@ def names(given: Any) -> list[str]:
 
 def _no_names(given: Any) -> str:
     return (
-        f"{VARIABLE} is {given!r}, and takes the names of sites: -e {VARIABLE}=site-b,site-c. The last task of site.yml and "
+        f"{VARIABLE} is {given!r}, and must be names of sites: -e {VARIABLE}=site-b,site-c. The last task of site.yml and "
         "federated.flower.status name the sites that are not in the inventory"
     )
 
@@ -49,14 +49,15 @@ def _no_names(given: Any) -> str:
 def refusal(
     chosen: Collection[str], known: Collection[str], inventory: Collection[str] | None, bound: int | None = None
 ) -> str:
-    """Why some sites are not forgotten, with the way out; empty when they may be.
+    """Why some sites are not forgotten, with the remedy; empty when they may be.
 
     Args:
         chosen: the sites to forget.
         known: all sites of the ledger.
         inventory: sites of the inventory; None where those of the inventory may be forgotten too, as in a teardown, which names
             its hosts and is confirmed.
-        bound: how many may go; by default half of the known sites, at least one and at most C(MOST), and without an inventory all.
+        bound: how many may be forgotten; by default half of the known sites, at least one and at most C(MOST); without an inventory,
+            all of them.
     """
     if not chosen or (inventory is None and bound is None):
         return ""
@@ -77,7 +78,7 @@ def refusal(
             )
     if len(going) > most:
         return (
-            f"{VARIABLE}: {len(going)} of {len(known)} known sites would be forgotten for ever, more than {most}. If that is meant, "
+            f"{VARIABLE}: {len(going)} of {len(known)} known sites would be forgotten permanently, more than {most}. If that is intended, "
             f"repeat with -e {BOUND}={len(going)}"
         )
     return ""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Free partition numbers, from 0 without end. Pure; each operation costs a binary search."""
+"""Free partition numbers, from 0 without end. Pure; each operation is a binary search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Gaps:
         # Size -> number below which no gap of that size is free. It rises while numbers are taken and falls when some are freed.
         self._lowest: dict[int, int] = {}
         start = 0
-        #: Whether no two ranges overlap. If some do, nobody knows which numbers are free when one of them is given back.
+        #: Whether no two ranges overlap. If some do, it is not known which numbers are free when one of them is released.
         self.exact = True
         for first, end in sorted(taken):
             self.exact = self.exact and first >= start
@@ -49,7 +49,7 @@ class Gaps:
         return self._firsts[at]
 
     def take(self, first: int, size: int) -> None:
-        """Take numbers that are free, see C(room)."""
+        """Allocate free numbers, see C(room)."""
         if not size:
             return
         at = bisect_right(self._firsts, first) - 1
@@ -59,7 +59,7 @@ class Gaps:
         self._ends[at : at + 1] = [high for _low, high in parts]
 
     def free(self, first: int, size: int) -> None:
-        """Give back numbers that are taken; without effect when ranges overlapped from the beginning."""
+        """Release numbers; without effect when ranges overlapped from the beginning."""
         if not size or not self.exact:
             return
         at = bisect_left(self._firsts, first)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who has which partition numbers. Pure arithmetic on plain data; reading and writing is done in C(store).
+"""Allocation of partition numbers to sites. Pure; C(store) reads and writes.
 
 A pool that counts across the fleet owns one unbroken range of partition numbers, since a StatefulSet counts its pods
-upwards from C(spec.ordinals.start). A range never moves because another site came or went.
+upwards from C(spec.ordinals.start). A range never moves because another site joined or left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Book = dict[str, Any]
 
 
 def empty_book() -> Book:
-    """A ledger in which nobody has joined."""
+    """A ledger without sites."""
     return {"partitions": 0, "sites": {}}
 
 
@@ -46,7 +46,7 @@ class Allocation:
 
     Attributes:
         book: the new ledger.
-        moved: sentences on pools that had to take other numbers.
+        moved: sentences on pools whose numbers had to change.
         stale: sites that still count the fleet with an older number of partitions.
     """
 
@@ -86,22 +86,22 @@ def allocate(
     order: Sequence[str] = (),
     held: Mapping[str, Mapping[str, tuple[int, int]]] | None = None,
 ) -> Allocation:
-    """Give every pool of some sites its range.
+    """Allocate the range of every pool of some sites.
 
-    A pool that shrinks gives its last numbers back. A pool that grows keeps its first number when the numbers behind it
+    A pool that shrinks releases its last numbers. A pool that grows keeps its first number when the numbers behind it
     are free, and otherwise moves as a whole to the lowest place where it fits. New pools take the lowest place. The
     number of partitions that a site counts with stays as it is when others join, because changing it restarts its pods;
-    it follows when the site's own numbers reach beyond it, and C(repartition) brings all named sites to the present
+    it follows when the site's own numbers reach beyond it, and C(repartition) updates all named sites to the current
     number.
 
     Args:
         book: the ledger as read; not changed.
         wanted: site -> pool -> number of replicas, for the pools that count across the fleet. Pools of a named site
-            that are missing give their range back.
+            that are missing release their range.
         partitions: a fixed number of partitions for the whole fleet.
         repartition: whether sites that have joined take over a changed number.
-        order: sites in the order in which newcomers are served; the rest follow by name.
-        held: site -> pool -> first number and number of the keys that the site's record has (C(records.numbers)). A site
+        order: sites in the order in which newcomers are served; then the rest by name.
+        held: site -> pool -> first number and number of the keys in the site's record (C(records.numbers)). A site
             that the book does not have gets these numbers back if they are free: its range is lost, for example with the
             whole book. Then the numbers of sites that are not among C(wanted) are restored as well.
 
@@ -156,7 +156,7 @@ def _restore(
     wanted: Mapping[str, Mapping[str, int]],
     held: Mapping[str, Mapping[str, tuple[int, int]]],
 ) -> list[str]:
-    """Give sites without a range the numbers of the keys that they have; returns these sites."""
+    """Restore the ranges of sites without one from the numbers of their keys; returns these sites."""
     is_lost = not new["sites"]
     candidates = [site for site in wanted if site in held]
     if is_lost:
@@ -199,7 +199,7 @@ def _place(result: Allocation, gaps: Gaps, site: str, entry: dict[str, Any], nam
     entry["pools"][name] = {"offset": offset, "size": size}
     if old is not None:
         result.moved.append(
-            f"pool {name} of {site} grew from {old['size']} to {size} replicas and the numbers behind it are taken: "
+            f"pool {name} of {site} grew from {old['size']} to {size} replicas and the following numbers are in use: "
             f"its partitions move from {old['offset']} to {offset}"
         )
 
@@ -209,7 +209,7 @@ def forget(book: Mapping[str, Any], keys: Mapping[str, Sequence[str]], now: str 
 
     Args:
         book: the ledger as read; not changed.
-        keys: site -> fingerprints of its keys, which are dead from now on. A site that comes back is told so.
+        keys: site -> fingerprints of its keys, which are dead from now on. A site that joins again gets this list.
         now: ISO 8601.
     """
     new = copy.deepcopy(dict(book))
@@ -225,11 +225,11 @@ def forget(book: Mapping[str, Any], keys: Mapping[str, Sequence[str]], now: str 
 
 
 def without_left(book: Mapping[str, Any], before: str) -> Book:
-    """The ledger without dead keys of sites that left long ago; without them, a site that comes back costs one more exec.
+    """The ledger without dead keys of sites that left long ago; without them, a site that joins again needs one more exec.
 
     Args:
         book: the ledger as read; not changed.
-        before: ISO 8601; what is older goes. What has no date, from an earlier release, goes too.
+        before: ISO 8601; what is older is removed, and so is what has no date, from an earlier release.
     """
     since = book.get("left_since", {})
     old = [site for site in book.get("left", {}) if since.get(site, "") < before]

@@ -4,8 +4,8 @@
 
 """The ledger in the hub cluster: ConfigMaps, written with optimistic locking.
 
-One ConfigMap, C(flower-ledger), holds the partition ranges of the whole fleet, so that two controllers at once can never
-give two sites one number. One more per site, C(flower-site-SITE), holds what is known of its keys.
+One ConfigMap, C(flower-ledger), holds the partition ranges of the whole fleet, so that two concurrent control nodes can never
+allocate one number to two sites. One more per site, C(flower-site-SITE), has the records of its keys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, until_unrivalled, write
+from ..kube.configmaps import config_map, retry_on_conflict, write
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
@@ -33,17 +33,17 @@ _BOOK_REMEDY = (
     "from the sites' records and the gateway's files"
 )
 _RECORD_REMEDY = (
-    "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and what it says of denials and "
-    "revocations is restored from the gateway's files"
+    "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
+    "revocations are restored from the gateway's files"
 )
 
 
 class LedgerError(ClusterError):
-    """The ledger cannot be read or written. The text says why and what to do."""
+    """The ledger cannot be read or written. The text has the reason and the remedy."""
 
 
 def name_fault(site: str) -> str:
-    """Why a site of this name can have no record; empty when it can.
+    """Why a site of this name cannot have a record; empty when it can.
 
     Source of the rule: its name is part of the name of a ConfigMap (RFC 1123) and the value of a label (63 characters).
     """
@@ -186,4 +186,4 @@ class Ledger:
             write(self.cluster, {**item, "data": data})
             return True
 
-        return until_unrivalled(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)
+        return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
-from ..base.ports import NODE_DOOR_PORT
+from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object, Spec, integer
 from . import gpu, sidecar, superexec
 from .objects import metadata
@@ -50,7 +50,7 @@ def workload(spec: Spec, pool: Mapping[str, Any], replicas: int) -> Object:
     notes = dict(pool.get("pod_annotations") or {})
     if spec.get("key_source") == SITE:
         notes[KEY_SOURCE] = SITE  # the secret that it shares with the SuperNode changes with that
-    address = f"{door(pool['name'], '$(FLOWER_INDEX)')}.{spec['namespace']}.svc:{NODE_DOOR_PORT}"
+    address = f"{door(pool['name'], '$(FLOWER_INDEX)')}.{spec['namespace']}.svc:{NODE_LISTENER_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     container = superexec.container(
         spec,

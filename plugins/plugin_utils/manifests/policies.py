@@ -43,7 +43,7 @@ from typing import Any
 from ..base.addresses import is_ip, split_address
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, parted
-from ..base.ports import FLEET_PORT, NODE_DOOR_PORT, OPS_PORT, RUNTIME_PORT
+from ..base.ports import FLEET_PORT, NODE_LISTENER_PORT, OPS_PORT, RUNTIME_PORT
 from ..base.values import Object, Spec, boolean, compact, text
 from . import serverapp, sidecar, skupper
 from .objects import metadata
@@ -89,7 +89,7 @@ def supernode_objects(spec: Spec) -> list[Object]:
     """The policies of a site's namespace. SuperNodes call the hub; nobody calls them but ClientApps in pods of their own."""
     if not _wanted(spec):
         return []
-    door = [_port(NODE_DOOR_PORT)]
+    door = [_port(NODE_LISTENER_PORT)]
     names, more = egress_rules(spec.get("dns")), egress_rules(spec.get("egress"))
     ingress = _monitoring(spec) if sidecar.enabled(spec) else []
     apps = []

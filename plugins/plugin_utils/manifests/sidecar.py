@@ -28,7 +28,7 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.certificate_names import next_server_name, server_name
 from ..base.names import CLIENT_KEY, parted
-from ..base.ports import NODE_DOOR_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
+from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
 from ..base.values import Object, Spec, boolean, integer, text
 from . import runtime_door
 from .objects import config_map
@@ -125,7 +125,7 @@ def configuration(spec: Spec) -> str:
 def _door(access_log: bool) -> list[str]:
     """The way from ClientApps in other pods to this pod's SuperNode."""
     return [
-        *runtime_door.frontend(NODE_DOOR_PORT, "/local/tls.pem", "supernode"),
+        *runtime_door.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
         "backend supernode",
         "  http-reuse safe",
         *quiet(access_log),
@@ -156,7 +156,7 @@ def init_containers(spec: Spec) -> list[Object]:
         image(spec, "haproxy", spec.get("sidecar_image")),
         pull_policy=spec.get("image_pull_policy"),
         watched=[m["mountPath"] for m in mounts],
-        ports=[{"name": "runtime", "containerPort": NODE_DOOR_PORT}] if parted(spec) else [],
+        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if parted(spec) else [],
         mounts=mounts,
         resources=resources(spec.get("sidecar_resources")),
         ready=False,

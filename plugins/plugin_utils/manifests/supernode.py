@@ -29,7 +29,7 @@ from typing import Any
 from ...module_utils import node_config
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret, parted
-from ..base.ports import HEALTH_PORT, NODE_DOOR_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
+from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
 from ..base.values import Object, Spec, boolean, compact, integer, text
 from . import clientapp, gpu, namespace, patches, policies, sidecar, superexec
 from .objects import config_map, disruption_budget, metadata, service_account
@@ -225,7 +225,7 @@ def door_services(spec: Spec, pool: Mapping[str, Any]) -> list[Object]:
                     clientapp.POD_NAME: f"{workload_name(pool['name'])}-{first + number}",
                 },
                 "ports": [
-                    {"name": "runtime", "port": NODE_DOOR_PORT, "protocol": "TCP", "targetPort": "runtime"},
+                    {"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"},
                 ],
             },
         }

@@ -24,7 +24,7 @@ _APPLICATIONS = {
     "supernode-keys": SITE,
     "clientapp": SITE,
 }
-# Names of what has no label that says it: records of ApplySets, and rights that were given before there was that label.
+# Names of objects without that label: records of ApplySets, and rights that were created before the label was introduced.
 _NAMES = {"applyset-superlink": HUB, "applyset-supernode": SITE}
 _PREFIXES = {"flower-hub-": HUB, "flower-site-": SITE}
 

@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who made an object, as far as the object itself proves it. Pure.
+"""Who created an object, as far as the object itself proves it. Pure.
 
-- An object belongs to a federation when its labels C(app.kubernetes.io/managed-by) and C(app.kubernetes.io/instance) say so.
+- An object belongs to a federation when its labels C(app.kubernetes.io/managed-by) and C(app.kubernetes.io/instance) have its values.
   Only then is it changed.
 - It is deleted only when its C(metadata.managedFields) name this collection as well. The API server writes them, so they are
-  not copied when somebody copies an object with all its labels.
-- A Namespace is deleted only when this collection created it. Since that costs everything in it, it takes a proof of its own:
-  the annotation that is given at creation only; or, for a Namespace made before there was that annotation, C(managedFields)
-  that name no other creator. The API server gives every Namespace the label C(kubernetes.io/metadata.name) when it is created,
-  and notes its creator as the manager of that field, unless it was created by server-side apply.
+  not copied when someone copies an object with all its labels.
+- A Namespace is deleted only when this collection created it. Since that deletes everything in it, it needs more proof:
+  the annotation that is set at creation only; or, for a Namespace created before the annotation was introduced, C(managedFields)
+  that name no other creator. The API server sets on every Namespace the label C(kubernetes.io/metadata.name) when it is created,
+  and records its creator as the manager of that field, unless it was created by server-side apply.
 
 Source of the rules on managedFields: Kubernetes documentation, «Server-Side Apply», «Field management».
 """
@@ -27,9 +27,9 @@ Object = Mapping[str, Any]
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 INSTANCE = "app.kubernetes.io/instance"
-# On a Namespace, given when it is created and never later: the federation for which that was.
+# On a Namespace, set when it is created and never later: the federation for which it was created.
 CREATED_FOR = "federated.flower/created-for"
-# Asked for by a user in a patch of an object: an object of this name that somebody else made is changed nevertheless. It stays on
+# Requested by a user in a patch of an object: an object of this name that someone else created is changed nevertheless. It stays on
 # such an object, which does not get the label managed-by, so that nothing that deletes by labels ever finds it.
 ADOPT = "federated.flower/adopt"
 _APPLYSET_MEMBER = "applyset.kubernetes.io/part-of"
@@ -49,22 +49,22 @@ def annotations_of(obj: Object | None) -> Mapping[str, str]:
 
 
 def is_managed(obj: Object | None) -> bool:
-    """Whether the labels say that this collection manages the object, for whatever federation."""
+    """Whether this collection manages the object according to its labels, for any federation."""
     return labels_of(obj).get(MANAGED_BY) == MANAGER
 
 
 def belongs(obj: Object | None, federation: str) -> bool:
-    """Whether the labels say that the object is part of this federation."""
+    """Whether the object is part of this federation according to its labels."""
     return is_managed(obj) and labels_of(obj).get(INSTANCE) == federation
 
 
 def is_adopted(obj: Object | None) -> bool:
-    """Whether the object was made by somebody else and is changed by this collection because a user said so."""
+    """Whether the object was created by someone else and is changed by this collection because a user requested it."""
     return annotations_of(obj).get(ADOPT) == "true"
 
 
 def may_delete(obj: Object, federation: str) -> bool:
-    """Whether an object that was found by its labels was made by this collection for this federation."""
+    """Whether an object that was found by its labels was created by this collection for this federation."""
     if not belongs(obj, federation) or is_adopted(obj):
         return False
     # cert-manager makes the Secret of a Certificate of ours, with the labels that the Certificate names.
@@ -72,14 +72,14 @@ def may_delete(obj: Object, federation: str) -> bool:
 
 
 def has_written(obj: Object) -> bool:
-    """Whether this collection ever wrote to the object, as the API server noted it."""
+    """Whether this collection ever wrote to the object, as the API server recorded it."""
     return any(entry.get("manager") == MANAGER for entry in obj["metadata"].get("managedFields") or [])
 
 
 def is_strange(obj: Object) -> bool:
-    """Whether somebody else made an object that this collection never wrote to, or only because a user had it adopted.
+    """Whether someone else created an object that this collection never wrote to, or only because a user requested adoption.
 
-    An object without any field but its name has no managers: nobody can say who made it.
+    An object without any field but its name has no managers: it is not known who created it.
     """
     entries = obj["metadata"].get("managedFields") or []
     others = any(entry.get("manager") != MANAGER and not entry.get("subresource") for entry in entries)
@@ -110,7 +110,7 @@ def fault(desired: Object, live: Object | None) -> str:
     if live is None or not is_managed(desired) or is_adopted(desired):
         return ""
     if desired["kind"] == "ManagedClusterAddOn":
-        return ""  # Open Cluster Management makes it, of the ClusterManagementAddOn of that name, which is this collection's
+        return ""  # Open Cluster Management creates it from the ClusterManagementAddOn of that name, which is this collection's
     federation = labels_of(desired).get(INSTANCE)
     if is_managed(live) and labels_of(live).get(INSTANCE) == federation:
         return ""
@@ -123,19 +123,19 @@ def _way_out(desired: Object, live: Object) -> str:
             return "Two federations need two namespaces: set flower_namespace to another name."
         return (
             "Set flower_namespace to another name; or set flower_create_namespace to false to deploy into it as it is: "
-            "it is then neither labelled, nor closed by a default-deny policy, nor ever deleted."
+            "it is then not labelled, not isolated by a default-deny policy, and never deleted."
         )
     other = "Delete or rename it, or deploy into another namespace (flower_namespace)"
     if desired["kind"] == "Secret":
         return f"{other}."
     return (
-        f"{other}; or have it changed nevertheless, by a patch (superlink_patches, supernode_patches) that gives it the annotation "
+        f"{other}; or allow the change, by a patch (superlink_patches, supernode_patches) that adds the annotation "
         f'{ADOPT}: "true". It is then never deleted.'
     )
 
 
 def holder(live: Object) -> str:
-    """What a live object says of who manages it, as the end of a sentence that begins with the object."""
+    """Who manages a live object, as the end of a sentence that starts with the object."""
     labels, notes = labels_of(live), annotations_of(live)
     if is_managed(live):
         return f"belongs to the federation {labels.get(INSTANCE) or '(without a name)'}"
@@ -149,7 +149,7 @@ def holder(live: Object) -> str:
         return f"is owned by {owner.get('kind')} {owner.get('name')}"
     others = [entry.get("manager") for entry in meta.get("managedFields") or [] if not entry.get("subresource")]
     names = sorted({name for name in others if name and name != MANAGER})
-    return f"was made by somebody else (field manager {', '.join(names)})" if names else "was made by somebody else"
+    return f"was created by someone else (field manager {', '.join(names)})" if names else "was created by someone else"
 
 
 def prepared(desired: Object, live: Object | None) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def prepared(desired: Object, live: Object | None) -> dict[str, Any]:
         return dict(desired)
     if is_adopted(desired):
         if live is None or (is_managed(live) and labels_of(live).get(INSTANCE) == labels.get(INSTANCE)):
-            del notes[ADOPT]  # there is nothing of anybody else to adopt
+            del notes[ADOPT]  # there is no object to adopt
         else:
             labels.pop(MANAGED_BY)
             labels.pop(_APPLYSET_MEMBER, None)

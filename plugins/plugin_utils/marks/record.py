@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose deployment a namespace holds: annotations of the ApplySet's record there. Pure.
+"""Whose deployment is in a namespace: annotations of the ApplySet's record there. Pure.
 
 The labels of objects name the federation, and two hubs may have federations of one name. So the record of the set C(supernode)
-notes the hub, by the identity that its ledger holds, and the site, by its name in the inventory. A deployment that is older
-than this has no such notes, and gets them from the next run.
+stores the hub, by the identity in its ledger, and the site, by its name in the inventory. A deployment that is older
+than this has no such annotations, and gets them from the next run.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ FEDERATION, HUB, SITE = f"{_PREFIX}federation", f"{_PREFIX}hub", f"{_PREFIX}site
 
 
 def notes(federation: str, site: str = "", hub: str = "") -> dict[str, str]:
-    """The annotations of a record. Of a hub only the federation; C(hub), a site's hub, may be empty while nobody knows it."""
+    """The annotations of a record. Of a hub only the federation; C(hub), a site's hub, may be empty while it is not known."""
     return {name: text for name, text in ((FEDERATION, federation), (HUB, hub), (SITE, site)) if text}
 
 
 def kept(live: Mapping[str, Any] | None) -> dict[str, str]:
-    """The notes that a live record has."""
+    """The annotations of a live record."""
     return {name: text for name, text in annotations_of(live).items() if name.startswith(_PREFIX)}
 
 
@@ -42,7 +42,7 @@ def fault(live: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> str:
         return ""
     meta = live["metadata"]
     what = "SuperLink" if meta["name"].endswith("superlink") else "SuperNodes"
-    holds = f"namespace {meta['namespace']} holds the {what} of"
+    holds = f"namespace {meta['namespace']} contains the {what} of"
     was, now = there.get(FEDERATION), wanted.get(FEDERATION)
     if now and was and was != now:
         return f"{holds} another federation, {was}. {_way_out()}"
@@ -58,7 +58,7 @@ def fault(live: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> str:
 
 def _way_out() -> str:
     return (
-        "Choose another namespace (flower_namespace), or take that deployment away with the inventory that made it "
+        "Choose another namespace (flower_namespace), or remove that deployment with the inventory that created it "
         f"(federated.flower.teardown). If its hub is lost: {_claim()}"
     )
 

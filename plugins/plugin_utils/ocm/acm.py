@@ -4,22 +4,22 @@
 """The security baseline of sites as a policy of Red Hat Advanced Cluster Management, for the clusters of the add-on's Placement.
 
     Policy               the baseline, in the federation's namespace on the hub
-    PlacementBinding     to the add-on's Placement, so that exactly the clusters with SuperNodes are looked at
+    PlacementBinding     to the add-on's Placement, so that exactly the clusters with SuperNodes are checked
 
 In the Policy, each a ConfigurationPolicy on the managed cluster:
 
     -namespace    the namespace has its Pod Security level
-    -network      every pod in it is closed, and so are the SuperNodes but for the ways that the site's own policy opens
+    -network      every pod in it is isolated, and so are the SuperNodes except for the connections that the site's own policy allows
     -pods         no pod is privileged, or shares the namespaces of its node
-    -rights       nobody has a role in it that reaches beyond it
+    -rights       no subject has a role in it that extends beyond it
 
-It says what all sites have in common, whatever their settings: C(musthave) compares what is named, and leaves alone what else
+It covers what all sites have in common, with any settings: C(musthave) compares what is listed, and ignores what else
 an object has (config-policy-controller, C(controllers/configurationpolicy_utils.go)). What it finds is what the collection sets
-itself, so C(enforce) changes nothing where sites were deployed. The last two only ever tell: to enforce that something is not
+itself, so C(enforce) changes nothing where sites were deployed. The last two only report: to enforce that something is not
 there would delete it, a pod that trains among them. That is why the Policy itself has no remediationAction, which would be that
 of all parts.
 
-Go templates in policies are C({{ }}) and C({{hub hub}}). Nothing here comes from a user's free text, and both engines are told
+Go templates in policies are C({{ }}) and C({{hub hub}}). Nothing here contains a user's free text, and both engines are configured
 to leave the policy alone (annotation C(disable-templates), read by governance-policy-propagator of the Policy and by
 config-policy-controller of each part).
 
@@ -49,7 +49,7 @@ _FILED = {
     f"{GROUP}/categories": "CM Configuration Management",
     f"{GROUP}/controls": "CM-2 Baseline Configuration",
 }
-# ClusterRoles that, given in one namespace, let pods there out of it, or all that is in it be had.
+# ClusterRoles that, granted in one namespace, let pods leave it, or allow access to everything in it.
 _FAR = (
     "cluster-admin",
     *(
@@ -60,7 +60,7 @@ _FAR = (
 
 
 def policy_name(spec: Spec) -> str:
-    """Name of the Policy, and what the names of its parts begin with."""
+    """Name of the Policy, and prefix of the names of its parts."""
     return f"{text(spec['federation'])}-baseline"
 
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brings a site's ClientApps to a managed cluster through the hub: moves the cluster from one version to another, and waits.
+"""Deliver a site's ClientApps to a managed cluster through the hub: move the cluster from one version to another, and wait.
 
 Two ManifestWorks must not own the same workload: which of them wins, and whether the workload is deleted with the old one
-(ocm, C(DeleteAppliedResources), decides by the owners that it sees at that moment), would be chance. So the cluster leaves
+(ocm, C(DeleteAppliedResources), decides by the owners that it sees at that moment), would be undefined. So the cluster leaves
 the old version first, and gets the new one when the old one is gone there.
 """
 
@@ -22,16 +22,16 @@ from ..kube.client import Cluster
 from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema, scraping
 from . import work as works
 
-# An agent tries again what was refused: the namespace may come a moment later.
+# An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
-# How long the controller of ManifestWorkReplicaSets may take to say anything at all.
+# How long the controller of ManifestWorkReplicaSets may take to report any status.
 _SILENCE = 30.0
 
 
 class Pace:
-    """Whether a rollout that the hub paces moves on, as one cluster sees it.
+    """Progress of a rollout that the hub paces, from the view of one cluster.
 
-    Numbers that come and go for ever, of a cluster whose pods crash again and again, are no move.
+    Numbers of a cluster whose pods crash again and again do not count as progress.
     """
 
     _STEPS = 4  # changes of the numbers for each cluster: applied, progressing, available, and one to spare
@@ -42,7 +42,8 @@ class Pace:
         self._moves = 0
 
     def moved(self, replica_set_of: Mapping[str, Any] | None) -> bool:
-        """Whether it has moved since the last look: the numbers of clusters in each state are others, or the own turn has come.
+        """Whether there was progress since the last call: the numbers of clusters in each state have changed, or it is
+        this cluster's turn.
 
         Args:
             replica_set_of: the ManifestWorkReplicaSet, live; None in the cluster's own turn.
@@ -50,9 +51,9 @@ class Pace:
         if replica_set_of is None:
             first, self._own = not self._own, True
             return first
-        told = replica_set_of.get("status") or {}
-        summary = told.get("summary") or {}
-        now = [summary, told.get("placementSummary")]
+        reported = replica_set_of.get("status") or {}
+        summary = reported.get("summary") or {}
+        now = [summary, reported.get("placementSummary")]
         moved, self._seen = now != self._seen, now
         self._moves += moved
         return moved and self._moves <= self._STEPS * (1 + int(summary.get("total") or 0))
@@ -64,7 +65,7 @@ class Apps:
     Args:
         hub: a connection to it.
         spec: the site's specification.
-        workloads: the site's ClientApps; empty for a site that is to have none.
+        workloads: the site's ClientApps; empty for a site without them.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
     """
@@ -103,8 +104,8 @@ class Apps:
         if seconds is not None and not self.check:
             self._wait(clock)
 
-    def take_away(self, seconds: float | None) -> None:
-        """Take the ClientApps away; unless C(seconds) is None, wait until the cluster has let them go."""
+    def remove(self, seconds: float | None) -> None:
+        """Remove the ClientApps; unless C(seconds) is None, wait until they are deleted in the cluster."""
         current = self._current()
         if current:
             self._leave(current, None if seconds is None else Clock(seconds))
@@ -121,7 +122,7 @@ class Apps:
         return live
 
     def _refuse_unheard(self) -> None:
-        """What runs in a cluster that is not heard is better than nothing."""
+        """In a cluster that does not report, running ClientApps are better than none."""
         silent = checks.unavailable(self.spec["ocm_cluster"], self._cluster())
         if silent:
             raise ClusterError(f"{self.spec['cluster']}: {silent}. Its ClientApps stay as they are; run again then.")
@@ -131,11 +132,11 @@ class Apps:
         name = replica_set.name_of(self.version)
         live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
         known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
-        rules = _has_rules(live) if live else schema.knows_replica_set_rules(known)
-        watches = scraping.is_watched(live) if live else schema.knows_replica_set_watch(known)
+        rules = _has_rules(live) if live else schema.supports_replica_set_rules(known)
+        watches = scraping.is_watched(live) if live else schema.supports_replica_set_watch(known)
         if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
             raise ClusterError(
-                f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub know no "
+                f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
             )
         wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
@@ -146,18 +147,18 @@ class Apps:
         return wanted if foreseen.changed else []
 
     def _leave(self, version: str, clock: Clock | None) -> None:
-        """Take the label away, and wait until the cluster has let the version's objects go."""
+        """Remove the label, and wait until the version's objects are deleted in the cluster."""
         self._set(None)
         while clock is not None and not self.check and self._works(version):
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} has not let its former ClientApps "
-                    f"(ManifestWork {replica_set.name_of(version)}) go after {clock.seconds:g} s: its agent has to clean up first. "
+                    f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} has not deleted its previous ClientApps "
+                    f"(ManifestWork {replica_set.name_of(version)}) after {clock.seconds:g} s: its agent must clean up first. "
                     "Run again when they are gone."
                 )
 
     def _set(self, version: str | None) -> None:
-        """The label that chooses the version: the only field of the ManagedCluster that is written."""
+        """The label that selects the version: the only field of the ManagedCluster that is written."""
         meta: Object = {"name": self.spec["ocm_cluster"], "labels": {self.label: version} if version else {}}
         self._apply([{"apiVersion": api.CLUSTERS, "kind": "ManagedCluster", "metadata": meta}])
 
@@ -190,12 +191,12 @@ class Apps:
         return self.spec.get("clientapp_pace") == replica_set.OCM
 
     def _armed(self) -> str:
-        """What goes on after a turn that failed."""
+        """What continues after a turn that failed."""
         if not self._is_paced():
             return ""
         return (
-            f" The hub's own rollout goes on with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
-            f"{self.spec['hub_namespace']}/{replica_set.name_of(self.version)}). To end it, run again with the former image."
+            f" The hub's own rollout continues with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
+            f"{self.spec['hub_namespace']}/{replica_set.name_of(self.version)}). To end it, run again with the previous image."
         )
 
     def _wanted(self) -> list[str]:
@@ -205,16 +206,16 @@ class Apps:
     def _unplaced(self, work: Mapping[str, Any] | None) -> str:
         """Why there is no ManifestWork of the present form."""
         if work is not None:
-            return f"the ManifestWork {work['metadata']['name']} is still of a former form"
+            return f"the ManifestWork {work['metadata']['name']} is still outdated"
         name = replica_set.name_of(self.version)
         label = f"{api.PLACEMENT_LABEL}={name}"
         found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec["hub_namespace"], labels=label)
         if self.spec["ocm_cluster"] in placements.decisions(found):
-            return f"the ManifestWorkReplicaSet {name} has not made a ManifestWork for it yet"
+            return f"the ManifestWorkReplicaSet {name} has not created a ManifestWork for it yet"
         return (
-            f"the Placement {name} has not chosen it: it needs the label {api.ADDON_LABEL}{self.spec['ocm_addon']}, which Open Cluster "
-            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and what "
-            "supernode_clientapp_predicates say"
+            f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec['ocm_addon']}, which Open Cluster "
+            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and the "
+            "labels of supernode_clientapp_predicates"
         )
 
     def _replica_set(self) -> dict[str, Any]:
@@ -222,7 +223,7 @@ class Apps:
         return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"]) or {}
 
     def _nobody_works(self) -> str:
-        """Whether nobody takes care of ManifestWorkReplicaSets; empty when somebody does."""
+        """Why no controller processes ManifestWorkReplicaSets; empty when one does."""
         return "" if self._replica_set().get("status") else checks.unworked(replica_set.name_of(self.version))
 
     def _apply(self, objects: Sequence[Object]) -> None:
@@ -235,7 +236,7 @@ def _has_rules(live: Mapping[str, Any]) -> bool:
 
 
 def _is_current(work: Mapping[str, Any] | None, wanted: Sequence[str]) -> bool:
-    """Whether a ManifestWork brings the workloads in their present form."""
+    """Whether a ManifestWork has the current form of the workloads."""
     return work is not None and sorted(addon_objects.content_of(item) for item in nodes_work.sets_of(work)) == list(
         wanted
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brings a site's objects to a managed cluster through the hub, and waits until its SuperNodes are ready."""
+"""Deliver a site's objects to a managed cluster through the hub, and wait until its SuperNodes are ready."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, temp
 from . import work as works
 from .apps import Apps
 
-# With the strategy Placements the add-on of a cluster is made by OCM, a moment after the Placement has chosen it.
+# With the strategy Placements OCM creates the add-on of a cluster, a moment after the Placement has selected it.
 _CHOSEN = 60.0
-# It makes ten of them in a second, or fewer: a fleet of hundreds takes minutes.
+# It creates up to ten of them per second: a fleet of hundreds takes minutes.
 _MADE = 900.0
-# An agent tries again what was refused: the namespace may come a moment later.
+# An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
 
 
@@ -49,17 +49,17 @@ class Delivery:
         common, own = template.split(item for item in objects if not clientapp.is_one(item))
         self.apps = Apps(hub, spec, apps, check=check, show_diff=show_diff)
         self._has_apps = bool(apps)
-        # A Namespace that no template can carry has to be there before the keys are made, so it goes with them.
+        # A Namespace that cannot be in a template must exist before the keys are created, so it is delivered with them.
         self.first = [item for item in own if item["kind"] == "Namespace"]
         self.own = [item for item in own if item["kind"] != "Namespace"]
         self.configs = addon_objects.configs(spec, common)
         self.references = [addon_objects.config_reference(item) for item in self.configs]
 
     def bring_addon(self) -> dict[str, Any] | None:
-        """Make sure of template, config and the cluster's add-on; returns the latter, None if it is yet to be made.
+        """Apply template, config and the cluster's add-on; returns the latter, None if it does not exist yet.
 
         Raises:
-            ClusterError: the Placement does not choose the cluster.
+            ClusterError: the Placement does not select the cluster.
         """
         self._apply(self.configs)
         live = self._staying()
@@ -79,19 +79,19 @@ class Delivery:
         return addon_objects.managed_addon(self.spec, self.references, apps=self._has_apps)
 
     def bring_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
-        """Make sure of the site's ClientApps, where they are a workload of their own; take those away that it is not to have.
+        """Apply the site's ClientApps if they are in their own pods; remove those that are not wanted.
 
         Call it when its SuperNodes are ready. See C(Apps.bring).
         """
         if parted(self.spec):
             self.apps.bring(seconds, gate)
         elif self._has_apps:
-            self.apps.take_away(seconds)
+            self.apps.remove(seconds)
             self._has_apps = False
             self._apply([self._wanted_addon()])
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
-        """Make sure of the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
+        """Apply the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
         live = self._work()
         wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))
         if scraping.served(self.hub, live):
@@ -125,9 +125,9 @@ class Delivery:
                 )
 
     def remove(self, seconds: float | None) -> None:
-        """Take the site's add-on and works away; unless C(seconds) is None, wait until the cluster has let them go.
+        """Remove the site's add-on and works; unless C(seconds) is None, wait until they are deleted in the cluster.
 
-        With the strategy Placements the add-on itself stays with the Placement: the cluster has to leave that.
+        With the strategy Placements the add-on itself belongs to the Placement, which must no longer select the cluster.
         """
         strange = checks.taken(self.spec, self._addon())
         if strange:
@@ -145,11 +145,11 @@ class Delivery:
             name = self.spec["ocm_addon"]
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
         if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec["ocm_cluster"]) is not None:
-            self.apps.take_away(seconds)
+            self.apps.remove(seconds)
         self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
 
-    def told(self) -> dict[str, Any]:
-        """What was done, as C(apply) tells it."""
+    def result(self) -> dict[str, Any]:
+        """What was done, in the format of C(apply)."""
         results = [*self.results, *self.apps.results]
         objects = [one for result in results for one in result.objects]
         changed = sum(one["change"] not in ("unchanged", "failed") for one in objects)
@@ -169,7 +169,7 @@ class Delivery:
         return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec["ocm_addon"], self.spec["ocm_cluster"])
 
     def _staying(self) -> dict[str, Any] | None:
-        """The add-on, unless it is on its way out: what belonged to it would go with it."""
+        """The add-on, unless it is being deleted: objects that belong to it would be deleted with it."""
         live = self._addon()
         return None if (live or {}).get("metadata", {}).get("deletionTimestamp") else live
 
@@ -178,13 +178,13 @@ class Delivery:
         return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
 
     def _gone(self) -> None:
-        """Wait until a former add-on has left."""
+        """Wait until a previous add-on is gone."""
         clock = Clock(_CHOSEN)
         while self._addon() is not None:
             if not clock.tick():
                 raise ClusterError(
                     f"{self.spec['cluster']}: the add-on {self.spec['ocm_addon']} of the managed cluster {self.spec['ocm_cluster']} is "
-                    f"still being deleted after {_CHOSEN:g} s: its agent has to clean up first. Run again when it is gone."
+                    f"still being deleted after {_CHOSEN:g} s: its agent must clean up first. Run again when it is gone."
                 )
 
     def _chosen(self) -> dict[str, Any]:
@@ -197,13 +197,13 @@ class Delivery:
                 clock = Clock(_CHOSEN)
         if self._is_decided():
             raise ClusterError(
-                f"{self.spec['cluster']}: the Placement has chosen the managed cluster {self.spec['ocm_cluster']}, and Open Cluster "
-                f"Management has not made its add-on {self.spec['ocm_addon']} within {_MADE:g} s: is the hub's add-on manager at work?"
+                f"{self.spec['cluster']}: the Placement has selected the managed cluster {self.spec['ocm_cluster']}, and Open Cluster "
+                f"Management has not created its add-on {self.spec['ocm_addon']} within {_MADE:g} s: is the hub's add-on manager running?"
             )
         raise ClusterError(
-            f"{self.spec['cluster']}: no Placement has chosen the managed cluster {self.spec['ocm_cluster']} for the add-on "
-            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Give the cluster the label {addon_objects.FEDERATION_LABEL}="
-            f"{self.spec['federation']}, or what ocm_addon_predicates say; or take the host out of the inventory."
+            f"{self.spec['cluster']}: no Placement has selected the managed cluster {self.spec['ocm_cluster']} for the add-on "
+            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Add to the cluster the label {addon_objects.FEDERATION_LABEL}="
+            f"{self.spec['federation']}, or the labels of ocm_addon_predicates; or remove the host from the inventory."
         )
 
     def _is_decided(self) -> bool:

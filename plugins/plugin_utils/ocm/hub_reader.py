@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at a hub of Open Cluster Management before anything is changed; C(checks.py) judges what is found."""
+"""Reads an Open Cluster Management hub before anything is changed; C(checks.py) finds the faults."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
         C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
 
     Raises:
-        ClusterError: names all that is missing.
+        ClusterError: lists all that is missing.
     """
     apps = boolean(spec.get("clientapps"))
     chosen = spec["install"] == addon_objects.PLACEMENTS or apps
@@ -71,11 +71,11 @@ def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any], *, claim: bool =
     Args:
         hub: a connection.
         spec: the site's specification.
-        addon: what C(at_addon) returned; empty if nobody asked.
-        claim: whether the site of another host of the inventory is taken over.
+        addon: what C(at_addon) returned; empty if it was not called.
+        claim: whether to take over the site of another host of the inventory.
 
     Raises:
-        ClusterError: names what keeps objects from the site.
+        ClusterError: lists what prevents the delivery to the site.
     """
     name = spec["ocm_cluster"]
     try:
@@ -100,7 +100,7 @@ def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any], *, claim: bool =
 
 
 def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
-    """Clusters that the add-on's Placements have chosen; None where none decides."""
+    """Clusters that the add-on's Placements have selected; None without Placements."""
     strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
     if strategy.get("type") != addon_objects.PLACEMENTS:
         return None
@@ -127,7 +127,7 @@ def _serves(hub: Cluster, version: str, kind: str) -> bool:
 
 
 def _manager(hub: Cluster) -> dict[str, Any] | None:
-    """The ClusterManager; None where there is none, or it may not be seen: then no gate is known to be off."""
+    """The ClusterManager; None where there is none, or without the right to read it: then no gate is known to be off."""
     try:
         return next(iter(hub.list(api.OPERATOR, "ClusterManager")), None)
     except (NotServed, Forbidden):
@@ -135,7 +135,7 @@ def _manager(hub: Cluster) -> dict[str, Any] | None:
 
 
 def _pending(hub: Cluster, name: str) -> list[dict[str, Any]]:
-    """Certificate signing requests of a cluster; none where they may not be seen, since hubs approve most of them alone."""
+    """Certificate signing requests of a cluster; none without the right to read them, since hubs approve most of them automatically."""
     try:
         return hub.list(*_CSR, labels=f"{_REQUESTS}={name}")
     except Forbidden:

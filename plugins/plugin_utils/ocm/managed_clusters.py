@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask an Open Cluster Management hub for its clusters. The only part of the inventory plugin that opens a connection."""
+"""Read the clusters of an Open Cluster Management hub. The only part of the inventory plugin that opens a connection."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..kube.client import Cluster
 from . import api, placements, selectors
 from .clusters import GPU_RESOURCES, is_accepted, is_leaving, name_of, variables
 
-# What says as whom, or how, and not which hub: never part of a key under which answers are kept.
+# Options for credentials and transport, not for the hub: never part of the cache key.
 _NOT_IDENTITY = ("api_key", "username", "password", "client_cert", "client_key", "proxy_headers", "persist_config")
-_FORM = 1  # of an answer; another number makes kept answers of older releases unknown
+_FORM = 1  # of a cached answer; change it to invalidate answers of older releases
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Question:
     Attributes:
         cluster_sets: names of ManagedClusterSets; clusters of any of them. Empty: of all.
         label_selector: as kubectl takes it; empty for all.
-        placement: name of a Placement, whose decisions are wanted; empty for none.
+        placement: name of a Placement, whose decisions are read; empty for none.
         placement_namespace: where it is.
         accepted_only: leave out clusters that the hub did not accept.
         gpu_resources: names of resources that count as GPUs.
@@ -56,7 +56,7 @@ class Question:
 
 
 def ask(hub: Cluster, question: Question) -> dict[str, Any]:
-    """Clusters as host variables, and what people should know of them.
+    """Clusters as host variables, and remarks for the user.
 
     Returns:
         C(clusters): list of variables by name, sorted (see clusters.py; with a Placement also those of placements.py);
@@ -110,7 +110,7 @@ def _decisions(hub: Cluster, question: Question, remarks: list[str]) -> dict[str
 
 
 def _selectors(hub: Cluster, question: Question) -> Iterator[str]:
-    """One selector per cluster set: the API server knows no "or" of selectors."""
+    """One selector per cluster set: the API server has no "or" of selectors."""
     if not question.cluster_sets:
         yield question.label_selector
     for name in question.cluster_sets:
@@ -131,7 +131,7 @@ def _clusters(hub: Cluster, selector: str, question: Question) -> list[dict[str,
         except ApiError as error:
             if error.status == 400 and question.label_selector:
                 raise ClusterError(
-                    f"{hub.name}: the API server does not take the label_selector {question.label_selector!r}: {error.text}"
+                    f"{hub.name}: the API server does not accept the label_selector {question.label_selector!r}: {error.text}"
                 ) from error
             raise
 
@@ -143,7 +143,7 @@ def _explained(hub: Cluster, resource: str, verb: str, namespace: str = "") -> I
         yield
     except NotServed as error:
         raise ClusterError(
-            f"{hub.name}: {error.text} Is {hub.server} a hub of Open Cluster Management (or Advanced Cluster Management), "
+            f"{hub.name}: {error.text} Is {hub.server} an Open Cluster Management (or Advanced Cluster Management) hub, "
             "and not one of its managed clusters?"
         ) from error
     except Forbidden as error:

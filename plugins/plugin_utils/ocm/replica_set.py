@@ -4,10 +4,10 @@
 """ClientApps on the hub of Open Cluster Management: a ManifestWorkReplicaSet for each version, and the Placement of it.
 
 A version is a content, named by its digest: sites with the same ClientApps share one, and none is ever changed. A cluster
-has the version that its label says. So the clusters move one after the other, each by its own label, and back to a former
-version in the same way. A Placement chooses the clusters with its version's label that have the add-on, too: whoever
-leaves the add-on's Placement loses the ClientApps with the SuperNodes. It asks whether the add-on's label is there and not
-whether it says C(available), or each restart of a SuperNode would take the ClientApps away.
+has the version in its label. So the clusters move one after the other, each by its own label, and back to a previous
+version in the same way. A Placement selects the clusters with its version's label that have the add-on, too: a cluster that
+leaves the add-on's Placement loses the ClientApps with the SuperNodes. It requires the add-on's label, not
+its value C(available), or each restart of a SuperNode would remove the ClientApps.
 
 With C(clientapp_pace: ocm) a version is named by its content without images, new images are edited in, and OCM's own
 rollout paces. That takes conditionRules, without which a rollout never leaves its first clusters (ocm,
@@ -40,7 +40,7 @@ _PROGRESSING = (
 
 
 def label(federation: Any) -> str:
-    """The label of a ManagedCluster that says which version it has. A cluster may be in several federations."""
+    """The label of a ManagedCluster with its version. A cluster may be in several federations."""
     return f"clientapp.federated.flower/{text(federation)}"
 
 
@@ -60,7 +60,7 @@ def version_of(name: str) -> str:
 
 
 def version(spec: Spec, workloads: Sequence[Object]) -> str:
-    """What tells these ClientApps from others.
+    """What distinguishes these ClientApps from others.
 
     Args:
         workloads: all of the site's, see clientapp.py.
@@ -85,7 +85,7 @@ def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Obj
     """Placement and ManifestWorkReplicaSet of a site's version, in the order in which they can be applied.
 
     Args:
-        rules: whether the hub knows conditionRules.
+        rules: whether the hub supports conditionRules.
     """
     own = version(spec, workloads)
     return [placement(spec, own), replica_set(spec, own, workloads, rules=rules)]
@@ -122,8 +122,8 @@ def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: boo
 def progressing(item: Object) -> str:
     """The rule by which a workload is still progressing where new images are edited in.
 
-    An agent may judge the new generation of a ManifestWork while the cluster still has the former StatefulSet, all of whose pods are
-    ready (ocm issue 1237). So the rule asks for the content that is meant.
+    An agent may judge the new generation of a ManifestWork while the cluster still has the previous StatefulSet, all of whose pods are
+    ready (ocm issue 1237). So the rule requires the new content.
     """
     have = f"object.metadata.?annotations[?'{addon_objects.CONTENT_NOTE}'].orValue('')"
     return f"{have} != '{addon_objects.content_of(item)}' || {_PROGRESSING}"
@@ -134,13 +134,13 @@ def placement(spec: Spec, own: str) -> Object:
     body = {
         "clusterSets": [text(one) for one in spec["clientapp_cluster_sets"]],
         "predicates": _predicates(spec, own),
-        "tolerations": addon_objects.patient(),
+        "tolerations": addon_objects.unreachable_tolerations(),
     }
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
 
 
 def _predicates(spec: Spec, own: str) -> list[Object]:
-    """What the user asks for, and the version's label and the add-on with each."""
+    """The user's predicates, each with the version's label and the add-on."""
     found = []
     for one in spec.get("clientapp_predicates") or [{}]:
         chosen = copy.deepcopy(dict(one.get("requiredClusterSelector") or {}))

@@ -4,9 +4,9 @@
 
 """New shared secrets at a site that is reached through the hub, and the restart of SuperNodes that read an older key or secret.
 
-A pod there cannot be asked what it runs with, nor be deleted. But the site tells digests of what its Secrets hold, and a change of
-the pods' template makes their StatefulSet replace them, one after the other. So the template carries a digest of these digests,
-put there when a key or secret was renewed, and kept by every other run: keys that join a pool restart nobody.
+A pod there can neither be queried nor deleted. But the site reports digests of its Secrets' content, and a change of
+the pods' template makes their StatefulSet replace them, one after the other. So the template has a digest of these digests,
+set when a key or secret was renewed, and kept by every other run: keys that join a pool restart no pod.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def _live(hub: Cluster, spec: Spec, part: str) -> dict[str, Any] | None:
     return hub.get(api.WORKS, "ManifestWork", addon_objects.work_name(spec, part), spec["ocm_cluster"])
 
 
-def mark(spec: Spec, told: public.Public) -> str:
-    """What the pods' template carries when all pods run with what their Secrets hold now."""
+def mark(spec: Spec, reported: public.Public) -> str:
+    """The mark in the pods' template when all pods run with the current Secrets."""
     read = sorted([keys.SUPEREXEC, *(keys_secret(pool["name"]) for pool in spec["pools"])])
-    held = [[name, sorted(told.digests.get(name, {}).items())] for name in read]
+    held = [[name, sorted(reported.digests.get(name, {}).items())] for name in read]
     return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:12]
 
 
@@ -70,7 +70,7 @@ def restart(hub: Cluster, spec: Spec, wanted: str, seconds: float) -> None:
     """
     live = _live(hub, spec, nodes_work.PART)
     if live is None:
-        return  # taken away meanwhile, and the pods with it
+        return  # deleted meanwhile, and the pods with it
     clock = Clock(seconds)
     apply_objects(hub, [nodes_work.remarked(live, wanted)])
     while True:

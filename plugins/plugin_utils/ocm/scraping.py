@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How soon a cluster's agent tells what has become of objects.
+"""How soon a cluster's agent reports the state of objects.
 
-An agent asks for values at its C(--status-sync-interval), which the operator sets to 60 s where the agent has one replica (with jitter
-up to 114 s were seen with 1.3.1). With C(feedbackScrapeType: Watch) it tells at once. Source: C(work/v1) of
-open-cluster-management.io/api 1.2; the agent has 50 watches, and asks at intervals for what is beyond them.
+An agent reads values at its C(--status-sync-interval), which the operator sets to 60 s where the agent has one replica (with jitter
+up to 114 s were seen with 1.3.1). With C(feedbackScrapeType: Watch) it reports at once. Source: C(work/v1) of
+open-cluster-management.io/api 1.2; the agent has 50 watches, and polls what is beyond them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _MOST = 12
 
 
 def _knows(options: list[Mapping[str, Any]]) -> bool:
-    """Whether options of a live object show the field: a hub that knows it fills in its default."""
+    """Whether options of a live object show the field: a hub that supports it sets its default."""
     return any(FIELD in one for one in options)
 
 
 def served(hub: Cluster, live: Mapping[str, Any] | None) -> bool:
-    """Whether the hub's ManifestWorks know the field.
+    """Whether the hub's ManifestWorks have the field.
 
     Args:
         hub: a connection to it.
@@ -40,11 +40,11 @@ def served(hub: Cluster, live: Mapping[str, Any] | None) -> bool:
     options = ((live or {}).get("spec") or {}).get("manifestConfigs") or []
     if options:
         return _knows(options)
-    return schema.knows_watch(document(hub, api.WORKS))
+    return schema.supports_watch(document(hub, api.WORKS))
 
 
 def is_watched(live_set: Mapping[str, Any]) -> bool:
-    """Whether a ManifestWorkReplicaSet asks for watches."""
+    """Whether a ManifestWorkReplicaSet requests watches."""
     options = live_set["spec"]["manifestWorkTemplate"].get("manifestConfigs") or []
     return any(one.get(FIELD) == WATCH for one in options)
 
@@ -58,7 +58,8 @@ def document(hub: Cluster, version: str) -> dict[str, Any]:
 
 
 def watched(spec: Mapping[str, Any]) -> Object:
-    """The specification of a ManifestWork whose values are told at once: those of all objects, or of what is written if they are many.
+    """The specification of a ManifestWork whose values are reported at once: those of all objects, or of what is
+    written if they are many.
 
     Nothing that a cluster gets is changed by it.
     """

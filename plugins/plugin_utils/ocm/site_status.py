@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the hub of Open Cluster Management knows of sites. A hub that is down is an answer."""
+"""The state of sites from the Open Cluster Management hub. A hub that is down is a valid result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .addon_objects import addon_labels
 
 
 def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Site -> what is known of it: one list of each kind, whatever the number of sites.
+    """Site -> its state: one list of each kind, for any number of sites.
 
     Args:
         hub: a connection.
@@ -26,7 +26,7 @@ def read(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) ->
     Raises:
         ClusterError: the hub does not answer.
     """
-    return {site: _told(site, seen) for site, seen in _look(hub, federation, addon, sites).items()}
+    return {site: _result(site, seen) for site, seen in _look(hub, federation, addon, sites).items()}
 
 
 def silent(error: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _look(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -
 
 
 def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
-    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it made."""
+    """(Cluster, name of the ManifestWorkReplicaSet) -> the ManifestWork that it created."""
     found = hub.list(api.WORKS, "ManifestWork", labels=api.REPLICA_SET_LABEL)
     return {
         (item["metadata"]["namespace"], item["metadata"]["labels"][api.REPLICA_SET_LABEL].partition(".")[2]): item
@@ -73,8 +73,8 @@ def _apps(hub: Cluster) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def _told(site: str, seen: health.Seen) -> dict[str, Any]:
-    """In the form of M(federated.flower.supernode_info), with the row beside it."""
+def _result(site: str, seen: health.Seen) -> dict[str, Any]:
+    """In the form of M(federated.flower.supernode_info), with the row in addition."""
     row = health.row(seen)
     heard = row["state"] not in (health.ABSENT, health.LEAVING, health.UNACCEPTED, health.UNHEARD, health.UNWELL)
     return {

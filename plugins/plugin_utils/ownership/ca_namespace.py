@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""In which namespace a hub has the keys of its certificate authorities, and who else has theirs there.
+"""In which namespace a hub has the keys of its certificate authorities, and which other hubs use it.
 
-Every hub notes its own on the ConfigMap C(superlink-clients). The default is the hub's namespace with C(-ca) behind it; it was
-C(flower-ca) for every hub once, and a hub that has its keys there keeps them there.
+Every hub records its own on the ConfigMap C(superlink-clients). The default is the hub's namespace with the suffix C(-ca); it was
+C(flower-ca) in earlier releases, and a hub that has its keys there keeps them there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import reserved
 
 
 def default(namespace: str) -> str:
-    """The namespace of the CA keys where no variable names one."""
+    """The namespace of the CA keys unless a variable is set."""
     return f"{namespace}-ca"
 
 
@@ -28,12 +28,12 @@ def noted(hub: Cluster, namespace: str) -> str:
     try:
         config = hub.get("v1", "ConfigMap", clients.CONFIG, namespace)
     except Forbidden:
-        return ""  # who checks the rights names this one
+        return ""  # the check of the rights reports this one
     return annotations_of(config).get(clients.CA_NAMESPACE, "") if config else ""
 
 
 def resolve(hub: Cluster, namespace: str, given: str) -> str:
-    """The namespace to use: the given one, but where that is only the default, the one that the hub has its keys in.
+    """The namespace to use: the given one; if that is only the default, the one with the hub's keys.
 
     Args:
         hub: a connection.
@@ -56,7 +56,7 @@ def others(hub: Cluster, namespace: str, ca_namespace: str) -> list[str]:
 
 
 def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> str:
-    """Why a hub is not to begin with its CA keys in this namespace: a sentence; empty if it may, or has them there already."""
+    """Why a hub cannot store its CA keys in this namespace: a sentence; empty if it may, or has them there already."""
     if noted(hub, namespace) == ca_namespace:
         return ""
     why = ""
@@ -70,10 +70,10 @@ def fault(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> s
             break
     users = others(hub, namespace, ca_namespace)
     if not why and users:
-        why = f"it holds the CA keys of the hub in namespace {', '.join(users)}"
+        why = f"it contains the CA keys of the hub in namespace {', '.join(users)}"
     if not why:
         return ""
     return (
-        f"flower_ca_namespace: {ca_namespace} cannot hold the CA keys of the federation {federation}: {why}. Two federations need "
+        f"flower_ca_namespace: {ca_namespace} cannot contain the CA keys of the federation {federation}: {why}. Two federations need "
         f"two such namespaces: set flower_ca_namespace to another name, for example {default(namespace)}."
     )

@@ -35,7 +35,7 @@ _SHOWN = 8
 
 
 def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> str:
-    """What in a namespace is not of this part of the federation, in words; empty where there is nothing of that kind.
+    """The objects in a namespace that are not of this part of the federation, as text; empty if there are none.
 
     Args:
         cluster: a connection.
@@ -55,7 +55,7 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> s
                 continue
             unseen.append(resource.plural)
     if unseen:
-        return f"it cannot be seen what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
+        return f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
     return words(others(listed, federation, part), part)
 
 
@@ -99,7 +99,7 @@ def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
     if proof.is_adopted(obj) or parts.part_of(obj) not in ("", part):
         return False
     labels = proof.labels_of(obj)
-    # A StatefulSet makes its claims with the labels by which it finds its pods, and the record of an ApplySet names no federation.
+    # A StatefulSet creates its claims with the labels by which it finds its pods, and the record of an ApplySet has no federation.
     named = proof.is_managed(obj) or obj["kind"] == "PersistentVolumeClaim"
     return named and labels.get(proof.INSTANCE, federation if proof.is_managed(obj) else None) == federation
 
@@ -125,9 +125,9 @@ def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
     if own:
         other = parts.SITE if part == parts.HUB else parts.HUB
         reasons.append(
-            f"it holds a {other} of a federation as well" if other == parts.SITE else "it holds the hub as well"
+            f"it also contains a {other} of a federation" if other == parts.SITE else "it also contains the hub"
         )
     if strange:
         more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        reasons.append(f"it holds {', '.join(sorted(strange)[:_SHOWN])}{more}, made by somebody else")
+        reasons.append(f"it contains {', '.join(sorted(strange)[:_SHOWN])}{more}, created by someone else")
     return " and ".join(reasons)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look, before anything is changed, whether what a deployment is going to write belongs to somebody else."""
+"""Look, before anything is changed, whether what a deployment is going to write belongs to someone else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Found:
     """What C(look) found out.
 
     Attributes:
-        absent: namespaces that are to be made.
+        absent: namespaces to create.
         places: what identifies cluster and namespace of the deployment, each alone.
     """
 
@@ -49,7 +49,7 @@ def look(
     owner: Mapping[str, str] | None = None,
     claim: bool = False,
 ) -> Found:
-    """Look at the namespaces of a part and, where nothing of it is deployed yet, at all names that it is going to use.
+    """Check the namespaces of a part and, if nothing of it is deployed yet, all names that it will use.
 
     Args:
         cluster: a connection.
@@ -60,11 +60,11 @@ def look(
         claim: whether the deployment of another owner is taken over.
 
     Raises:
-        ClusterError: names all that belongs to somebody else, and the way out.
+        ClusterError: all that belongs to someone else, and the remedy.
     """
     home = spec["namespace"]
     made = namespaces.objects(spec)
-    # Where others make namespaces, the right to look at them may be missing.
+    # Where others create namespaces, the right to read them may be missing.
     asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
     live = {name: _get(cluster, "Namespace", name) for name in asked}
     faults = [_named(item, live[home]) for item in made]
@@ -84,7 +84,7 @@ def look(
 
 
 def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -> Object | None:
-    """An object; one that may not be looked at counts as absent."""
+    """An object; one that cannot be read counts as absent."""
     try:
         return cluster.get("v1", kind, name, namespace)
     except Forbidden:
@@ -93,15 +93,15 @@ def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -
 
 def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
     if live is not None and live["metadata"].get("deletionTimestamp"):
-        return ""  # it is waited for, and made anew
+        return ""  # it is waited for, and recreated
     why = proof.fault(desired, live)
     return f"{id_of(desired)}: {why}" if why else ""
 
 
 def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
-    """Faults of objects that somebody else has in the namespace under names that the deployment is going to use."""
+    """Faults of objects of someone else in the namespace with names that the deployment will use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    at_site = spec.get("key_source") == SITE  # then nobody but the site reads its Secrets, and its Job looks at them
+    at_site = spec.get("key_source") == SITE  # then only the site reads its Secrets, and its Job checks them
     for item in [*drafted(part, spec), *reserved.objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
@@ -110,7 +110,7 @@ def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
         try:
             there = _read(cluster, api_version, kind, spec["namespace"], items)
         except (Forbidden, NotServed):
-            continue  # the rights that are missing are named later; what may not be read is looked at when it is written
+            continue  # missing rights are reported later; what cannot be read is checked when it is written
         faults += [_named(items[one["metadata"]["name"]], one) for one in there if one["metadata"]["name"] in items]
     return faults
 
@@ -126,7 +126,7 @@ def _read(
 
 
 def _places(cluster: Cluster, namespace: str, known: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """Uids are those of one object in all clusters. Where there is none yet, the cluster's own Namespace stands for it."""
+    """Unique in all clusters. For an object without a uid yet, the cluster's own Namespace is used."""
     uids = [one["metadata"]["uid"] for one in known if one is not None]
     if uids:
         return uids

@@ -27,7 +27,7 @@ _TRAIL = f"app.kubernetes.io/component={audit.COMPONENT}"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be taken away.
+    """What to remove.
 
     Attributes:
         federation: the federation's name.
@@ -36,7 +36,7 @@ class Request:
         ca_namespace: namespace of the CA keys, which go as well; empty where they stay.
         volumes: whether volume claims and the audit trail go as well.
         skupper: whether the cluster is part of a Skupper network.
-        key_source: who made the keys.
+        key_source: where the keys were created.
     """
 
     federation: str
@@ -62,8 +62,8 @@ class Leftovers:
 
 
 def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
-    """List what goes besides the set. A Namespace goes only as a whole: when it was created for this federation and holds nothing
-    that is not to go."""
+    """List what is removed besides the set. A Namespace is deleted only as a whole: when it was created for this
+    federation and contains nothing that is not to go."""
     found = Leftovers()
     users = ca_namespace.others(cluster, asked.namespace, asked.ca_namespace) if asked.ca_namespace else []
     for name in dict.fromkeys(filter(None, (asked.ca_namespace, asked.namespace))):
@@ -72,7 +72,7 @@ def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
             continue
         if name != asked.namespace and users:
             found.kept.append(
-                f"namespace {name} stays with all that is in it (CA keys of the hub in {', '.join(users)})"
+                f"namespace {name} is not deleted, nor anything in it (CA keys of the hub in {', '.join(users)})"
             )
             continue
         trail = [] if asked.volumes else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
@@ -94,24 +94,24 @@ def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection
     for kind in kinds:
         api = "networking.k8s.io/v1" if kind == _POLICY else "v1"
         if kind == _POLICY and not _may(cluster, "list", name, "networkpolicies", group="networking.k8s.io"):
-            continue  # who makes no policies has no rights on them
+            continue  # without policies there are no rights on them
         if kind == "Secret" and asked.key_source == SITE and not _may(cluster, "list", name, "secrets"):
-            continue  # those of a site that makes its keys itself go with their owner
+            continue  # those of a site that creates its keys itself are deleted with their owner
         for item in cluster.list(api, kind, name, labels=_labels(kind, asked.federation)):
             meta = item["metadata"]
             if meta["uid"] in staying or parts.part_of(item) != asked.part:
                 continue
             if applyset.ID_LABEL in meta["labels"]:
-                continue  # the record of another set, which knows by it what it has made
+                continue  # the record of another set, which needs it to find its objects
             if asked.key_source == SITE and meta["name"] == PUBLIC_KEYS:
-                continue  # goes with the last of the Secrets that it tells of
+                continue  # deleted with the last of the Secrets that it describes
             if kind == _CLAIM or proof.may_delete(item, asked.federation):
                 found.append(_identity(api, kind, item))
     return found
 
 
 def _labels(kind: str, federation: str) -> str:
-    # A StatefulSet makes its claims with the labels by which it finds its pods, and no others.
+    # A StatefulSet creates its claims with the labels by which it finds its pods, and no others.
     manager = "" if kind == _CLAIM else f"{proof.MANAGED_BY}={MANAGER},"
     return f"{manager}{proof.INSTANCE}={federation}"
 
@@ -125,15 +125,15 @@ def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: 
     """Why a namespace is not deleted; empty if it is."""
     name = namespace["metadata"]["name"]
     if not proof.created(namespace, asked.federation):
-        return "it was made by somebody else"
+        return "it was created by someone else"
     claims = [] if asked.volumes else cluster.list("v1", _CLAIM, name)
     holds = [f"{len(claims)} volume claims"] if claims else []
     holds += ["the audit trail"] if trail else []
     foreign = skupper_of_others(cluster, name) if asked.skupper else []
-    holds += [f"{', '.join(foreign)}, made by somebody else"] if foreign else []
+    holds += [f"{', '.join(foreign)}, created by someone else"] if foreign else []
     if holds:
         return " and ".join(holds)
-    # Who deploys with rights in namespaces only keeps them, and so can deploy again.
+    # With rights in namespaces only, the namespaces are kept, so that the next deployment is possible.
     if not _may(cluster, "delete", name, "namespaces", name=name):
         return "the rights to delete it are missing"
     return contents.of_others(cluster, name, asked.federation, asked.part)

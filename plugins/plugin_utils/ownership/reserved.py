@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets and records that a part writes and no renderer knows: their names, and the labels that prove whose they are. Pure."""
+"""Secrets and records that a part writes without a renderer: their names, and the labels that prove their owner. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HUB = {
 }
 #: Secrets of the hub in the namespace of the CA keys.
 CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
-#: Secrets and ConfigMaps of a site, beside those of each pool.
+#: Secrets and ConfigMaps of a site, in addition to those of each pool.
 SITE = {
     "Secret": (*keys.SHARED, CLIENT_KEY),
     "ConfigMap": (PUBLIC_KEYS, key_job.OWNER),
@@ -40,7 +40,7 @@ SITE = {
 
 
 def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
-    """Stand-ins for these objects: kind, name, namespace and labels, nothing more."""
+    """Placeholders for these objects: kind, name, namespace and labels, nothing more."""
     names = HUB if part == SUPERLINK else SITE
     listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]
     if part != SUPERLINK:

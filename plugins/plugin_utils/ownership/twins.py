@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Two hosts of an inventory that are one cluster and namespace: the second one that a run looks at is refused.
+"""Two hosts of an inventory that are one cluster and namespace: the second one that a run checks is refused.
 
-Each host is looked at in a process of its own. What they have in common is Ansible's temporary folder of the run, in which each
-host leaves a file by the name of its place.
+Each host is checked in its own process. They share Ansible's temporary folder of the run, in which each
+host creates a file named after its place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PREFIX = "federated.flower.place-"
 
 
 def claim(folder: Path, places: Iterable[str], host: str) -> str:
-    """Note that some places are those of a host; returns the other host that has one of them already, or an empty text.
+    """Claim some places for a host; returns the other host that has one of them already, or an empty text.
 
     Args:
         folder: the temporary folder of this run.
@@ -36,7 +36,7 @@ def claim(folder: Path, places: Iterable[str], host: str) -> str:
             other = _claim(path, host)
         except OSError as error:
             raise ClusterError(
-                f"what was found out cannot be noted in {path}: {error.strerror}. Make room or set ANSIBLE_LOCAL_TEMP, and run again"
+                f"the places of hosts cannot be stored in {path}: {error.strerror}. Free disk space or set ANSIBLE_LOCAL_TEMP, and run again"
             ) from error
         if other != host:
             return other
@@ -44,7 +44,7 @@ def claim(folder: Path, places: Iterable[str], host: str) -> str:
 
 
 def _claim(path: Path, host: str) -> str:
-    """The host that has the file; a link to a finished file is made at once or not at all."""
+    """The host that has the file; the link to a complete file is created atomically."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_PREFIX)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""GPUs that pools ask for, against those that nodes advertise. Pure functions on live Node objects."""
+"""Requested GPUs of pools, compared with those that nodes advertise. Pure functions on live Node objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def warnings(spec: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> lis
         if any(int(node.get("status", {}).get("allocatable", {}).get(resource, 0)) >= count for node in chosen):
             continue
         found.append(
-            f"pool {pool['name']} asks for {count} x {resource} per SuperNode, and no node that it may run on has that: "
+            f"pool {pool['name']} requests {count} x {resource} per SuperNode, and no node that it may run on has that: "
             + _offer(nodes)
         )
     return found

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an inventory must have before any cluster is asked. Pure."""
+"""What an inventory must have before any connection to a cluster. Pure."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def group_faults(
     found = []
     if not hubs:
         found.append(
-            f"the inventory group {hub_group} has no host: put the hub's cluster into it. Was the inventory given (-i), and did Ansible "
+            f"the inventory group {hub_group} has no host: add the hub's cluster to it. Was the inventory set (-i), and did Ansible "
             "read all of it?"
         )
     if len(hubs) > 1:
         more = f" and {len(hubs) - _SHOWN} more" if len(hubs) > _SHOWN else ""
         found.append(
             f"the inventory group {hub_group} has {len(hubs)} hosts ({', '.join(hubs[:_SHOWN])}{more}): a federation has one hub. "
-            "Make an inventory for each federation"
+            "Create an inventory for each federation"
         )
     if not sites:
         found.append(

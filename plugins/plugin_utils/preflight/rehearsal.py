@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask the API server, by server-side dry run, whether it takes what is going to be applied.
+"""Ask the API server, by server-side dry run, whether it accepts what will be applied.
 
-What the address, the certificates and the ledger say is not known yet: objects are rendered with stand-ins for them. So
-workloads are compared without the fields that hang on these, and only when one differs from the live one, or is not there
+Address, certificates and ledger are not known yet: objects are rendered with placeholders for them. So
+workloads are compared without the fields that depend on these, and only when one differs from the live one, or does not exist
 yet, is anything sent. A run that changes nothing costs one GET for each workload.
 """
 
@@ -24,11 +24,11 @@ from ..kube.api_errors import ApiError, Conflict, Forbidden
 from ..kube.client import FIELD_MANAGER, Cluster
 
 WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
-# etcd takes requests of 1.5 MiB (--max-request-bytes); the object's managedFields and status come on top of what is sent.
+# etcd accepts requests of 1.5 MiB (--max-request-bytes); the object's managedFields and status are added to what is sent.
 MAX_BYTES = 2**20
 # The namespace that every cluster has. Where the own one is not there yet, objects are tried in this one.
 SUBSTITUTE = "default"
-# Faults of the object itself, wherever it is made; the others may be about the substitute.
+# Faults of the object itself, in any namespace; the others may be about the substitute.
 _OWN_FAULTS = ("schema", "invalid", "too large")
 # Fields of a pod template and the variable that they come from, without the role's prefix.
 _VARIABLES = {
@@ -47,12 +47,12 @@ _VARIABLES = {
 
 
 def rehearse(cluster: Cluster, objects: Sequence[Object], absent: Collection[str], role: str) -> bool:
-    """Have the API server try objects, unless nothing differs; returns whether it was asked.
+    """Have the API server test objects, unless nothing differs; returns whether it was called.
 
     Args:
         objects: rendered with stand-ins.
-        absent: namespaces that are to be made.
-        role: role whose variables the objects come from, for the messages.
+        absent: namespaces to create.
+        role: role from whose variables the objects are rendered, for the messages.
 
     Raises:
         ClusterError: the cluster cannot be reached, or refuses objects; each has a sentence.
@@ -80,7 +80,7 @@ def _refused(cluster: Cluster, objects: Iterable[Object], absent: Collection[str
         except ApiError as error:
             category, text = describe(error)
             if "does not support dry run" in text:
-                continue  # a webhook that cannot be asked without doing it
+                continue  # a webhook without dry run
             if category in _OWN_FAULTS or (namespace not in absent and category not in ("not served", "not found")):
                 found.append(_sentence(item, category, text, role))
     return found
@@ -146,8 +146,8 @@ def _sentence(item: Mapping[str, Any], category: str, text: str, role: str) -> s
     words = text.replace("[", ".").replace(":", ".").replace("]", ".").replace(" ", ".").split(".")
     variable = next((f"{role}_{_VARIABLES[word]}" for word in words if word in _VARIABLES), "")
     where = (
-        f"See {variable} (of the pool, too) and {role}_patches."
+        f"See {variable} (also of the pool) and {role}_patches."
         if variable
-        else f"See {role}_patches and what was changed last."
+        else f"See {role}_patches and your last changes."
     )
     return f"the API server refuses {_name(item)} ({category}): {text}. {where}"

@@ -81,4 +81,4 @@ def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[s
 
 def _hint(name: str, there: Iterable[str]) -> str:
     nearest = difflib.get_close_matches(name, there, n=1, cutoff=0)
-    return f"The nearest one is {nearest[0]}. Correct the name; if the variable is one of your own, add it to {OWN}."
+    return f"The most similar one is {nearest[0]}. Correct the name; if it is your own variable, add it to {OWN}."

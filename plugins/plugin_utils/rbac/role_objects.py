@@ -31,8 +31,8 @@ _WORD = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:
     """What a cluster's administrators apply, in the order in which it can be applied.
 
-    Namespaces that the playbooks would make are part of it: a Role needs its namespace. They are made exactly as the
-    playbooks want them, so that nothing is left to change. ServiceAccounts are made in these namespaces only.
+    Namespaces that the playbooks would create are part of it: a Role needs its namespace. They are created exactly as the
+    playbooks render them, so that nothing changes later. ServiceAccounts are created in these namespaces only.
 
     Args:
         part: what is deployed there, C(superlink) or C(supernode).
@@ -43,7 +43,7 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         SpecError: the specification or the variables have faults.
     """
     settings = plain(settings)
-    # The hub's own variables do not say how sites are reached.
+    # The hub's own variables do not define how sites are reached.
     ways = ("skupper", "ocm", "clientapps", "enable_gates")
     spec = {**plain(spec), **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
     found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
@@ -51,13 +51,13 @@ def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, An
         raise SpecError(found)
     ca_namespace = settings.get("ca_namespace", "")
     own = namespaces(part, spec, ca_namespace)
-    # On the hub, accounts live beside the CA keys: who can make pods in the SuperLink's namespace could use them.
+    # On the hub, accounts are in the namespace of the CA keys: who can create pods in the SuperLink's namespace could use them.
     home = ca_namespace if part == SUPERLINK else spec["namespace"]
     accounts: list[Object] = []
     roles: list[Object] = []
     job: list[Object] = []
     if part == SUPERNODE and spec.get("key_source") == SITE:
-        # Whoever applies this may give rights on Secrets, so that the controller needs none.
+        # Who applies this can grant rights on Secrets, so that the controller needs none.
         spec = {**spec, "keys_account": True}
         job = key_job.given_access(spec, key_job.secret_names(pool["name"] for pool in spec["pools"]))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR):
@@ -84,7 +84,7 @@ def _metadata(spec: Spec, name: str, namespace: str, **annotations: str) -> Obje
 
 
 def _account(part: str, spec: Spec, subject: Subject) -> Object:
-    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles tell whose they are; these do not.
+    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles identify their part; these do not.
     meta = _metadata(spec, subject.name, subject.namespace)
     meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
     return {
@@ -117,7 +117,7 @@ def _role(spec: Spec, name: str, namespace: str, needs: Sequence[Need], who: Seq
 
 def _purposes(needs: Sequence[Need]) -> str:
     """One line for each resource."""
-    told: dict[str, dict[str, None]] = {}
+    reported: dict[str, dict[str, None]] = {}
     for need in needs:
-        told.setdefault(need.resource, {})[need.purpose] = None
-    return "".join(f"{resource}: {'; '.join(purposes)}\n" for resource, purposes in sorted(told.items()))
+        reported.setdefault(need.resource, {})[need.purpose] = None
+    return "".join(f"{resource}: {'; '.join(purposes)}\n" for resource, purposes in sorted(reported.items()))

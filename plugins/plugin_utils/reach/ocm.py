@@ -121,7 +121,7 @@ class Way:
 
     @staticmethod
     def _done(delivery: Delivery, failed: str = "") -> Done:
-        told = delivery.told()
+        told = delivery.result()
         return Done(**{**told, "msg": failed or told["msg"]}, failed=bool(failed))
 
     def restart(self, wanted: Restart, result: Facts) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ..base.certificate_names import door_certificate_name
+from ..base.certificate_names import listener_certificate_name
 from ..base.names import parted
 from ..base.values import boolean
 from ..kube import nodes
@@ -40,7 +40,7 @@ def wanted(
     """
     # Without TLS Flower knows no node authentication, so a lab without it has no keys.
     pools, ready = ([], {}) if boolean(spec.get("insecure")) else _pools(spec, allocation, list_nodes, running_on)
-    door = door_certificate_name(spec["namespace"]) if parted(spec) else ""
+    door = listener_certificate_name(spec["namespace"]) if parted(spec) else ""
     return keys.Wanted(pools, dead, site if mtls(spec) else "", door), ready
 
 

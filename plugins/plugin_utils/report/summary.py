@@ -11,7 +11,7 @@ from typing import Any
 
 
 def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[str] = ()) -> str:
-    """What is online, who is denied, who was forgotten, and who is not in the inventory.
+    """Numbers of online SuperNodes, and the sites that are denied, forgotten, and not in the inventory.
 
     Args:
         hub: result of M(federated.flower.superlink_info).
@@ -30,7 +30,7 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
     words += [f"{', '.join(gone)} is forgotten."] if gone else []
     if missing:
         words.append(
-            f"{', '.join(missing)} is not in the inventory, but the ledger still knows it: -e flower_forget_sites={','.join(missing)} "
+            f"{', '.join(missing)} is not in the inventory, but still in the ledger: -e flower_forget_sites={','.join(missing)} "
             "unregisters its SuperNodes and frees its partitions."
         )
     return " ".join(words)

@@ -55,9 +55,9 @@ def controller_rights(
         part: what is deployed there, C(superlink) or C(supernode).
         spec: the part's specification.
         ca_namespace: namespace of the CA keys, for the superlink.
-        works: what it is to do, of C(WORKS).
-        absent: namespaces that are not there and that the controller makes. No Role says so: whoever gives rights in a
-            namespace makes it first.
+        works: its tasks, of C(WORKS).
+        absent: namespaces that do not exist and that the controller creates. No Role covers this: who grants rights in a
+            namespace creates it first.
     """
     found: dict[str, dict[Right, None]] = {}
     for namespace, needs in grants(CONTROLLER, part, spec, ca_namespace).items():

@@ -39,7 +39,7 @@ class Need:
         resource: as kubectl spells it, C(statefulsets.apps) or C(pods/exec).
         verbs: words.
         purpose: what it is for, for the cluster's administrators.
-        names: words, the only objects that are meant; C({namespace}) is that of the place. Empty for all.
+        names: words, the only objects that are covered; C({namespace}) is that of the place. Empty for all.
         work: what fails without it, one of C(WORKS).
         when: whether a spec needs it.
     """

@@ -11,8 +11,8 @@ from ..manifests import superlink, supernode
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
 
-# Settings that make kinds of objects come and go. Rights do not follow them: who switches one off needs the right to
-# prune what was there before. They do follow what a cluster's administrators may not want to give at all: its own APIs, the
+# Settings that add and remove kinds of objects. Rights do not depend on them: to switch one off, the right is needed to
+# prune existing objects. They do depend on what a cluster's administrators may not want to grant at all: its own APIs, the
 # whole cluster (exposure), network policies.
 _SHAPES = {
     SUPERLINK: {"isolation": "process", "protect_runs": True, "superlink_address": "superlink.invalid:9092"},
@@ -24,12 +24,12 @@ _SHAPES = {
         "allocation": {},
     },
 }
-# Their rights are in the table: a Namespace's depend on who makes it, nobody but the controller reads Secrets.
+# Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets.
 _TABLED = {("", "Namespace"), ("", "Secret")}
 
 
 def kinds(part: str, spec: Spec) -> list[tuple[str, str]]:
-    """(API group, kind) of the objects that a part is made of, whatever its switches are, without Namespaces."""
+    """(API group, kind) of the objects of a part, with any switches, without Namespaces."""
     render = superlink.objects if part == SUPERLINK else supernode.objects
     # Patches change no kinds; an address and certificates are only known when all is deployed.
     shape = {**spec, **_SHAPES[part], "insecure": False, "ca_bundle": "-", "patches": []}

@@ -5,21 +5,21 @@
 """The table: who needs which rights in a cluster, and what for. Roles and the preflight check both come from it.
 
 A new right is a new line here. Rights on objects that the roles render are not listed: C(rendered.py) takes them from the
-renderers, so a new kind of object brings its own.
+renderers, so a new kind of object adds its own.
 
 Some rules behind it:
 
-- Server-side apply of an object that is not there asks for C(patch) and then for C(create); it is the only way by which
+- Server-side apply of an object that does not exist needs C(patch) and then for C(create); it is the only way in which
   C(create) can be limited to a name (apiserver, endpoints/handlers/patch.go).
-- C(get), C(patch) and C(delete) of a Namespace may be given by a Role in it: the request's namespace is its own name
-  (apiserver, endpoints/request/requestinfo.go). So nothing on the whole cluster is needed for a namespace that is there.
-- An exec over a websocket is a C(get); newer API servers (1.35) ask for C(create) as well, and so does every client that
+- C(get), C(patch) and C(delete) of a Namespace can be granted by a Role in it: the request's namespace is its own name
+  (apiserver, endpoints/request/requestinfo.go). So nothing on the whole cluster is needed for an existing namespace.
+- An exec over a websocket is a C(get); newer API servers (1.35) need C(create) as well, and so does every client that
   sends a POST.
-- Nobody can give away rights that they do not have (Kubernetes documentation, «Privilege escalation prevention»). So where
-  the controller makes a Role, all rules of it have to be among its own; C(bind) and C(escalate) are never given. Hence
-  the two ways of a site that makes its keys itself: either the site's administrators gave its Job an account with rights,
-  and the controller has none on Secrets, not even one to see their names; or the controller gives them to each Job, and
-  has to have them. For the same reason it has none to delete Secrets in the first case: an answer to that shows them.
+- No one can grant rights that they do not have (Kubernetes documentation, «Privilege escalation prevention»). So where
+  the controller creates a Role, all rules of it must be among its own; C(bind) and C(escalate) are never granted. Hence
+  the two modes of a site that creates its keys itself: either the site's administrators granted rights to an account of its Job,
+  and the controller has none on Secrets, not even one to see their names; or the controller grants them to each Job, and
+  must have them. For the same reason it has none to delete Secrets in the first case: the response would contain them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _issuer(kind: str) -> Callable[[Spec], bool]:
 
 
 def _skupper(spec: Spec) -> bool:
-    """Whether the cluster is part of a Skupper network: a site says so itself, the hub is told (spec key C(skupper))."""
+    """Whether the cluster is part of a Skupper network: a site's own spec has it, for the hub it is set (spec key C(skupper))."""
     return spec.get("connectivity") == "skupper" or boolean(spec.get("skupper"))
 
 
@@ -82,7 +82,7 @@ def _ocm(spec: Spec) -> bool:
 
 
 def _ocm_placements(spec: Spec) -> bool:
-    """Whether it lets Placements choose them, too (spec key C(install); the default of the role ocm_addon if it is not there)."""
+    """Whether Placements may select them, too (spec key C(install); by default that of the role ocm_addon)."""
     return _ocm(spec) and (spec.get("install") or "Placements") == "Placements"
 
 
@@ -97,7 +97,7 @@ def _ocm_gates(spec: Spec) -> bool:
 
 
 def _ocm_choices(spec: Spec) -> bool:
-    """Whether anything at all is brought by Placements."""
+    """Whether Placements deliver anything."""
     return _ocm_placements(spec) or _ocm_apps(spec)
 
 
@@ -115,9 +115,9 @@ def _keys_made_by_the_site(spec: Spec) -> bool:
 
 
 def _account_is_given(spec: Spec) -> bool:
-    """Whether the site's administrators gave the Job its rights; C(keys_account) of the spec says so.
+    """Whether the site's administrators granted the Job its rights (C(keys_account) of the spec).
 
-    The playbook that writes down the rights makes that account and sets it; the check before a deployment looks for it.
+    The playbook that renders the rights creates that account and sets it; the preflight checks look for it.
     """
     return _keys_made_by_the_site(spec) and boolean(spec.get("keys_account"))
 
@@ -157,7 +157,7 @@ _CONTROLLER_OF_ALL = (
 
 
 def _skupper_without_secrets(spec: Spec) -> bool:
-    """Whether the controller has no right on Secrets but needs it on the link's, by its usual name (C(skupper_link_name))."""
+    """Whether the controller has no right on Secrets but needs it on that of the link, by its default name (C(skupper_link_name))."""
     return _skupper(spec) and _keys_made_by_the_site(spec)
 
 
@@ -179,8 +179,8 @@ def _skupper_kinds(*kinds: tuple[str, str]) -> tuple[Need, ...]:
     return (*_SKUPPER_OF_ALL, *made, *gone)
 
 
-# On the hub of Open Cluster Management. Every managed cluster has a namespace there, whose name nobody knows before it joins: so what
-# is in them is asked for on the whole cluster.
+# On the hub of Open Cluster Management. Every managed cluster has a namespace there, whose name is not known before it joins: so what
+# is in them is needed on the whole cluster.
 OCM = (
     Need(CLUSTER, "managedclusters.cluster.open-cluster-management.io", "get list", "see the sites", when=_ocm),
     Need(CLUSTER, "certificatesigningrequests.certificates.k8s.io", "list", "say why one cannot join", when=_ocm),

@@ -219,7 +219,7 @@ class Rollout:
 
     def _await_online(self, name: str, pool: str) -> None:
         found = self.hub.ledger.read_sites()[0]
-        if conditions.excuse(name, self.hub.ledger.read_book(), found):
+        if conditions.exemption(name, self.hub.ledger.read_book(), found):
             return  # it is denied: nobody waits for it
         seconds = self.sites[name].seconds
         nodes = [node for node, key in records.node_ids(found[name]).items() if key["pool"] == pool]

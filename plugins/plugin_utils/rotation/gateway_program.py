@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Program that runs inside the SuperLink container, beside the gateway: sees what it serves, hands it a certificate.
+"""Program that runs inside the SuperLink container, beside the gateway: reads what it serves, writes a certificate.
 
 The two containers share the folder with HAProxy's runtime socket, so any HAProxy image will do: this one has Python.
 Source of the rules: HAProxy's management guide, «set ssl cert» and «commit ssl cert» (an empty line ends the payload).
@@ -19,10 +19,10 @@ from typing import Any
 
 
 def served(port: int, name: str) -> dict[str, str]:
-    """Serial of the certificate that the gateway shows for a name, as C(SERIAL) hex digits, or the reason why not.
+    """Serial of the certificate that the gateway serves for a name, as C(SERIAL) hex digits, or the reason why not.
 
-    Nothing is verified: what is there is to be seen, good or not. With TLS 1.3 the certificate has come before the gateway
-    asks for one of the client's.
+    Nothing is verified, in order to see invalid certificates too. With TLS 1.3 the certificate is received before the gateway
+    requests one of the client's.
     """
     from cryptography import x509
 
@@ -40,7 +40,7 @@ def served(port: int, name: str) -> dict[str, str]:
 
 
 def wait_served(port: int, name: str, serial: str, seconds: float) -> dict[str, str]:
-    """Look until the gateway shows the certificate with this serial or time is over; return the last look."""
+    """Poll until the gateway serves the certificate with this serial, or the timeout; return the last result."""
     deadline = time.monotonic() + seconds
     while True:
         answer = served(port, name)
@@ -50,7 +50,7 @@ def wait_served(port: int, name: str, serial: str, seconds: float) -> dict[str, 
 
 
 def command(path: str, text: str) -> str:
-    """Give a command to HAProxy's runtime API; return what it says."""
+    """Send a command to HAProxy's runtime API; return its answer."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(5)
         channel.connect(path)

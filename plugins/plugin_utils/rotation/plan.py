@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be rotated: what was asked for, what is due, what was begun and is not over. Pure. The targets are in C(targets)."""
+"""What to rotate: what was requested, what is due, what was started and is not complete. Pure. The targets are in C(targets)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .looked import Looked
+from .inputs import RotationInputs
 from .machine import Site
 from .targets.leaf_target import UNSERVED
 from .targets.target_registry import TARGETS
@@ -19,7 +19,7 @@ __all__ = [
     "DUE",
     "KINDS",
     "UNSERVED",
-    "Looked",
+    "RotationInputs",
     "decide",
     "outlook",
     "parts",
@@ -31,23 +31,23 @@ DUE = "due"
 KINDS = tuple(TARGETS)
 CHOICES = (DUE, *KINDS)
 
-ASKED = "it was asked for"
+ASKED = "it was requested"
 
 
-def decide(rotate: str, looked: Looked) -> tuple[dict[str, str], str | None]:
-    """What is to be done, and why.
+def decide(rotate: str, inputs: RotationInputs) -> tuple[dict[str, str], str | None]:
+    """What to do, and why.
 
     Args:
         rotate: one of C(CHOICES).
-        looked: what there is.
+        inputs: the state.
 
     Returns:
-        Kind -> reason, in the order in which they are done; and why what was asked for cannot be done, or None.
+        Kind -> reason, in the order in which they are done; and why a request cannot be fulfilled, or None.
     """
     if rotate != DUE:
         target = TARGETS[rotate]
-        return {rotate: target.begun(looked) or ASKED}, target.refusal(looked)
-    found = {name: target.due(looked) for name, target in TARGETS.items()}
+        return {rotate: target.begun(inputs) or ASKED}, target.refusal(inputs)
+    found = {name: target.due(inputs) for name, target in TARGETS.items()}
     return {kind: reason for kind, reason in found.items() if reason}, None
 
 
@@ -57,7 +57,7 @@ def parts(todo: Iterable[str]) -> list[str]:
 
 
 def renewed(rotate: str) -> list[str]:
-    """What sites replace although it is good; nothing where only what is due is replaced."""
+    """What sites replace although it is valid; nothing where only what is due is replaced."""
     return [] if rotate == DUE else list(TARGETS[rotate].renew)
 
 
@@ -66,13 +66,13 @@ def restarts(todo: Iterable[str]) -> bool:
     return any(TARGETS[kind].restarts for kind in todo)
 
 
-def outlook(todo: Mapping[str, str], looked: Looked, sites: Mapping[str, Site]) -> list[str]:
+def outlook(todo: Mapping[str, str], inputs: RotationInputs, sites: Mapping[str, Site]) -> list[str]:
     """What would happen, sentences.
 
     Args:
         todo: see C(decide).
-        looked: what there is.
+        inputs: the state.
         sites: what is known of each site.
     """
-    words = [TARGETS[kind].outlook(reason, looked, sites) for kind, reason in todo.items()]
+    words = [TARGETS[kind].outlook(reason, inputs, sites) for kind, reason in todo.items()]
     return [word for word in words if word]

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a site's SuperNodes are asked which certificates they take, and what their answers mean. Pure.
+"""How a site's SuperNodes are asked which certificates they accept, and what their answers mean. Pure.
 
 C(site_program) does the asking inside the pods. A certificate is called C(now) (what the gateway serves sites) or C(next)
-(what it serves under the name that is tried).
+(what it serves under the test name).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Object = Mapping[str, Any]
 
 
 def digest(text: str) -> str:
-    """As C(site_program) tells of a file."""
+    """As reported by C(site_program) for a file."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def wanted(state: State, facts: machine.Facts) -> dict[str, str]:
-    """What SuperNodes are asked in the present phase: C(now) and C(next) -> serial; empty for a look without a demand."""
+    """What SuperNodes are asked in the current phase: C(now) and C(next) -> serial; empty to accept any."""
     needed = machine.needed(state, facts)
     asked = {NOW: facts.leaf.serial if facts.leaf.serial in needed else ""}
     return {**asked, NEXT: facts.extra.serial} if state.phase == ADDING else asked
 
 
 def has_sidecar(pod: Object) -> bool:
-    """Whether a sidecar dials the hub for this SuperNode."""
+    """Whether a sidecar connects to the hub for this SuperNode."""
     return any(container["name"] == SIDECAR for container in pod["spec"].get("initContainers") or [])
 
 
@@ -55,7 +55,7 @@ def key_name(pod: Object) -> str:
 
 
 def place(pod: Object) -> tuple[str, str]:
-    """Pool and name of the key that this pod runs with."""
+    """Pool and name of the key of this pod."""
     return str((pod["metadata"].get("labels") or {}).get(POOL_LABEL, "")), key_name(pod)
 
 
@@ -82,9 +82,9 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
     Args:
         pod: the live pod.
         server_name: the name under which the gateway serves sites.
-        serials: C(now) and C(next) -> serial that should be seen; empty for whatever there is. One that is missing is not
+        serials: C(now) and C(next) -> serial that is expected; empty for any. One that is missing is not
             asked for.
-        seconds: how long to go on until all of them are seen.
+        seconds: how long to wait until all of them are received.
     """
     probes: dict[str, dict[str, Any]] = {}
     files: dict[str, str] = {}
@@ -93,7 +93,7 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
     else:
         host, port = split_address(argument(pod, "--superlink"))
         files["trust"] = argument(pod, "--root-certificates")
-        # A SuperNode verifies the host that it dials.
+        # A SuperNode verifies the host that it connects to.
         names = {NOW: host, NEXT: next_server_name(server_name)}
         probes = {
             label: {"host": host, "port": port, "name": names[label], "trust": files["trust"]} for label in serials
@@ -104,7 +104,7 @@ def request(pod: Object, server_name: str, serials: Mapping[str, str], seconds: 
 
 
 def is_stale(answer: Object, bundle: str) -> bool:
-    """Whether this SuperNode runs with another trust than its cluster holds: only a restart brings it in."""
+    """Whether this SuperNode runs with another CA bundle than its cluster has: only a restart loads it."""
     trust = answer.get("held", {}).get("trust")
     return trust is not None and not (trust.get("loaded") and trust.get("sha256") == digest(bundle))
 
@@ -115,12 +115,12 @@ def judge(
     """What all SuperNodes of a site accept, and what is wrong.
 
     Args:
-        expected: the keys that have to be there, with C(pool) and C(name).
+        expected: the keys that are required, with C(pool) and C(name).
         pods: C(pool), C(name), C(pod), C(stale), C(error) and C(seen), as the action C(trust_proof) reports them.
         serials: C(now) and C(next) -> serial.
 
     Returns:
-        The serials that every expected SuperNode was shown and took, and a sentence on those that did not.
+        The serials that every expected SuperNode received and accepted, and a sentence on those that did not.
     """
     found = {(pod["pool"], pod["name"]): pod for pod in pods}
     troubles: list[str] = []
@@ -133,7 +133,7 @@ def judge(
             continue
         if pod["stale"]:
             accepts.clear()
-            troubles.append(f"{pod['pod']} still runs with the trust of its start")
+            troubles.append(f"{pod['pod']} still runs with the CA bundle of its start")
             continue
         if pod["error"]:
             accepts.clear()
@@ -148,7 +148,7 @@ def judge(
 
 
 def said(seen: Mapping[str, str]) -> str:
-    """What came of one probe, in words."""
+    """The result of one probe, as text."""
     if seen.get("serial"):
-        return f"it was shown {seen['serial']}"
+        return f"it received {seen['serial']}"
     return seen.get("error") or "not asked"

@@ -61,16 +61,16 @@ def read(content: bytes, checksum: str, where: str) -> list[Object]:
     try:
         found = [item for item in yaml.safe_load_all(content) if item]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}") from error
     if not all(isinstance(item, dict) and item.get("kind") and item.get("apiVersion") for item in found):
-        raise ValueError(f"{where} holds something that is no Kubernetes object")
+        raise ValueError(f"{where} contains an entry that is not a Kubernetes object")
     if not any(item["kind"] == "Deployment" and item["metadata"]["name"] == NAME for item in found):
         raise ValueError(f"{where} has no Deployment {NAME}: are these the manifests of Skupper 2?")
     return found
 
 
 def placed(objects: Iterable[Object], namespace: str) -> list[Object]:
-    """The objects with the namespace that C(kubectl -n) would give them, and CustomResourceDefinitions first."""
+    """The objects with the namespace that C(kubectl -n) would set, and CustomResourceDefinitions first."""
     made = []
     for item in objects:
         known = builtin(item["apiVersion"], item["kind"])
@@ -89,11 +89,11 @@ def placed(objects: Iterable[Object], namespace: str) -> list[Object]:
 
 
 def marked(objects: Iterable[Object], live: Mapping[str, Any] | None) -> list[Object]:
-    """The objects, with a sign on the Namespace among them that this collection made it.
+    """The objects, with a mark on the Namespace among them that this collection created it.
 
     Args:
         objects: what is applied.
-        live: that Namespace, if it is there. One that was there before is nobody's to mark.
+        live: that Namespace, if it exists. One that existed before is not marked.
     """
     ours = live is None or is_ours(live)
     return [
@@ -105,16 +105,16 @@ def marked(objects: Iterable[Object], live: Mapping[str, Any] | None) -> list[Ob
 
 
 def why_stays(live: Mapping[str, Any] | None, left: Iterable[str]) -> str:
-    """Why the namespace of a controller that was taken away stays; empty when it goes.
+    """Why the namespace of a removed controller stays; empty when it is deleted.
 
     Args:
         live: the Namespace.
-        left: what is in it that nobody makes by itself, for people.
+        left: objects in it that Kubernetes does not create automatically, for people.
     """
     if not is_ours(live):
-        return "it was not made by this collection"
+        return "it was not created by this collection"
     held = sorted(left)
-    return f"it holds {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}" if held else ""
+    return f"it contains {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}" if held else ""
 
 
 def release(deployment: Mapping[str, Any] | None) -> str:
@@ -132,7 +132,7 @@ def image(deployment: Mapping[str, Any] | None) -> str:
 
 
 def subscription(spec: Mapping[str, Any]) -> list[Object]:
-    """The operator's Subscription, with an OperatorGroup where the namespace has none of its own."""
+    """The operator's Subscription, with an OperatorGroup where the namespace has none."""
     namespace = home(spec)
     made: list[Object] = []
     if namespace != OPENSHIFT_OPERATORS:
@@ -183,7 +183,7 @@ def operator_state(
 
     Args:
         found: the Subscription, live.
-        csv: the ClusterServiceVersion that it names as installed.
+        csv: the ClusterServiceVersion that it lists as installed.
         deployment: the controller.
     """
     status = found.get("status") or {}
@@ -207,6 +207,6 @@ def operator_state(
             f"ClusterServiceVersion {status['installedCSV']} is {phase or 'not there'}{': ' + why if why else ''}",
         )
     if deployment is None:
-        return State(False, f"Deployment {NAME} is not there")
+        return State(False, f"Deployment {NAME} does not exist")
     ready = readiness.deployment(deployment)
     return State(ready.ready, f"Deployment {NAME}: {ready.why}" if not ready.ready else "")

@@ -4,9 +4,9 @@
 
 """Pod Security admission and Skupper's routers. Pure.
 
-Seen with Skupper 2.2.1: the pods of its Deployment C(skupper-router) set no C(seccompProfile), so a namespace that enforces
+Observed with Skupper 2.2.1: the pods of its Deployment C(skupper-router) set no C(seccompProfile), so a namespace that enforces
 C(restricted) refuses them; nothing else of them breaks C(restricted). The Deployment has no pods then, and its condition
-C(ReplicaFailure) says why. What enforces: k8s.io/pod-security-admission.
+C(ReplicaFailure) has the reason. What enforces: k8s.io/pod-security-admission.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _VIOLATED = re.compile(r'violates PodSecurity "([a-z]+):')
 
 
 class Refusal(NamedTuple):
-    """Why the pods of a Deployment are refused; C(hopeless) says that waiting cannot help."""
+    """Why the pods of a Deployment are refused; C(hopeless) means that waiting cannot help."""
 
     why: str
     hopeless: bool = False
 
 
 def enforced(namespace: Object | None) -> str:
-    """The level that a namespace says it enforces; empty for none of its own."""
+    """The level in the labels of a namespace; empty for none."""
     return text((((namespace or {}).get("metadata") or {}).get("labels") or {}).get(ENFORCE))
 
 
 def is_to_change(spec: Mapping[str, Any], namespace: Object | None) -> bool:
-    """Whether a namespace of ours enforces what refuses routers, and is to enforce less.
+    """Whether a namespace of ours enforces a level that refuses routers, and must be lowered.
 
     Args:
         spec: the site spec (C(create_namespace), C(pod_security)).
@@ -54,7 +54,7 @@ def patch() -> dict[str, Any]:
 
 
 def foresee(spec: Mapping[str, Any], namespace: Object | None, *, running: bool) -> str:
-    """What people are told before anything is changed; empty for nothing.
+    """Message before anything is changed; may be empty.
 
     Args:
         spec: the site spec.
@@ -63,21 +63,21 @@ def foresee(spec: Mapping[str, Any], namespace: Object | None, *, running: bool)
     """
     if enforced(namespace) != RESTRICTED:
         return ""
-    told = f"namespace {spec['namespace']} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
+    reported = f"namespace {spec['namespace']} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
     if is_to_change(spec, namespace):
-        return f"{told}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
-    return "" if running else f"{told}. {_way_out(spec['namespace'])}"
+        return f"{reported}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
+    return "" if running else f"{reported}. {_way_out(spec['namespace'])}"
 
 
 def _way_out(namespace: str) -> str:
     return (
-        f"Set flower_pod_security to {AUTO} or {BASELINE}; where somebody else owns the namespace, have it labelled "
+        f"Set flower_pod_security to {AUTO} or {BASELINE}; where someone else owns the namespace, have it labelled "
         f"(kubectl label namespace {namespace} {ENFORCE}={BASELINE} --overwrite)"
     )
 
 
 def refusal(deployments: Iterable[Object], namespace: Object | None) -> Refusal | None:
-    """Why there are no router pods; None where Kubernetes does not refuse to make them.
+    """Why there are no router pods; None where Kubernetes does not refuse to create them.
 
     Args:
         deployments: the routers' Deployments.
@@ -94,7 +94,7 @@ def refusal(deployments: Iterable[Object], namespace: Object | None) -> Refusal 
             now = enforced(namespace)
             if now and now != violated[1]:
                 return Refusal(
-                    f"{said}. The namespace enforces {now} by now. Kubernetes tries again by and by; to have it try at once: kubectl "
+                    f"{said}. The namespace enforces {now} now. Kubernetes retries after a while; to have it retry at once: kubectl "
                     f"-n {where} rollout restart deployment {name}"
                 )
             return Refusal(f"{said}. {_way_out(where)}", True)

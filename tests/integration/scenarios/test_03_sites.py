@@ -59,7 +59,7 @@ def test_site_joins_and_leaves(fed, others):
     assert others() == before
     (node,) = fed.keys("site-d").values()
 
-    # Now site-d is taken out of the inventory, and nobody has said goodbye.
+    # Now site-d is taken out of the inventory, and its administrators did nothing.
     assert "site-d is not in the inventory" in fed.site().messages()
     assert fed.nodes()[node] == "online", "a missing host is no reason to throw a site out"
     report = fed.play("status", "-e", "flower_status_format=json").report
@@ -69,13 +69,13 @@ def test_site_joins_and_leaves(fed, others):
     # Only who is named is forgotten: an inventory may lack sites by mistake.
     empty = {"hub": fed.base()["hub"]}
     for hosts, names, words in (
-        (None, "true", "takes the names of sites"),
+        (None, "true", "must be names of sites"),
         (None, "site-a", "site-a is in the inventory"),
         (empty, "site-a,site-b,site-d", "the inventory group flower_sites has no host"),
         ({"site-a": fed.base()["site-a"], **empty}, "site-b,site-d", "flower_forget_max=2"),
     ):
         refused = fed.play("site", "-e", f"flower_forget_sites={names}", hosts=hosts, rc=2)
-        assert words in refused.messages(failed=True), refused.told()
+        assert words in refused.messages(failed=True), refused.details()
         assert set(refused.changed.values()) == {0}
     assert fed.nodes()[node] == "online"
 

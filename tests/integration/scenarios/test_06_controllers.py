@@ -26,7 +26,7 @@ POOLS = [{"name": "two", "replicas": 2, "node_config": {"partition-id": "{partit
 
 @pytest.fixture
 def ledger(federation):
-    """An empty ledger of its own, with the hub's publication beside it."""
+    """A separate, empty ledger, with the hub's publication beside it."""
     hub = federation.hub
     if hub.get("v1", "Namespace", SPACE) is None:
         hub.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
@@ -79,7 +79,7 @@ def test_two_playbooks_at_once(federation, ledger):
         path.write_text(json.dumps([play]))
         started.append(federation.start(str(path), hosts=hosts))
     for run in [finish() for finish in started]:
-        assert run.rc == 0, run.told()
+        assert run.rc == 0, run.details()
     assert numbers(ledger) == list(range(2 * 2 * ROUNDS))
     assert set(ledger.read_book()["sites"]) == set(chain(*sides))
     federation.settled = settled

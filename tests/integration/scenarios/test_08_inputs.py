@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wrong inputs: a clear error that names host, variable, value and the way out, before anything is touched.
+"""Wrong inputs: a clear error that names host, variable, value and the remedy, before anything is touched.
 
-All of them would deploy into namespaces that are not there yet; so whatever was touched is easy to see.
+All of them would deploy into namespaces that are not there yet; so any change is easy to see.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ CLUSTERS = {
     "server-type": ["'server' in cluster 'k' of the kubeconfig is not text"],
     "user-type": ["the kubeconfig"],
     "auth-type": ["flower_auth is not a mapping"],
-    "no-credentials": ["no credentials that can be used", "system:anonymous", "flower_auth"],
+    "no-credentials": ["no usable credentials", "system:anonymous", "flower_auth"],
     "proxy-scheme": ["option proxy", "socks5"],
     "split-token": ["the option api_key", "not shown"],
     "server-password": ["the option host", "user name or password"],
@@ -289,6 +289,6 @@ def test_a_change_that_the_api_server_refuses_is_found_before_anything_is_change
     words = run.messages("site-a", failed=True)
     assert all(word in words for word in ("site-a: ", "emptyDirr", "supernode_volumes")), words
     assert set(run.changed.values()) == {0}, run.changed
-    assert run.recap["site-b"]["failed"] == 0, "the other site goes on"
+    assert run.recap["site-b"]["failed"] == 0, "the other site continues"
     assert (fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="superlink")) == before
     fed.settled = True  # nothing was changed

@@ -72,12 +72,12 @@ def home(federation):
     site = federation.cluster("site-a")
     apply_objects(site, namespace.objects(specification(HOME)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "_take_away", _and_keep_the_log(federation, job._take_away))
+        patch.setattr(job, "_delete", _and_keep_the_log(federation, job._delete))
         yield site
     site.delete("v1", "Namespace", HOME, propagation="Background")
 
 
-def _and_keep_the_log(federation, take_away):
+def _and_keep_the_log(federation, delete):
     """The end of a job, whose pod's log is kept with those of the playbooks."""
     client = CoreV1Api(new_client_from_config(str(federation.kubeconfig), "site-a"))
 
@@ -85,7 +85,7 @@ def _and_keep_the_log(federation, take_away):
         for pod in site.list("v1", "Pod", HOME, labels=f"job-name={key_job.NAME}", fields="status.phase!=Pending"):
             name = pod["metadata"]["name"]
             (federation.logs / f"{name}.log").write_text(client.read_namespaced_pod_log(name, HOME))
-        take_away(site, ended)
+        delete(site, ended)
 
     return end
 
@@ -159,7 +159,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
         home.delete("v1", "Secret", name, HOME, propagation="Background")
     federation.wait("the owners' end", lambda: len(noticed()) == 2, 20)
     after = make(home, pool)
-    assert after.found.reasons == ["supernode-cpu-keys: there is none", "supernode-superexec: there is none"]
+    assert after.found.reasons == ["supernode-cpu-keys: it does not exist", "supernode-superexec: it does not exist"]
     assert not set(prints(after).values()) & set(prints(before).values())
     requests = (outcome.found.client_request for outcome in (before, after))
     assert len(set(map(certificates.request_fingerprint, requests))) == 1
@@ -221,14 +221,14 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(federation, home, monkeypatc
     home.delete("v1", "ResourceQuota", "none", HOME)
     with pytest.raises(ClusterError, match="FailedCreate.*violates PodSecurity"):
         make(home, POOL, other, run_as_user=0)
-    with pytest.raises(ClusterError, match="not done after 2 s.*Unschedulable"):
+    with pytest.raises(ClusterError, match="not finished after 2 s.*Unschedulable"):
         make(home, POOL, other, node_selector={"no": "such"}, seconds=2)
     with pytest.raises(ClusterError, match="ErrImageNeverPull"):
         make(home, POOL, other, image="docker.io/flwr/no-such:1", image_pull_policy="Never")
     secret = home.get("v1", "Secret", "supernode-cpu-keys", HOME)
     broken = dict.fromkeys(secret["data"], "bm8ga2V5")  # "no key"
     home.replace({**secret, "data": broken})
-    with pytest.raises(ClusterError, match="supernode-cpu-keys holds something that is no SuperNode key"):
+    with pytest.raises(ClusterError, match="supernode-cpu-keys contains an entry that is not a SuperNode key"):
         make(home, POOL, other)
     home.delete("v1", "Secret", "supernode-cpu-keys", HOME, propagation="Background")
     federation.wait("the end of the job's belongings", lambda: not leftovers(home, HOME), 30)

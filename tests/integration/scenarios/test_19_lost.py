@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Something is lost by accident, and one run of site.yml brings all back. One federation for all of it."""
+"""Something is lost by accident, and one run of site.yml restores everything. One federation for all of it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_one_run_brings_it_back(fed, things):
 def test_it_works(fed):
     """After all that an app runs, and nothing is left to do."""
     _run, finish = fed.begin(**{"num-server-rounds": 1, "min-nodes": 3})
-    assert finish().rc == 0, finish().told()
+    assert finish().rc == 0, finish().details()
     # With its CAs the gateway's was lost: sites trust the new one, then it serves, then the old one is dropped, a run for each.
     fed.site()
     fed.site()
@@ -106,7 +106,7 @@ def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
     fed.cluster("site-b").delete("v1", "Secret", "supernode-gpu-keys", NAMESPACE, propagation="Background")
     run = fed.play("site", rc=2)
     assert run.recap["site-a"]["failed"] == 1 and run.recap["site-b"]["failed"] == run.recap["hub"]["failed"] == 0, (
-        run.told()
+        run.details()
     )
     assert "flower-site-site-a" in run.messages("site-a", failed=True) and "delete it" in run.messages(
         "site-a", failed=True
@@ -119,7 +119,7 @@ def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
 
 
 def test_killed_between_a_new_key_and_the_restart_of_its_pod(fed):
-    """Both the same command and site.yml go on, and neither waits for nodes that cannot come."""
+    """Both the same command and site.yml continue, and neither waits for nodes that cannot come."""
     for command in (("rotate_certs", "-e", "flower_rotate=supernode_keys"), ("site",)):
         before = fed.keys("site-b")
         finish = fed.start("rotate_certs", "-e", "flower_rotate=supernode_keys")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What somebody else made is refused before anything is changed, used as it is where that is asked for, and never deleted."""
+"""What someone else created is refused before anything is changed, used as it is on request, and never deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create(cluster, kind, name, namespace=None, **more):
 
 
 def facts(cluster, name):
-    """What would show that somebody touched a namespace: its own version, and those of what is in it."""
+    """What would show that someone touched a namespace: its own version, and those of what is in it."""
     space = cluster.get("v1", "Namespace", name)
     return space["metadata"]["resourceVersion"], {
         (kind, item["metadata"]["name"]): item["metadata"]["resourceVersion"]
@@ -45,7 +45,7 @@ def joining(fed, name, context, space, **more):
 
 @pytest.fixture(scope="module")
 def theirs(federation):
-    """A namespace on site-a with things of somebody else in it."""
+    """A namespace on site-a with things of someone else in it."""
     cluster = federation.cluster("site-a")
     create(cluster, "Namespace", THEIRS)
     create(cluster, "ConfigMap", "theirs", THEIRS, data={"a": "1"})
@@ -55,14 +55,14 @@ def theirs(federation):
 
 
 def preflight(fed, hosts=None, *arguments, **common):
-    """Look at the clusters; nothing may be changed by that."""
+    """Run the preflight checks, which must not change anything."""
     run = fed.play("site", "--tags", "preflight", *arguments, hosts=hosts, rc=None, **common)
     assert not any(run.changed.values()), run.changed
     fed.settled = True
     return run
 
 
-def test_a_namespace_of_somebody_else_is_refused(fed, theirs):
+def test_a_namespace_of_someone_else_is_refused(fed, theirs):
     before = facts(theirs, THEIRS)
     hosts = joining(fed, "site-c", "site-a", THEIRS)
     run = preflight(fed, hosts)
@@ -71,7 +71,7 @@ def test_a_namespace_of_somebody_else_is_refused(fed, theirs):
         assert word in run.messages("site-c", failed=True), run.messages("site-c", failed=True)
     hosts["site-c"]["supernode_create_namespace"] = False
     run = preflight(fed, hosts)
-    assert f"ConfigMap {THEIRS}/supernode-sidecar" in run.messages("site-c", failed=True), run.told()
+    assert f"ConfigMap {THEIRS}/supernode-sidecar" in run.messages("site-c", failed=True), run.details()
     assert facts(theirs, THEIRS) == before
 
 
@@ -91,7 +91,7 @@ def test_two_hosts_that_are_one_place_are_refused(fed):
 def test_a_host_that_takes_the_place_of_a_site_is_refused(fed):
     run = preflight(fed, joining(fed, "renamed", "site-b", NAMESPACE))
     assert {host for host, numbers in run.recap.items() if numbers["failed"]} == {"renamed"}, run.recap
-    assert "holds the SuperNodes of site-b, another site" in run.messages("renamed", failed=True)
+    assert "contains the SuperNodes of site-b, another site" in run.messages("renamed", failed=True)
     run = fed.play(
         "teardown",
         "--limit",
@@ -111,10 +111,10 @@ def test_another_hub_cannot_take_a_site(fed):
     hosts["site-a"]["supernode_namespace"] = NAMESPACE
     run = preflight(fed, hosts, **NEW)
     assert "the federation scenario of another hub, as its site site-a" in run.messages("site-a", failed=True), (
-        run.told()
+        run.details()
     )
     run = preflight(fed, hosts, flower_federation="other", **NEW)
-    assert "belongs to the federation scenario" in run.messages("site-a", failed=True), run.told()
+    assert "belongs to the federation scenario" in run.messages("site-a", failed=True), run.details()
 
 
 def test_another_federation_cannot_take_the_hubs_namespaces(fed):
@@ -153,8 +153,8 @@ def test_sites_in_a_namespace_of_others_and_in_the_hubs(fed, theirs):
         "flower_delete_volumes=true",
         hosts=hosts,
     )
-    assert f"namespace {THEIRS} stays (it was made by somebody else)" in run.messages("site-c")
-    assert f"namespace {NAMESPACE} stays (it holds the hub as well)" in run.messages("site-h")
+    assert f"namespace {THEIRS} stays (it was created by someone else)" in run.messages("site-c")
+    assert f"namespace {NAMESPACE} stays (it also contains the hub)" in run.messages("site-h")
     left = {
         kind: {i["metadata"]["name"] for i in theirs.list("v1", kind, THEIRS)}
         for kind in ("ConfigMap", "Secret", "Service")

@@ -74,7 +74,7 @@ def test_teardown_keeps_the_hub_while_a_site_is_left(fed):
 
 
 def test_teardown(fed):
-    """The SuperLink is gone already, so nobody is unregistered; and one of the namespaces holds something of somebody else."""
+    """The SuperLink is gone already, so no SuperNode is unregistered; and one of the namespaces holds something of someone else."""
     fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
     site = fed.cluster("site-a")
     theirs = {
@@ -88,7 +88,7 @@ def test_teardown(fed):
     )
     run = fed.play("teardown", "-e", "flower_teardown=true")
     assert "the SuperLink is removed already" in run.messages()
-    assert f"namespace {NAMESPACE} stays (it holds ConfigMap theirs, made by somebody else)" in run.messages("site-a")
+    assert f"namespace {NAMESPACE} stays (it contains ConfigMap theirs, created by someone else)" in run.messages("site-a")
     left = {
         kind: {item["metadata"]["name"] for item in site.list("v1", kind, NAMESPACE)}
         for kind in ("ConfigMap", "Secret", "Service")

@@ -37,7 +37,7 @@ def configure(space: Space) -> list[Object]:
 
 
 def leave_behind(space: Space) -> None:
-    """§1: Links that a former Site had configured never reach the router of a new one, unless somebody changes them."""
+    """§1: Links that a former Site had configured never reach the router of a new one, unless someone changes them."""
     assert space.site is not None
     if space.switches.before_2_2:
         return
@@ -51,7 +51,7 @@ def leave_behind(space: Space) -> None:
 
 
 def _form(item: Object) -> str:
-    """What somebody else than the controller can change of a Link."""
+    """What someone else than the controller can change of a Link."""
     data = item["metadata"]
     return json.dumps([item["spec"], data.get("annotations"), data.get("labels")], sort_keys=True)
 

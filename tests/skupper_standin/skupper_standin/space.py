@@ -137,7 +137,7 @@ class Space:
         return self._statuses[key]
 
     def flush(self, only: Object | None = None) -> None:
-        """Write the statuses that changed. Raises AgainError if one object was changed by somebody else."""
+        """Write the statuses that changed. Raises AgainError if one object was changed by someone else."""
         lost = ""
         for key, status in list(self._statuses.items()):
             if only is not None and key != (only["kind"], only["metadata"]["uid"]):

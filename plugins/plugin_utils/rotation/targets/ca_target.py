@@ -13,7 +13,7 @@ from dataclasses import replace
 from ...pki import certificates
 from .. import machine, source
 from ..ca_state import IDLE
-from ..looked import Looked, ca_begun, cannot_sign, handing_over
+from ..inputs import RotationInputs, ca_begun, cannot_sign, handing_over
 from .target import CA, Target
 
 
@@ -23,31 +23,31 @@ class CaTarget(Target):
     name = source.CA
     part = CA
 
-    def due(self, looked: Looked) -> str | None:
+    def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        if looked.state is None or handing_over(looked):
+        if inputs.state is None or handing_over(inputs):
             return None
         return (
-            ca_begun(looked)
-            or cannot_sign(looked)
-            or certificates.aged(looked.state.authority.current.certificate, looked.now, looked.ca_renew_before)
+            ca_begun(inputs)
+            or cannot_sign(inputs)
+            or certificates.aged(inputs.state.authority.current.certificate, inputs.now, inputs.ca_renew_before)
         )
 
-    def begun(self, looked: Looked) -> str | None:
+    def begun(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        return ca_begun(looked)
+        return ca_begun(inputs)
 
-    def refusal(self, looked: Looked) -> str | None:
+    def refusal(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        refused = source.refusal(looked.source, self.name, looked.handed_in is not None, looked.secret)
-        return refused or handing_over(looked)
+        refused = source.refusal(inputs.source, self.name, inputs.handed_in is not None, inputs.secret)
+        return refused or handing_over(inputs)
 
-    def outlook(self, reason: str, looked: Looked, sites: Mapping[str, machine.Site]) -> str:
+    def outlook(self, reason: str, inputs: RotationInputs, sites: Mapping[str, machine.Site]) -> str:
         """See C(Target). The steps of the machine."""
-        if looked.state is None:
+        if inputs.state is None:
             return ""
-        facts = replace(looked.facts, asked=looked.state.phase == IDLE, sites=sites)
+        facts = replace(inputs.facts, asked=inputs.state.phase == IDLE, sites=sites)
         stand_in = certificates.make_ca("the next CA", datetime.timedelta(days=1))
-        steps = machine.outlook(looked.state, facts, stand_in)
-        told = "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
-        return f"{self.name}: {reason}: {told}."
+        steps = machine.outlook(inputs.state, facts, stand_in)
+        reported = "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
+        return f"{self.name}: {reason}: {reported}."

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ...pki import certificates
-from ..looked import Looked
+from ..inputs import RotationInputs
 from .target import SITES, Target
 
 
@@ -19,12 +19,12 @@ class ClientTarget(Target):
     cost = "new client certificates for the sites; nothing restarts"
     renew = ("client",)
 
-    def due(self, looked: Looked) -> str | None:
+    def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
         due = []
-        for site, record in sorted(looked.records.items()):
+        for site, record in sorted(inputs.records.items()):
             certificate = (record.get("client") or {}).get("certificate")
-            reason = certificates.aged(certificate, looked.now) if certificate else None
+            reason = certificates.aged(certificate, inputs.now) if certificate else None
             if reason:
                 due.append(f"{site}: {reason}")
         return "; ".join(due) or None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...hub.sources.interface import BUILTIN
 from ...pki import certificates
 from .. import source
-from ..looked import Looked, ca_begun, cannot_sign, handing_over, signer
+from ..inputs import RotationInputs, ca_begun, cannot_sign, handing_over, signer
 from .target import LEAF, Target
 
 UNSERVED = "it was issued, but the gateway does not serve it yet"
@@ -22,22 +22,22 @@ class LeafTarget(Target):
     part = LEAF
     cost = "a new certificate for the gateway, served at once; nothing restarts"
 
-    def due(self, looked: Looked) -> str | None:
-        """See C(Target). What is wrong with a certificate of a CA that changes, or has to, is mended by the change."""
-        ca = signer(looked)
-        if looked.source != BUILTIN or ca is None or handing_over(looked):
+    def due(self, inputs: RotationInputs) -> str | None:
+        """See C(Target). Faults of a certificate of a CA that is or must be rotated are resolved by its rotation."""
+        ca = signer(inputs)
+        if inputs.source != BUILTIN or ca is None or handing_over(inputs):
             return None
         reason = certificates.reissue_reason(
-            looked.leaf["tls.crt"], ca.certificate, looked.names, looked.now, looked.renew_before
+            inputs.leaf["tls.crt"], ca.certificate, inputs.names, inputs.now, inputs.renew_before
         )
-        if reason and not ca_begun(looked) and not cannot_sign(looked):
+        if reason and not ca_begun(inputs) and not cannot_sign(inputs):
             return reason
-        return None if looked.facts.leaf.served == looked.facts.leaf.serial else UNSERVED
+        return None if inputs.facts.leaf.served == inputs.facts.leaf.serial else UNSERVED
 
-    def refusal(self, looked: Looked) -> str | None:
+    def refusal(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        refused = source.refusal(looked.source, self.name, looked.handed_in is not None, looked.secret)
-        refused = refused or handing_over(looked)
-        if not refused and cannot_sign(looked):
-            return f"{cannot_sign(looked)}, so no certificate of it is of use: replace the CA (flower_rotate=ca)"
+        refused = source.refusal(inputs.source, self.name, inputs.handed_in is not None, inputs.secret)
+        refused = refused or handing_over(inputs)
+        if not refused and cannot_sign(inputs):
+            return f"{cannot_sign(inputs)}, so its certificates are useless: replace the CA (flower_rotate=ca)"
         return refused

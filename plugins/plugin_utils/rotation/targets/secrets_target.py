@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..looked import Looked
+from ..inputs import RotationInputs
 from .target import SECRETS, Target
 
 
@@ -19,10 +19,10 @@ class SecretsTarget(Target):
         "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active"
     )
 
-    def due(self, looked: Looked) -> str | None:
+    def due(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        return self.begun(looked)
+        return self.begun(inputs)
 
-    def begun(self, looked: Looked) -> str | None:
+    def begun(self, inputs: RotationInputs) -> str | None:
         """See C(Target)."""
-        return "it was begun and is not over" if looked.internal else None
+        return "it was started and is not complete" if inputs.internal else None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The targets that there are, in the order in which they are rotated. A new one is a file beside this one, and an entry here."""
+"""All targets, in the order in which they are rotated. A new one is a file beside this one, and an entry here."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ COLLECTED = ("v1/secrets", "v1/configmaps", "v1/services", "v1/serviceaccounts",
 
 def add_options(verbs: Any) -> None:
     """Put the options of this add-on on its verb ``up``."""
-    text = f"the controller's pace: remade Secrets, retries, what is told late (default: {RESYNC}, as Skupper's)"
+    text = f"the controller's pace: remade Secrets, retries, late status (default: {RESYNC}, as Skupper's)"
     verbs.choices["up"].add_argument("--resync", metavar="SECONDS", type=int, default=RESYNC, help=text)
 
 
 def up(settings: Settings, console: Console, state: Path, hub: Cluster, *, resync: int = RESYNC) -> None:
-    """Put the definitions into every cluster and start the controller; anew if it is another one or clusters joined."""
+    """Apply the definitions to every cluster and start the controller; restart it if it is another one or clusters joined."""
     clusters = [one for one in existing(state, hub.subnet) if usable(state, one)]
     with console.phase("the stand-in for Skupper") as phase:
         manifests = _manifests()

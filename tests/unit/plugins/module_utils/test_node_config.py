@@ -301,7 +301,7 @@ def test_nearest_placeholder(written: str, meant: str, options: dict[str, Any]) 
 
 
 def test_message_says_which_parameter_is_missing() -> None:
-    assert "first_partition was not given" in str(refused({"v": "{partition}"}))
+    assert "first_partition was not set" in str(refused({"v": "{partition}"}))
 
 
 def test_message_of_mixed_counting_names_both_places() -> None:

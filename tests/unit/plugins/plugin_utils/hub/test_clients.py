@@ -58,7 +58,7 @@ def test_the_ca_is_made_once():
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():
     record, reason = certify(records.empty_record("site-a"), request())
-    assert reason == "there was none"
+    assert reason == "it did not exist"
     certificate = x509.load_pem_x509_certificate(record["client"]["certificate"].encode())
     assert certificate.subject.rfc4514_string() == "O=demo,CN=site-a"
     usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
@@ -73,7 +73,7 @@ def test_a_good_certificate_stays():
     assert certify(record, request(key)) == (record, None)
 
 
-@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it ended on")])
+@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it expired on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
     key = keypairs.make_client_key()
     record = certified(key=key)
@@ -88,9 +88,9 @@ def test_a_certificate_of_another_name_or_ca_is_replaced_and_not_revoked():
     key = keypairs.make_client_key()
     other = certificates.make_ca("demo client CA", 10 * DAY)
     record, reason = certify(certified(key=key), request(key), ca=other)
-    assert "not issued by the present CA" in reason and "superseded" not in record
+    assert "not issued by the current CA" in reason and "superseded" not in record
     record, reason = certify(certified(key=key), request(key), told=clients.Settings("new", "flower", "flower-ca", 90))
-    assert reason == "it names O=demo,CN=site-a"
+    assert reason == "its subject is O=demo,CN=site-a"
 
 
 def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one():

@@ -25,7 +25,7 @@ class Writes(Cluster):
         return body
 
 
-def test_a_config_map_of_somebody_else_is_refused():
+def test_a_config_map_of_someone_else_is_refused():
     cluster = Writes()
     item = config_map("demo", "flower", "flower-ledger", {}, application="flower-ledger", component="ledger")
     write(cluster, item)

@@ -35,7 +35,7 @@ def off_the_curve():
 def test_keys_on_the_curves_of_openssh_are_taken(curve):
     line = openssh(ec.generate_private_key(curve).public_key())
     assert claims.refused({"site-a": [claim(line)]}, {}) == {}
-    assert keypairs.check_supernode_key(line + " somebody@somewhere") == line
+    assert keypairs.check_supernode_key(line + " someone@somewhere") == line
 
 
 @pytest.mark.parametrize(

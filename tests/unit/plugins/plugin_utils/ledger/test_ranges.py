@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ran
 
 
 def taken(book):
-    """Every partition number that somebody has, with doubles."""
+    """Every partition number that someone has, with doubles."""
     return [
         number
         for site in book["sites"].values()
@@ -224,7 +224,7 @@ def test_numbers_of_keys_change_nothing_where_the_book_has_the_site():
     assert ranges.allocate(book, {"a": {"p": 2}, "b": {"p": 1}}, held=moved).book == book
 
 
-def test_numbers_of_keys_that_somebody_else_has_are_not_restored():
+def test_numbers_of_keys_that_someone_else_has_are_not_restored():
     book = ranges.allocate(joined(b={"p": 3}), {"a": {"p": 2}}, held={"a": {"p": (1, 2)}}).book
     assert offsets(book) == {("b", "p"): 0, ("a", "p"): 3}
 

@@ -50,7 +50,7 @@ def test_what_may_be_changed() -> None:
         (thing(labels={**OURS, "app.kubernetes.io/managed-by": "Helm"}), "is managed by Helm"),
         (thing(**{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "x"}), "Helm release x/web"),
         (thing(managers=[{"manager": "kubectl-create"}]), "field manager kubectl-create"),
-        (thing(), "was made by somebody else"),
+        (thing(), "was created by someone else"),
     ],
 )
 def test_what_is_refused_names_who_manages_it_and_the_way_out(live: Any, words: str) -> None:

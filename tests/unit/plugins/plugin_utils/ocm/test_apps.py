@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of ClientApps on a hub of Open Cluster Management."""
+"""Versions of ClientApps on an Open Cluster Management hub."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def test_whether_the_hub_knows_rules_is_in_its_schema():
         kind["x-kubernetes-group-version-kind"] = [{"kind": "ManifestWorkReplicaSet"}]
         return {"components": {"schemas": {"x": kind}}}
 
-    assert schema.knows_replica_set_rules(document(conditionRules={}))
-    assert not schema.knows_replica_set_rules(document(feedbackRules={})) and not schema.knows_replica_set_rules({})
+    assert schema.supports_replica_set_rules(document(conditionRules={}))
+    assert not schema.supports_replica_set_rules(document(feedbackRules={})) and not schema.supports_replica_set_rules({})
 
 
 def test_services_of_single_supernodes_are_the_sites_own(apps):
@@ -200,7 +200,7 @@ def test_what_the_operator_says_of_a_feature(status):
     assert feature_gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
     assert feature_gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert feature_gates.taken_over(live, 3) == (False, "it has not looked yet")
+    assert feature_gates.taken_over(live, 3) == (False, "it has not processed it yet")
     assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
     assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
@@ -222,7 +222,7 @@ def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
     label = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
     known = {"components": {"schemas": {}}}
     (fault,) = checks.clientapps(apps(clientapp_predicates=[label])[0], status.cluster(), addon, lambda: known)
-    assert "do not know labelSelector" in fault
+    assert "do not support labelSelector" in fault
     (fault,) = checks.clientapps(apps()[0], status.cluster(), {**addon, "clientapps": False}, dict)
     assert "set flower_clientapp: workload" in fault
     (fault,) = faults(clientapp_cluster_sets=["hospitals"])
@@ -282,5 +282,5 @@ def test_a_rollout_that_goes_to_and_fro_does_not_move_for_ever():
 def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
     spec, workloads = apps(clientapp_pace="ocm")
     said = Apps(None, spec, workloads)._armed()
-    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the former image" in said
+    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the previous image" in said
     assert Apps(None, {**spec, "clientapp_pace": "play"}, workloads)._armed() == ""

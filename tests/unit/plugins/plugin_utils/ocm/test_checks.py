@@ -38,14 +38,14 @@ REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
 
 def test_features_are_decided_from_the_schema():
     assert (
-        schema.can_look(work_api()) and not schema.can_look(work_api(strategies=["Update"])) and not schema.can_look({})
+        schema.supports_read_only(work_api()) and not schema.supports_read_only(work_api(strategies=["Update"])) and not schema.supports_read_only({})
     )
 
 
 def test_a_selector_that_the_hub_would_drop_is_refused(ocm_addon_spec):
     cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
     (fault,) = checks.apis(ocm_addon_spec(predicates=cel), work_api(), OLD)
-    assert "celSelector" in fault and "choose every cluster" in fault
+    assert "celSelector" in fault and "select every cluster" in fault
     assert checks.apis(ocm_addon_spec(predicates=cel), work_api(), NEW) == []
     assert checks.apis(ocm_addon_spec(predicates=cel, install="Manual"), work_api(), OLD) == []
     (fault,) = checks.apis(ocm_addon_spec(), work_api(strategies=["Update"]), OLD)
@@ -92,14 +92,14 @@ def test_enabling_a_gate_keeps_the_others():
     )
 
 
-def test_somebody_elses_add_on_is_left_alone(ocm_addon_spec):
+def test_someone_elses_add_on_is_left_alone(ocm_addon_spec):
     spec = ocm_addon_spec()
     own = addon_objects.addon_objects(spec)[-1]
     assert checks.foreign(spec, None) == checks.foreign(spec, own) == []
     other = copy.deepcopy(own)
     other["metadata"]["labels"]["app.kubernetes.io/instance"] = "oncology"
     assert "belongs to the federation oncology" in checks.foreign(spec, other)[0]
-    assert "belongs to somebody else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
+    assert "belongs to someone else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
 
 
 def test_an_addon_of_another_federation_or_host_is_refused(ocm_site_spec):
@@ -151,7 +151,7 @@ def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
     assert "being detached" in checks.cluster("cluster-a", leaving)[0]
 
 
-def test_a_request_is_pending_until_somebody_decides():
+def test_a_request_is_pending_until_someone_decides():
     assert checks.is_pending(REQUEST) and checks.is_pending({})
     for kind_ in ("Approved", "Denied", "Failed"):
         assert not checks.is_pending({"status": {"conditions": [{"type": kind_}]}})
@@ -160,8 +160,8 @@ def test_a_request_is_pending_until_somebody_decides():
 
 def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
     assert checks.unavailable("c", status.cluster()) == ""
-    assert "nothing new reaches it" in checks.unavailable("c", status.cluster(available="Unknown"))
-    assert "says that it is not well" in checks.unavailable("c", status.cluster(available="False"))
+    assert "changes do not reach it" in checks.unavailable("c", status.cluster(available="Unknown"))
+    assert "reports that it is not healthy" in checks.unavailable("c", status.cluster(available="False"))
     assert checks.cluster("c", status.cluster(available="Unknown")) == []
 
 

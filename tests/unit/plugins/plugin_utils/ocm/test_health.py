@@ -69,12 +69,12 @@ def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
         ({"cluster": stranger}, health.UNACCEPTED, "clusteradm accept --clusters cluster-a"),
         ({"chosen": False}, health.UNCHOSEN, "partitions are kept"),
         ({"addon": None}, health.BARE, "has no add-on"),
-        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "not heard since 2026-11-21T12:00:00Z"),
-        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not well"),
+        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "does not report since 2026-11-21T12:00:00Z"),
+        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not healthy"),
         ({"nodes": status.taken(work, {}, refused="StatefulSet")}, health.REFUSED, "forbidden"),
         ({"nodes": None}, health.DELIVERING, "nothing was delivered yet"),
         ({"addon": status.addon(status.references(ocm_site_spec()), last=False)}, health.DELIVERING, "does not have"),
-        ({"nodes": status.taken(work, {})}, health.STARTING, "have not come back"),
+        ({"nodes": status.taken(work, {})}, health.STARTING, "has not been reported"),
     ):
         row = health.row(seen(**changes), 1)
         assert (row["state"], row["ready"]) == (state, False), changes
@@ -112,7 +112,7 @@ def test_only_a_site_that_is_forgotten_gives_its_partitions_back(status):
         True,
     ) and "flower_forget_sites" in told.sentence
     gone = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True, forget=True)
-    assert (gone.remove, gone.keep) == (True, False) and "take its label away" in gone.sentence
+    assert (gone.remove, gone.keep) == (True, False) and "remove its label" in gone.sentence
     assert "label" not in leaving.decide("a", "c", None, listed=False, chosen=None, forget=True).sentence
 
 
@@ -126,7 +126,7 @@ def test_sites_without_a_host_are_found_by_what_was_delivered():
     assert found == {"site-b": "c-b"}
 
 
-def test_versions_that_somebody_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
+def test_versions_that_someone_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
     base = addon_objects.addon_objects(ocm_addon_spec())
     management = base[-1]
     present, former, oldest = (

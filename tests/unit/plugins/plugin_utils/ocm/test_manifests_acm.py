@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.render impor
 VARIANTS = {
     "default": {},
     "enforce": {"policy_remediation": "enforce"},
-    "somebody-elses": {"create_namespace": False, "network_policies": False},
+    "someone-elses": {"create_namespace": False, "network_policies": False},
 }
 
 

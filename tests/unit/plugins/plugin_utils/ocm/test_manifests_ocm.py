@@ -55,7 +55,7 @@ def everything(spec):
     return [
         *configs,
         addon_objects.managed_addon(spec, references),
-        key_work.at_rest(spec, secrets, OWNER),
+        key_work.idle_work(spec, secrets, OWNER),
         nodes_work.build(spec, own, OWNER),
     ]
 
@@ -77,7 +77,7 @@ def test_golden_job(ocm_site_spec, golden):
     secrets = key_job.secret_names(["default"])
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     golden(
-        "ocm-site-key-job", [key_work.busy(ocm_site_spec(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)]
+        "ocm-site-key-job", [key_work.keygen_work(ocm_site_spec(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)]
     )
 
 
@@ -183,7 +183,7 @@ def test_the_placement_tolerates_clusters_that_are_not_heard(ocm_addon_spec):
 def test_the_job_is_named_by_its_content_and_starts_at_once(ocm_site_spec):
     def job(**changes):
         request = {"secrets": ["supernode-superexec"], "dead": [], "owner": {"uid": "1"}, **changes}
-        work = key_work.busy(ocm_site_spec(), request, {"a.py": ""}, 60, OWNER)
+        work = key_work.keygen_work(ocm_site_spec(), request, {"a.py": ""}, 60, OWNER)
         return next(item for item in work["spec"]["workload"]["manifests"] if item["kind"] == "Job")
 
     assert job()["metadata"]["name"] == job()["metadata"]["name"] != job(dead=["x"])["metadata"]["name"]
@@ -194,14 +194,14 @@ def test_the_job_is_named_by_its_content_and_starts_at_once(ocm_site_spec):
 def test_what_is_told_of_the_job_is_never_newer_than_what_the_job_told(ocm_site_spec):
     """The agent reads the objects in the order of the list."""
     request = {"secrets": ["supernode-superexec"], "owner": {"uid": "1"}}
-    listed = key_work.busy(ocm_site_spec(), request, {"a.py": ""}, 60, OWNER)["spec"]["workload"]["manifests"]
+    listed = key_work.keygen_work(ocm_site_spec(), request, {"a.py": ""}, 60, OWNER)["spec"]["workload"]["manifests"]
     kinds = [(item["kind"], item["metadata"]["name"]) for item in listed]
     assert kinds[-1] == ("ConfigMap", "supernode-public") and kinds[-2][0] == "Job"
     assert kinds[0] == ("ConfigMap", key_job.OWNER)
 
 
 def test_rights_and_token_are_there_only_while_keys_are_made(ocm_site_spec):
-    rest = key_work.at_rest(ocm_site_spec(), ["supernode-superexec"], OWNER)
+    rest = key_work.idle_work(ocm_site_spec(), ["supernode-superexec"], OWNER)
     assert {item["kind"] for item in rest["spec"]["workload"]["manifests"]} == {"ConfigMap"}
 
 

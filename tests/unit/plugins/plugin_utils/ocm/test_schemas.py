@@ -55,8 +55,8 @@ def of_a_site(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         *configs,
         addon_objects.managed_addon(spec, [addon_objects.config_reference(item) for item in configs]),
-        key_work.at_rest(spec, secrets, OWNER),
-        key_work.busy(spec, request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER),
+        key_work.idle_work(spec, secrets, OWNER),
+        key_work.keygen_work(spec, request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER),
         nodes_work.build(spec, own, OWNER),
     ]
 
@@ -86,16 +86,16 @@ def test_a_field_that_would_be_dropped_is_found(name, ocm_addon_spec, schema_fau
 
 def test_what_a_release_knows(ocm_addon_spec):
     old, new = document(OLD), document(NEW)
-    assert (schema.can_look(old), schema.can_look(new)) == (True, True)
-    assert (schema.knows_watch(old), schema.knows_watch(new)) == (False, True)
-    assert (schema.knows_replica_set_watch(old), schema.knows_replica_set_watch(new)) == (False, True)
+    assert (schema.supports_read_only(old), schema.supports_read_only(new)) == (True, True)
+    assert (schema.supports_watch(old), schema.supports_watch(new)) == (False, True)
+    assert (schema.supports_replica_set_watch(old), schema.supports_replica_set_watch(new)) == (False, True)
     assert [schema.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
 
 
 def test_a_selector_that_the_old_release_would_drop_is_refused(ocm_addon_spec):
     spec = ocm_addon_spec(predicates=[CEL])
     (fault,) = checks.apis(spec, document(OLD), document(OLD))
-    assert "do not know celSelector" in fault
+    assert "do not support celSelector" in fault
     assert checks.apis(spec, document(NEW), document(NEW)) == []
     assert checks.apis(ocm_addon_spec(), document(OLD), document(OLD)) == []
 

@@ -74,7 +74,7 @@ def test_hostile_values_arrive_byte_for_byte(name, ocm_site_spec):
     common, own = template.split(wanted)
     arrived = [item for item in own if item["kind"] == "Namespace"]  # goes with the keys, which come first
     own = [item for item in own if item["kind"] != "Namespace"]
-    first = json.loads(json.dumps(key_work.at_rest(spec, [], OWNER, arrived)))["spec"]
+    first = json.loads(json.dumps(key_work.idle_work(spec, [], OWNER, arrived)))["spec"]
     assert first["workload"]["manifests"][: len(arrived)] == arrived and ("deleteOption" in first) == bool(arrived)
     for item in addon_objects.configs(spec, common)[0]["spec"]["agentSpec"]["workload"]["manifests"] if common else []:
         through = json.loads(template.rendered(template.stored(item), {"CLUSTER_NAME": "spoiled"}))

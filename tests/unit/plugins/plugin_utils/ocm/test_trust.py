@@ -50,5 +50,5 @@ def test_the_same_object_as_a_deployment_with_that_trust_makes(authorities, ocm_
 
 def test_a_site_without_trust_is_told(authorities, ocm_site_spec, status):
     live = status.nodes(ocm_site_spec(insecure=True, mtls=False, ca_bundle=""))
-    with pytest.raises(ClusterError, match="brings no ConfigMap supernode-trust"):
+    with pytest.raises(ClusterError, match="has no ConfigMap supernode-trust"):
         trust.with_trust(live, authorities[0])

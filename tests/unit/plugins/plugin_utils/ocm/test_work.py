@@ -26,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import 
 def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spec, status):
     wanted = status.nodes(ocm_site_spec())
     assert works.applied(None).why == "nothing was delivered yet"
-    assert "not taken it over" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
+    assert "not applied it" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
     live = status.taken(wanted, {})
     assert works.applied(live).done
     live["metadata"]["generation"] = 5
@@ -40,7 +40,7 @@ def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spe
 
 def test_ready_is_pods_ready_in_the_present_form(ocm_site_spec, status):
     wanted = status.nodes(ocm_site_spec(pools=[{"name": "default", "replicas": 2, "node_config": {}}]))
-    assert "have not come back" in nodes_work.state(status.taken(wanted, {})).why
+    assert "has not been reported" in nodes_work.state(status.taken(wanted, {})).why
     assert "1 of 2 replicas are ready" in nodes_work.state(status.taken(wanted, status.numbers(wanted, 1))).why
     assert nodes_work.state(status.taken(wanted, status.numbers(wanted, 2))).ready
     unseen = status.numbers(wanted, 2, observedGeneration=1)
@@ -53,7 +53,7 @@ def test_numbers_of_an_older_workload_never_count(ocm_site_spec, status):
     old = status.nodes(ocm_site_spec())
     new = status.nodes(ocm_site_spec(image="mirror/supernode:new"))
     live = status.taken(new, status.numbers(old, 1))
-    assert not nodes_work.state(live).ready and "have not come back" in nodes_work.state(live).why
+    assert not nodes_work.state(live).ready and "has not been reported" in nodes_work.state(live).why
     assert nodes_work.rows(live)[0]["ready"] == 0
 
 
@@ -107,7 +107,7 @@ def test_an_add_on_has_a_config_when_ocm_says_so_of_this_very_one(ocm_site_spec,
     assert addon.state(status.addon(wanted), wanted).done
     assert "does not have" in addon.state(status.addon(wanted, last=False), wanted).why
     other = status.references(ocm_site_spec(sidecar_max_connections=50))
-    assert "not taken over" in addon.state(status.addon(other), wanted).why
+    assert "not applied" in addon.state(status.addon(other), wanted).why
     failed = status.addon(wanted)
     failed["status"]["conditions"][0].update(reason="Failed", message="invalid character")
     assert addon.state(failed, wanted) == (False, "invalid character", True)
@@ -153,12 +153,12 @@ def fed_back(config_map):
 
 def test_public_halves_come_back_whole(ocm_site_spec, status):
     made = published()
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(
         work, {("ConfigMap", "supernode-public"): fed_back(made), ("ConfigMap", key_job.OWNER): {"uid": "7-8-9"}}
     )
-    assert key_work.told(live, "flower") == public.read(made)
-    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
+    assert key_work.result(live, "flower") == public.read(made)
+    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.result(live, "flower"))
     assert found.reasons == [] and [key["name"] for key in found.keys] == ["3"]
     assert key_work.owner_uid(live) == "7-8-9"
 
@@ -167,36 +167,36 @@ def test_a_secret_that_is_gone_is_noticed_through_the_hub(ocm_site_spec, status)
     made = published()
     values = fed_back(made)
     del values["stands-supernode-default-keys"]
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): values})
-    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
-    assert found.reasons == ["supernode-default-keys: there is none"]
+    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.result(live, "flower"))
+    assert found.reasons == ["supernode-default-keys: it does not exist"]
 
 
 def test_nothing_is_told_by_a_config_map_that_is_gone_or_never_was(ocm_site_spec, status):
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
-    assert key_work.told(None, "flower") == public.Public()
-    assert key_work.told(status.taken(work, {}), "flower") == public.Public()
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
+    assert key_work.result(None, "flower") == public.Public()
+    assert key_work.result(status.taken(work, {}), "flower") == public.Public()
     live = status.taken(work, {("ConfigMap", "supernode-public"): fed_back(published())})
     for one in live["status"]["resourceStatus"]["manifests"]:
         one["conditions"] = [status.condition("Applied", "True"), status.condition("Available", "False")]
-    assert key_work.told(live, "flower") == public.Public()
+    assert key_work.result(live, "flower") == public.Public()
 
 
-def test_what_somebody_else_wrote_is_refused(ocm_site_spec, status):
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+def test_what_someone_else_wrote_is_refused(ocm_site_spec, status):
+    work = key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): {"public": "{}"}})
-    with pytest.raises(ClusterError, match="is not what the site's job writes"):
-        key_work.told(live, "flower")
+    with pytest.raises(ClusterError, match="was not written by the site's Job"):
+        key_work.result(live, "flower")
 
 
 def test_how_the_job_gets_on(ocm_site_spec, status):
-    work = key_work.busy(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER)
+    work = key_work.keygen_work(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER)
     job = ("Job", key_work.job_of(work))
     assert job[1].startswith("supernode-keys-")
-    assert key_work.job_of(key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)) == ""
+    assert key_work.job_of(key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER)) == ""
     assert key_work.job_state(status.taken(work, {})).words == "nothing is known of it yet"
-    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not ended yet"
+    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not terminated yet"
     assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).done
     failed = key_work.job_state(status.taken(work, {job: {"failed": "True", "message": "BackoffLimitExceeded"}}))
     assert (failed.failed, failed.words) == (True, "BackoffLimitExceeded")
@@ -204,8 +204,8 @@ def test_how_the_job_gets_on(ocm_site_spec, status):
 
 def test_no_private_half_and_no_secret_is_in_any_work(ocm_site_spec, status):
     for work in (
-        key_work.busy(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER),
-        key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER),
+        key_work.keygen_work(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER),
+        key_work.idle_work(ocm_site_spec(), SECRETS, status.OWNER),
         status.nodes(ocm_site_spec()),
     ):
         assert "PRIVATE" not in str(work)

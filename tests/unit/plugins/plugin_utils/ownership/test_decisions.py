@@ -111,11 +111,11 @@ def test_a_namespace_with_something_of_others(strange: dict[str, Any]) -> None:
     assert found == [strange]
     assert (
         contents.words(found, parts.HUB)
-        == f"it holds {strange['kind']} {strange['metadata']['name']}, made by somebody else"
+        == f"it contains {strange['kind']} {strange['metadata']['name']}, created by someone else"
     )
 
 
 def test_a_namespace_with_the_other_part() -> None:
     ledger = named("ConfigMap", "flower-ledger", {**OURS, "app.kubernetes.io/name": "flower-ledger"})
     found = contents.others([*AUTOMATIC, ledger], "flower", parts.SITE)
-    assert found == [ledger] and contents.words(found, parts.SITE) == "it holds the hub as well"
+    assert found == [ledger] and contents.words(found, parts.SITE) == "it also contains the hub"

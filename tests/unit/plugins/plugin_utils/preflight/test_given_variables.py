@@ -78,7 +78,7 @@ def test_results_of_entry_points_are_returned_by_a_role():
 def test_a_misspelt_variable_is_named_with_the_nearest_one(name, nearest):
     (fault,) = variables.faults("site-a", [name, nearest, "ansible_host", "my_pool"])
     assert fault.startswith(f"site-a: {name}: ")
-    assert f"The nearest one is {nearest}." in fault
+    assert f"The most similar one is {nearest}." in fault
     assert variables.faults("site-a", [name], [name]) == []
 
 

@@ -362,16 +362,16 @@ WRONG = {
         {"controller": {"kind": "ServiceAccount", "name": "A B"}},
         ["flower_rbac_controller.name", "'A B'"],
     ),
-    "no mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "no mapping"]),
+    "not a mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "not a mapping"]),
     "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "no list"]),
-    "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "no name"]),
+    "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "not a name"]),
     "everybody": (
         {"scientists": [{"kind": "Group", "name": "system:authenticated"}]},
-        ["flower_rbac_scientists[0].name", "'system:authenticated'", "far too many"],
+        ["flower_rbac_scientists[0].name", "'system:authenticated'", "too many users"],
     ),
     "all accounts": (
         {"scientists": [{"kind": "Group", "name": "system:serviceaccounts:flower"}]},
-        ["flower_rbac_scientists[0].name", "far too many"],
+        ["flower_rbac_scientists[0].name", "too many users"],
     ),
     "namespace": (
         {"auditors": [{"kind": "User", "name": "ann", "namespace": "x"}]},
@@ -379,10 +379,10 @@ WRONG = {
     ),
     "unknown key": (
         {"auditors": [{"kind": "User", "name": "ann", "group": "x"}]},
-        ["flower_rbac_auditors[0].group", "none of kind, name, namespace"],
+        ["flower_rbac_auditors[0].group", "is not one of kind, name, namespace"],
     ),
     "way": ({"scientist_ways": ["attach"]}, ["flower_rbac_scientist_ways[0]", "'attach'", "exec, portforward"]),
-    "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no way"]),
+    "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no access"]),
     "work": ({"works": ["sing"]}, ["flower_rbac_works[0]", "'sing'", "deploy, rotate, teardown"]),
     "state": ({"state": "gone"}, ["flower_rbac_state", "'gone'", "present, absent"]),
 }

@@ -352,7 +352,7 @@ def test_the_outlook_from_anywhere_is_what_happens(lives):
     assert [step.name for step in steps] == controller.steps[:-1]
 
 
-def test_the_grace_ends_although_somebody_took_the_time_of_the_switch_away():
+def test_the_grace_ends_although_someone_took_the_time_of_the_switch_away():
     authority = Authority(CAS[1], None, FIRST)
     state = ca.State(authority, NOW - HOUR, None)
     leaf = machine.Leaf("2", machine.BY_CURRENT, True, "2")

@@ -37,7 +37,7 @@ def test_second_run_makes_nothing():
     assert prints(second) == prints(first)
 
 
-def test_a_secret_of_somebody_else_is_refused():
+def test_a_secret_of_someone_else_is_refused():
     for name in ("supernode-cpu-keys", "supernode-local-tls"):
         theirs = {
             "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
@@ -120,7 +120,7 @@ def test_a_client_key_whose_certificate_was_revoked_is_replaced():
 def test_a_client_key_that_is_none_is_told_with_its_place():
     broken = keys.build("demo", "flower", "supernode-client-key", {"tls.key": "x"})
     with pytest.raises(
-        ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"
+        ClusterError, match="Secret flower/supernode-client-key of site-a has no private key.*delete it"
     ):
         plan([], [broken], client="site-a")
 
@@ -131,15 +131,15 @@ def test_a_certificate_for_loopback_only_is_replaced_where_client_apps_call():
     (secret,) = (item for item in first.secrets if item["metadata"]["name"] == keys.LOCAL_TLS)
     assert keys.names_of(secret) == sorted(["localhost", "127.0.0.1", door])
     live = {item["metadata"]["name"]: item for item in first.secrets}
-    assert keys.plan("demo", "flower", [], live, door=door).secrets == []
+    assert keys.plan("demo", "flower", [], live, listener=door).secrets == []
     ca = certificates.make_ca("old", keys.LOCAL_LIFETIME)
     leaf = certificates.issue(ca, "localhost", ["localhost", "127.0.0.1"], keys.LOCAL_LIFETIME)
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
     live[keys.LOCAL_TLS] = keys.build("demo", "flower", keys.LOCAL_TLS, data)
     assert keys.plan("demo", "flower", [], live).secrets == []
-    again = keys.plan("demo", "flower", [], live, door=door)
+    again = keys.plan("demo", "flower", [], live, listener=door)
     assert [item["metadata"]["name"] for item in again.secrets] == [keys.LOCAL_TLS]
-    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not for {door}"]
+    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not valid for {door}"]
 
 
 def test_flower_accepts_the_form_of_the_keys():

@@ -62,8 +62,8 @@ def test_release_of_an_image(image, tag):
     ("content", "checksum", "said"),
     [
         (MANIFESTS, "sha256:" + "0" * 64, "not sha256:0000"),
-        (b"a: [", "", "is no YAML"),
-        (b"- 1", "", "no Kubernetes object"),
+        (b"a: [", "", "is not YAML"),
+        (b"- 1", "", "not a Kubernetes object"),
         (b"kind: Namespace\napiVersion: v1\nmetadata: {name: a}", "", "has no Deployment skupper-controller"),
     ],
 )
@@ -113,7 +113,7 @@ def test_what_an_operator_lacks():
     pending = {"status": {"phase": "Installing", "message": "waiting"}}
     assert "is Installing: waiting" in controller.operator_state(installed, pending, None).why
     done = {"status": {"phase": "Succeeded"}}
-    assert "Deployment skupper-controller is not there" in controller.operator_state(installed, done, None).why
+    assert "Deployment skupper-controller does not exist" in controller.operator_state(installed, done, None).why
     deployment = {
         "metadata": {"generation": 1},
         "spec": {"replicas": 1},
@@ -137,5 +137,5 @@ def test_a_namespace_that_was_there_is_not_marked_and_stays(live, ours):
     assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if ours else {})} and same == other
     assert space["metadata"]["labels"] == {"a": "b"}
     found = made if live is None else live
-    assert controller.why_stays(found, []) == ("" if ours else "it was not made by this collection")
-    assert ("it holds Pod x" in controller.why_stays(found, ["Pod x"])) is ours
+    assert controller.why_stays(found, []) == ("" if ours else "it was not created by this collection")
+    assert ("it contains Pod x" in controller.why_stays(found, ["Pod x"])) is ours

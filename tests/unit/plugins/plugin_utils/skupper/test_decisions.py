@@ -61,12 +61,12 @@ def test_a_site_that_is_going_is_waited_for(site_spec):
     assert len(plan.leaving) == 1 and not plan.former and not plan.fault
 
 
-def test_a_site_of_somebody_else_is_used_as_it_is(site_spec):
+def test_a_site_of_someone_else_is_used_as_it_is(site_spec):
     plan = sites.decide(site_spec(), [given.site("theirs", ours=False)])
     assert plan.adopted["metadata"]["name"] == "theirs" and "never changed or deleted" in plan.warnings[0]
 
 
-def test_a_hub_of_somebody_else_has_to_let_sites_in(site_spec):
+def test_a_hub_of_someone_else_has_to_let_sites_in(site_spec):
     closed = sites.decide(site_spec(link_access="default"), [given.site("theirs", ours=False)])
     assert "lets no other site link to it" in closed.fault and "kubectl -n flower patch site theirs" in closed.fault
     assert not sites.decide(site_spec(link_access="default"), [given.site("theirs", "route", ours=False)]).fault
@@ -87,9 +87,9 @@ def test_two_sites_are_one_too_many(ours, site_spec):
     assert (
         "namespace flower has 2 Sites" in plan.fault
         and "site-a" in plan.fault
-        and "second (made by somebody else)" in plan.fault
+        and "second (created by someone else)" in plan.fault
     )
-    assert f"site-a ({'ours' if ours else 'made by somebody else'}, the one that Skupper serves)" in plan.fault
+    assert f"site-a ({'ours' if ours else 'created by someone else'}, the one that Skupper serves)" in plan.fault
     assert sites.active([refused, given.site()])["metadata"]["name"] == "site-a"
 
 
@@ -145,15 +145,15 @@ def test_a_certificate_of_a_former_ca_is_replaced_without_a_token(link_spec, hub
     assert plan.do == links.CERTIFICATE and "another CA" in plan.why
 
 
-def test_a_link_of_somebody_else_is_left_alone(link_spec, hub):
+def test_a_link_of_someone_else_is_left_alone(link_spec, hub):
     theirs = given.link("link-hub", ours=False, credentials="link-hub")
     plan = decided(link_spec(), hub, theirs)
-    assert plan.do == links.ADOPT and plan.adopted is theirs and "theirs to renew" in plan.warnings[0]
+    assert plan.do == links.ADOPT and plan.adopted is theirs and "must be renewed by its owner" in plan.warnings[0]
     # One that is down but meant for the hub is waited for: a second one would stay for ever.
     assert decided(link_spec(), hub, given.link("link-hub", up=False, ours=False, credentials="x")).do == links.ADOPT
 
 
-def test_a_link_of_somebody_else_to_elsewhere_says_nothing(link_spec, hub):
+def test_a_link_of_someone_else_to_elsewhere_says_nothing(link_spec, hub):
     elsewhere = [{"name": "inter-router", "host": "198.51.100.1", "port": "55671", "group": "skupper-router"}]
     theirs = given.link("x", ours=False, credentials="x", remote="uid-of-another", endpoints=elsewhere)
     assert decided(link_spec(), hub, theirs).do == links.CERTIFICATE
@@ -162,15 +162,15 @@ def test_a_link_of_somebody_else_to_elsewhere_says_nothing(link_spec, hub):
 def test_both_linked_is_told(link_spec, hub, entries):
     ours = {"secret": given.secret("flower-hub", entries), "entries": entries}
     plan = decided(link_spec(), hub, given.link(), given.link("x", ours=False, credentials="x"), **ours)
-    assert plan.do == links.CERTIFICATE and "one link would do" in plan.warnings[0]
+    assert plan.do == links.CERTIFICATE and "one link is sufficient" in plan.warnings[0]
 
 
-def test_a_secret_of_somebody_else_is_in_the_way(link_spec, hub, entries):
+def test_a_secret_of_someone_else_is_in_the_way(link_spec, hub, entries):
     for mode in ("direct", "token"):
         plan = decided(
             link_spec(mode=mode), hub, secret=given.secret("flower-hub", entries, ours=False), entries=entries
         )
-        assert "Secret flower/flower-hub is there already" in plan.fault and "skupper_link_name" in plan.fault
+        assert "Secret flower/flower-hub exists already" in plan.fault and "skupper_link_name" in plan.fault
 
 
 def test_a_denied_site_is_not_linked(link_spec, ca):
@@ -209,7 +209,7 @@ def test_verdict_on_a_token(link_spec, entries):
         given.site(), [], None, {}, given.token("Controller got failed response: 404 (Not Found) No such claim")
     )
     found = links.token_verdict(link_spec(), own, expired, NOW)
-    assert found.do == tokens.ANEW and "expired: it ended on 2020" in found.why
+    assert found.do == tokens.ANEW and "expired: it expired on 2020" in found.why
     assert "deleted" in links.token_verdict(link_spec(), own, None, NOW).why
     foreign = links.Site(given.site(), [], given.secret("flower-hub", entries, ours=False), entries, given.token())
     assert links.token_verdict(link_spec(), foreign, None, NOW).do == tokens.REFUSE
@@ -231,14 +231,14 @@ def test_when_a_certificate_of_a_link_is_made_anew(ca, entries):
         return link_credentials.link_fault({**entries, **changes}, authority, subject, now)
 
     assert fault() == ""
-    assert fault(NOW + YEARS / 2 + datetime.timedelta(days=1)).startswith("it ends on")
-    assert fault(NOW + YEARS * 2).startswith("it ended on")
+    assert fault(NOW + YEARS / 2 + datetime.timedelta(days=1)).startswith("it expires on")
+    assert fault(NOW + YEARS * 2).startswith("it expired on")
     assert "another CA" in fault(authority=certificates.make_ca("new", YEARS).certificate)
-    assert "somebody else" in fault(subject="site-b")
+    assert "another site" in fault(subject="site-b")
     assert "belongs to another certificate" in fault(**{"tls.key": keypairs.make_client_key()})
     assert "is empty" in fault(**{"tls.crt": ""})
     early = link_credentials.link_fault(entries, "", "site-a", NOW, datetime.timedelta(days=1824))
-    assert early == "" and link_credentials.link_fault(entries, "", "site-a", NOW, YEARS * 1.1).startswith("it ends on")
+    assert early == "" and link_credentials.link_fault(entries, "", "site-a", NOW, YEARS * 1.1).startswith("it expires on")
 
 
 def test_whom_a_site_trusts_while_the_ca_changes(ca):
@@ -253,8 +253,8 @@ def test_whom_a_site_trusts_while_the_ca_changes(ca):
 def test_what_ends_soon(ca):
     facts = {"what": "the CA", **link_credentials.describe(ca.certificate)}
     assert link_credentials.ending([facts], NOW, datetime.timedelta(days=30)) == []
-    assert link_credentials.ending([facts], NOW, YEARS * 2)[0].startswith("the CA ends on")
-    assert link_credentials.ending([facts], NOW + YEARS * 2, YEARS)[0].startswith("the CA ended on")
+    assert link_credentials.ending([facts], NOW, YEARS * 2)[0].startswith("the CA expires on")
+    assert link_credentials.ending([facts], NOW + YEARS * 2, YEARS)[0].startswith("the CA expired on")
     assert "serial" in facts and link_credentials.describe("nothing") == {}
 
 
@@ -278,7 +278,7 @@ def test_a_listener_is_made(listener_spec):
     )
 
 
-def test_a_listener_of_somebody_else_that_does_the_same(listener_spec):
+def test_a_listener_of_someone_else_that_does_the_same(listener_spec):
     plan = listeners.decide_listener(listener_spec(), [listener()], service(True))
     assert plan.adopted["metadata"]["name"] == "theirs" and not plan.fault
     assert listeners.chosen(plan, [listener()])["metadata"]["name"] == "theirs"
@@ -289,15 +289,15 @@ def test_a_listener_of_somebody_else_that_does_the_same(listener_spec):
     [
         (listener(port=9443), "Set skupper_listener_port to 9443"),
         (listener(key="other"), "for another routing key (other)"),
-        (listener("flower-superlink", host="x", key="y"), "has the name that ours would have"),
+        (listener("flower-superlink", host="x", key="y"), "has the name of ours"),
     ],
 )
-def test_a_listener_of_somebody_else_that_does_not_fit(found, said, listener_spec):
+def test_a_listener_of_someone_else_that_does_not_fit(found, said, listener_spec):
     plan = listeners.decide_listener(listener_spec(), [found], None)
-    assert said in plan.fault and "made by somebody else" in plan.fault and plan.adopted is None
+    assert said in plan.fault and "created by someone else" in plan.fault and plan.adopted is None
 
 
-def test_a_listener_of_somebody_else_for_something_else(listener_spec):
+def test_a_listener_of_someone_else_for_something_else(listener_spec):
     assert (
         listeners.decide_listener(listener_spec(), [listener(host="db", port=5432, key="db")], None) == listeners.Plan()
     )
@@ -305,7 +305,7 @@ def test_a_listener_of_somebody_else_for_something_else(listener_spec):
 
 def test_a_service_is_in_the_way(listener_spec):
     assert (
-        "Service flower/flower-superlink is there already"
+        "Service flower/flower-superlink exists already"
         in listeners.decide_listener(listener_spec(), [], service()).fault
     )
     assert listeners.decide_listener(listener_spec(), [], service(True)) == listeners.Plan()

@@ -34,7 +34,7 @@ def site(*listed, at=AFTER, of="uid-of-site-a"):
         (BEFORE, site({**UP, "name": "another"}), False),
         (BEFORE, site({**UP, "remoteSiteId": "uid-of-another"}), False),
         (BEFORE, site(UP, of="uid-of-another"), False),
-        (BEFORE, site(UP), True),  # somebody has made Skupper look at it again
+        (BEFORE, site(UP), True),  # someone has made Skupper look at it again
         (BEFORE, None, True),
     ],
 )
@@ -53,7 +53,7 @@ def test_only_our_own_links_are_made_again(link_spec):
     assert links.outlived(link_spec(), own) == [ours]
 
 
-def test_a_link_of_somebody_else_that_is_older_than_the_site_is_no_proof(link_spec, ca_hub):
+def test_a_link_of_someone_else_that_is_older_than_the_site_is_no_proof(link_spec, ca_hub):
     theirs = made(given.link("theirs", ours=False), BEFORE)
     own = site()
     plan = links.decide(link_spec(), ca_hub, links.Site(own, [theirs]), None)

@@ -72,7 +72,7 @@ def test_only_a_namespace_of_ours_is_changed_and_only_when_nobody_said_otherwise
     assert ("From now on it enforces baseline" in security.foresee(spec, item, running=False)) is changes
 
 
-def test_what_somebody_else_closed_is_told_until_a_router_runs():
+def test_what_someone_else_closed_is_told_until_a_router_runs():
     item = live(ours=False)
     assert "kubectl label namespace flower" in security.foresee(SPEC, item, running=False)
     assert security.foresee(SPEC, item, running=True) == ""

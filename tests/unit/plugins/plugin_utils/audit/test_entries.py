@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as told
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as audit_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 
 RUN = {
@@ -27,12 +27,12 @@ def objects(*changes):
     return {"objects": [{"change": change, "object": name} for change, name in changes]}
 
 
-def tell(*notes, **words):
-    return told.tell(notes, time=TIME, kubernetes="system:admin", **words)
+def compose(*notes, **words):
+    return audit_notes.compose(notes, time=TIME, kubernetes="system:admin", **words)
 
 
 def test_notes_of_one_run_are_one_entry():
-    entry = tell(
+    entry = compose(
         note("hub", facts=objects(("created", "StatefulSet f/superlink"))),
         note("site-a", facts={"keys": [{"fingerprint": "SHA256:a"}]}),
         note("hub", facts=objects(("created", "Service f/superlink"))),
@@ -49,42 +49,42 @@ def test_notes_of_one_run_are_one_entry():
     assert "failed" not in entry and "interrupted" not in entry
 
 
-def test_nothing_changed_nothing_told():
-    assert tell() is None
-    assert tell(note("site-a", failed="it is down"), failed=["site-a"]) is None
+def test_nothing_changed_no_entry():
+    assert compose() is None
+    assert compose(note("site-a", failed="it is down"), failed=["site-a"]) is None
 
 
-def test_check_mode_is_never_told():
+def test_check_mode_is_never_recorded():
     noted = note("hub", check=True, facts=objects(("created", "Service f/superlink")))
-    assert tell(noted) is None
-    assert told.would_tell([noted]) and not told.would_tell([note("hub", facts={"words": ["x"]})])
+    assert compose(noted) is None
+    assert audit_notes.has_entry([noted]) and not audit_notes.has_entry([note("hub", facts={"words": ["x"]})])
 
 
 def test_a_fact_that_was_noted_twice_is_told_once():
     facts = {"words": ["forgotten"], **objects(("changed", "ConfigMap f/x"))}
-    assert tell(note("a", facts=facts), note("a", facts=facts))["sites"] == {"a": facts}
+    assert compose(note("a", facts=facts), note("a", facts=facts))["sites"] == {"a": facts}
 
 
 def test_hosts_that_failed():
     changed = note("site-b", facts={"words": ["x"]})
-    entry = tell(
+    entry = compose(
         changed,
         note("site-a", failed="site-a: " + "x" * 5000),
         note("site-c", failed="was rescued"),
         failed=["site-a", "site-b"],
     )
     assert list(entry["failed"]) == ["site-a", "site-b"]
-    assert len(entry["failed"]["site-a"]) == told.MESSAGE and entry["failed"]["site-b"] == ""
+    assert len(entry["failed"]["site-a"]) == audit_notes.MESSAGE and entry["failed"]["site-b"] == ""
 
 
 def test_an_interrupted_run():
-    entry = tell(note("a", facts={"words": ["x"]}), note("b", at="later", failed="down"), interrupted=True)
+    entry = compose(note("a", facts={"words": ["x"]}), note("b", at="later", failed="down"), interrupted=True)
     assert entry["interrupted"] == "later" and entry["failed"] == {"b": "down"}
 
 
 def test_the_same_notes_have_the_same_id():
     notes = [note("a", facts={"words": ["x"]})]
-    assert tell(*notes)["id"] == tell(*notes)["id"] != tell(note("a", at="now", facts={"words": ["x"]}))["id"]
+    assert compose(*notes)["id"] == compose(*notes)["id"] != compose(note("a", at="now", facts={"words": ["x"]}))["id"]
 
 
 def test_only_objects_that_changed():
@@ -96,7 +96,7 @@ def test_only_objects_that_changed():
         {"kind": "Service", "namespace": "f", "name": "z", "change": "failed"},
         {"name": "something else"},
     ]
-    assert told.of_objects(given) == [
+    assert audit_notes.of_objects(given) == [
         {"change": "created", "object": "ConfigMap f/x", "sha256": HASH},
         {"change": "changed", "object": "Secret f/s"},
         {"change": "deleted", "object": "Namespace f"},
@@ -105,10 +105,10 @@ def test_only_objects_that_changed():
 
 def test_whether_an_object_is_gone():
     gone = note("hub", facts=objects(("deleted", "Namespace f")))
-    assert told.deleted([gone], "hub", ["Namespace f", "ConfigMap f/x"])
-    assert not told.deleted([gone], "site-a", ["Namespace f"])
-    assert not told.deleted([gone, note("hub", facts=objects(("created", "Namespace f")))], "hub", ["Namespace f"])
-    assert not told.deleted([note("hub", check=True, facts=gone["facts"])], "hub", ["Namespace f"])
+    assert audit_notes.deleted([gone], "hub", ["Namespace f", "ConfigMap f/x"])
+    assert not audit_notes.deleted([gone], "site-a", ["Namespace f"])
+    assert not audit_notes.deleted([gone, note("hub", facts=objects(("created", "Namespace f")))], "hub", ["Namespace f"])
+    assert not audit_notes.deleted([note("hub", check=True, facts=gone["facts"])], "hub", ["Namespace f"])
 
 
 def fleet(sites):
@@ -138,15 +138,15 @@ def fleet(sites):
 
 
 def test_a_small_entry_has_no_parts():
-    entry = tell(*fleet(3))
-    assert told.in_parts(entry) == [entry]
+    entry = compose(*fleet(3))
+    assert audit_notes.in_parts(entry) == [entry]
 
 
-def test_a_large_fleet_is_told_in_parts():
-    entry = tell(*fleet(1000), note("site-0000", failed="down"), failed=["site-0000"])
-    parts = told.in_parts(entry)
+def test_a_large_fleet_is_split_into_parts():
+    entry = compose(*fleet(1000), note("site-0000", failed="down"), failed=["site-0000"])
+    parts = audit_notes.in_parts(entry)
     assert 5 < len(parts) < 20
-    assert max(len(canonical(part)) for part in parts) < told.LIMIT + 1000
+    assert max(len(canonical(part)) for part in parts) < audit_notes.LIMIT + 1000
     assert [part["part"] for part in parts] == list(range(1, len(parts) + 1)) and {part["parts"] for part in parts} == {
         len(parts)
     }
@@ -159,6 +159,6 @@ def test_a_large_fleet_is_told_in_parts():
 
 
 def test_a_site_is_never_divided():
-    entry = tell(note("a", facts={"words": ["x" * 5000]}), note("b", facts={"words": ["y"]}))
-    assert [list(part["sites"]) for part in told.in_parts(entry, limit=1000)] == [["a"], ["b"]]
+    entry = compose(note("a", facts={"words": ["x" * 5000]}), note("b", facts={"words": ["y"]}))
+    assert [list(part["sites"]) for part in audit_notes.in_parts(entry, limit=1000)] == [["a"], ["b"]]
     assert json.loads(canonical(entry)) == entry

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Program that runs in a container of Flower (see in_pod.run): calls doors of the federation with any client certificate.
+"""Program that runs in a container of Flower (see in_pod.run): calls ports of the federation with any client certificate.
 
 Request: C(identity) (C(certificate) and C(key), PEM, or null), and C(calls), each with C(host), C(port) and either
 C(path) (with C(method), C(headers), C(body) in base64, C(signed) = PEM of a SuperNode key and its node id) or nothing
