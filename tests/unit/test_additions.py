@@ -88,9 +88,12 @@ class Tree:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
-    def play(self, tasks: list[dict[str, Any]], **site: Any) -> list[dict[str, Any]]:
-        """Run tasks for one site; returns their results."""
-        groups = {"flower_hub": {"hosts": {"hub": {}}}, "flower_sites": {"hosts": {"site-a": site}}}
+    def play(
+        self, tasks: list[dict[str, Any]], others: dict[str, Any] | None = None, **site: Any
+    ) -> list[dict[str, Any]]:
+        """Run tasks for site-a, and for other sites with the variables that differ there; returns their results."""
+        sites = {"site-a": site, **{name: {**site, **differing} for name, differing in (others or {}).items()}}
+        groups = {"flower_hub": {"hosts": {"hub": {}}}, "flower_sites": {"hosts": sites}}
         shared = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "flower_auth": NOWHERE}
         play = {"hosts": "flower_sites", "gather_facts": False, "tasks": tasks}
         (self.folder / "inventory.json").write_text(json.dumps({"all": {"vars": shared, "children": groups}}))
@@ -187,9 +190,11 @@ def test_a_delivery(tree: Tree) -> None:
             step("supernode_preflight"),
             step("supernode", part="clientapp"),
             step("supernode_info"),
-            step("supernode", state="absent", volumes=True),
+            step("supernode", state="absent"),
         ],
+        others={"site-b": {"flower_delete_volumes": False}},
         flower_delivery="toy",
+        flower_delete_volumes=True,
         flower_clientapp="workload",
         flower_app_image="example.com/app:1",
     )
@@ -199,6 +204,7 @@ def test_a_delivery(tree: Tree) -> None:
     assert ("StatefulSet", "clientapp-default") in {(one["kind"], one["name"]) for one in deployed["objects"]}
     assert info["trouble"] == "it is a toy"
     assert removed["msg"] == "site-a is put away, volumes: True" and removed["changed"]
+    assert results[-1]["sites"]["site-b"]["msg"] == "site-b is put away, volumes: False", "each site has its own variables"
 
 
 TOY_EXPOSURE = """
