@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
 
 
 class ActionModule(CertificateAction):

@@ -22,7 +22,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults, version_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults, version_fault
 
 _APPS = "apps/v1"
 

@@ -27,7 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import link_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import link_faults
 
 _SET = skupper.applyset(skupper.LINK)
 # Stands for what Skupper will only make, in check mode.

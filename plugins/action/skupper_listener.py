@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import listener_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import listener_faults
 
 _SET = skupper.applyset(skupper.LISTENER)
 LISTENER, CONNECTOR = "listener", "connector"

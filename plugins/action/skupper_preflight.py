@@ -14,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, security, sites, state
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 
 
 class ActionModule(SkupperAction):

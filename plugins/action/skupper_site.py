@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
 
 _SET = skupper.applyset(skupper.SITE)
 

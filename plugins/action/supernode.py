@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.fleet imp
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
 

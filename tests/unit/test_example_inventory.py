@@ -23,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ran
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import site_of
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]

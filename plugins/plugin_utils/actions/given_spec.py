@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..preflight import inventory, variables
-from ..spec.render import faults_of
+from ..validate.render import faults_of
 from .cluster_action import ClusterAction
 
 variables.known()  # read once, in the parent of all forks

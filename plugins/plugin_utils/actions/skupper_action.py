@@ -19,7 +19,7 @@ from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
 from ..skupper import sites, state
 from ..skupper.state import State
-from ..spec.skupper_spec import OLDEST, version_fault
+from ..validate.skupper_faults import OLDEST, version_fault
 from .cluster_action import ClusterAction
 
 Object = dict[str, Any]

@@ -19,7 +19,7 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import proof, record
-from ..spec.render import drafted
+from ..validate.render import drafted
 from . import ca_namespace as ca_namespaces
 from . import reserved
 

@@ -19,7 +19,7 @@ from ..rights.grants import grants, namespaces
 from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
-from ..spec.render import SpecError, plain, superlink_faults, supernode_faults
+from ..validate.render import SpecError, plain, superlink_faults, supernode_faults
 from .subjects import Subject, faults, subjects
 
 PURPOSES = "federated.flower/purposes"

@@ -16,7 +16,7 @@ from typing import Any
 from ..base.values import text
 from ..rights.need import WORKS, Spec
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, WAYS
-from ..spec.faults import Faults
+from ..validate.faults import Faults
 
 KINDS = ("ServiceAccount", "User", "Group")
 STATES = ("present", "absent")

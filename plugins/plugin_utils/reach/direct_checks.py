@@ -23,7 +23,7 @@ from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
-from ..spec.render import drafted
+from ..validate.render import drafted
 from .site import Run, Site
 
 

@@ -21,7 +21,7 @@ from ..flower.cli import FlowerCLI
 from ..ledger import records
 from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
-from ..spec import render
+from ..validate import render
 from . import numbers, online
 from .outcome import Outcomes, Told, rest
 from .register import Registered, Registry

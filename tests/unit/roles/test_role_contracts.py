@@ -118,6 +118,6 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode_spec import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import POOL_KEYS
 
     assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import door_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_door, sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 POOL = {
     "name": "gpu",

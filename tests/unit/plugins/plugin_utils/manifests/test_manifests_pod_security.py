@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 Pod = dict[str, Any]
 

@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     runtime_door,
     superlink,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 CASES = {
     "default": {},

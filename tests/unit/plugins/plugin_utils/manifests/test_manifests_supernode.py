@@ -10,7 +10,7 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 GPU_POOL = {
     "name": "a100",

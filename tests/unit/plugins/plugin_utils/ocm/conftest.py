@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, nodes_work, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 
 @pytest.fixture

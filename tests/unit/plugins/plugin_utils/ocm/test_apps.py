@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
 

@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.federated.flower.plugins.module_utils.node_config import expand
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render, supernode_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render, supernode_faults
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -165,4 +165,4 @@ def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_si
     text = json.dumps(status.nodes(ocm_site_spec()))
     assert "--clientappio-api-address" not in text and "--host" in text and "--port" in text
     for version in ("1.34.0", "1.36.0"):
-        assert any("supernode_version" in fault for fault in supernode_spec.spec_faults(ocm_site_spec(version=version)))
+        assert any("supernode_version" in fault for fault in supernode_faults.spec_faults(ocm_site_spec(version=version)))

@@ -10,8 +10,8 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, addon_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 
 VARIANTS = {
     "default": {},

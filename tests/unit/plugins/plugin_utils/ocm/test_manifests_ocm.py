@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     nodes_work,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 PROGRESSIVE = {

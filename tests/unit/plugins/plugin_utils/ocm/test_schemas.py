@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     schema,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit.read import schemas_of
 
 OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"

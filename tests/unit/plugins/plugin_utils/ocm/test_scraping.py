@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     scraping,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 
 def work_of(spec):

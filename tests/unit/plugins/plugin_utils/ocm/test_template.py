@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, key_work, nodes_work, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 OTHER = "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n"

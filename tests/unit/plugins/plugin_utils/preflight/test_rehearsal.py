@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import rehearsal
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import drafted
 
 
 def workloads(part, spec):

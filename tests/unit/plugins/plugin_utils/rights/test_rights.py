@@ -26,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import TABLE
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},

@@ -17,7 +17,7 @@ from ..base.times import duration
 from ..base.values import boolean, text
 from ..manifests.skupper import has_access, routing_key, site_name
 from .faults import Faults, Spec
-from .policies_spec import peer_faults, policy_faults
+from .policy_faults import peer_faults, policy_faults
 
 CONNECTIVITIES = ("direct", "skupper")
 MODES = ("direct", "token")

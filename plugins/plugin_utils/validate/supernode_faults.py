@@ -12,10 +12,10 @@ from ...module_utils import node_config
 from ..base.values import boolean, text
 from ..manifests import clientapp, sidecar
 from ..manifests import supernode as manifests
-from .clientapp_spec import clientapp_faults
+from .clientapp_faults import clientapp_faults
 from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
-from .ocm_spec import delivery_faults
-from .policies_spec import peer_faults, policy_faults
+from .ocm_faults import delivery_faults
+from .policy_faults import peer_faults, policy_faults
 
 MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
 

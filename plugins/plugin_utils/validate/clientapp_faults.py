@@ -12,7 +12,7 @@ from ..base.values import boolean, text
 from ..manifests import clientapp, sidecar, supernode
 from ..ocm import replica_set
 from .faults import Faults, Spec
-from .ocm_spec import OCM, predicate_faults, rollout_faults
+from .ocm_faults import OCM, predicate_faults, rollout_faults
 
 MAX_LABEL = 63
 

@@ -14,7 +14,7 @@ from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
-from .policies_spec import peer_faults, policy_faults
+from .policy_faults import peer_faults, policy_faults
 
 EXPOSURES = ("cluster_ip", "node_port", "load_balancer", "ingress", "route")
 CLIENT_CERTIFICATES = ("required", "optional", "none")

@@ -11,7 +11,9 @@ from typing import Any
 from ..base.values import Object
 from ..manifests import superlink, supernode
 from ..ocm import acm, addon_objects
-from . import ocm_spec, superlink_spec, supernode_spec
+from . import ocm_faults
+from . import superlink_faults as hub_faults
+from . import supernode_faults as site_faults
 
 
 class SpecError(ValueError):
@@ -52,7 +54,7 @@ def superlink_objects(spec: Mapping[str, Any]) -> list[Object]:
         SpecError: the spec has faults.
     """
     spec = plain(spec)
-    _checked(superlink_spec.spec_faults(spec))
+    _checked(hub_faults.spec_faults(spec))
     return superlink.objects(spec)
 
 
@@ -63,13 +65,13 @@ def superlink_front_objects(spec: Mapping[str, Any]) -> list[Object]:
         SpecError: the spec has faults.
     """
     spec = plain(spec)
-    _checked(superlink_spec.spec_faults(spec))
+    _checked(hub_faults.spec_faults(spec))
     return superlink.front_objects(spec)
 
 
 def superlink_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a superlink spec."""
-    return superlink_spec.spec_faults(plain(spec))
+    return hub_faults.spec_faults(plain(spec))
 
 
 def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
@@ -79,7 +81,7 @@ def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
         SpecError: the spec has faults, or address, CA or allocation are not known.
     """
     spec = plain(spec)
-    _checked(supernode_spec.spec_faults(spec) or supernode_spec.render_faults(spec))
+    _checked(site_faults.spec_faults(spec) or site_faults.render_faults(spec))
     return supernode.objects(spec)
 
 
@@ -90,13 +92,13 @@ def clientapp_objects(spec: Mapping[str, Any]) -> list[Object]:
         SpecError: the spec has faults.
     """
     spec = plain(spec)
-    _checked(supernode_spec.spec_faults(spec))
+    _checked(site_faults.spec_faults(spec))
     return supernode.clientapps(spec)
 
 
 def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a supernode spec."""
-    return supernode_spec.spec_faults(plain(spec))
+    return site_faults.spec_faults(plain(spec))
 
 
 def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
@@ -106,8 +108,8 @@ def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
         part: C(superlink) or C(supernode).
     """
     if part == supernode.NAME:
-        return supernode.objects(supernode_spec.complete(plain(spec)))
-    return superlink.objects(superlink_spec.complete(plain(spec)))
+        return supernode.objects(site_faults.complete(plain(spec)))
+    return superlink.objects(hub_faults.complete(plain(spec)))
 
 
 def faults_of(part: str, spec: Mapping[str, Any]) -> list[str]:
@@ -126,13 +128,13 @@ def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
         SpecError: the spec has faults.
     """
     spec = plain(spec)
-    _checked(ocm_spec.addon_faults(spec))
+    _checked(ocm_faults.addon_faults(spec))
     return addon_objects.addon_objects(spec)
 
 
 def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with an add-on's spec."""
-    return ocm_spec.addon_faults(plain(spec))
+    return ocm_faults.addon_faults(plain(spec))
 
 
 def ocm_policy_objects(spec: Mapping[str, Any]) -> list[Object]:
@@ -142,5 +144,5 @@ def ocm_policy_objects(spec: Mapping[str, Any]) -> list[Object]:
         SpecError: the spec has faults.
     """
     spec = plain(spec)
-    _checked(ocm_spec.policy_faults(spec))
+    _checked(ocm_faults.policy_faults(spec))
     return acm.objects(spec)

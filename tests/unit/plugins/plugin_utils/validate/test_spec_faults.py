@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode_spec import MAX_POOL_NAME
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import MAX_POOL_NAME
 
 SUPERLINK = [
     ({"version": "1.34.2"}, "hub: superlink_version: '1.34.2' is of Flower's gRPC generation"),
