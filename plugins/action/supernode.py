@@ -42,7 +42,7 @@ class ActionModule(FleetAction):
             self._remove(params, ways, outcomes)
             return {}
         for name, site in sites.items():
-            faults = supernode_faults(site.spec)
+            faults = supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         if not outcomes.good():

@@ -23,7 +23,7 @@ class ActionModule(FleetAction):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Check the variables of each site; if they are good, look at its cluster."""
         for name, site in sites.items():
-            faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.spec)
+            faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         hub = {**params["hub"], "ocm": params["ocm"]}

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import SKUPPER, connected_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import plain
 
 
 def skupper_sites(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str]) -> list[str]:

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.plain import plain
 from ..base.values import Object
 from ..manifests import superlink, supernode
 from ..ocm import acm, addon_objects
+from ..spec.addon_spec import AddonSpec
+from ..spec.hub_spec import HubSpec
+from ..spec.site_spec import SiteSpec
 from . import ocm_faults
 from . import superlink_faults as hub_faults
 from . import supernode_faults as site_faults
@@ -24,125 +28,83 @@ class SpecError(ValueError):
         super().__init__("\n".join(faults))
 
 
-def plain(value: Any) -> Any:
-    """A copy made of plain dicts, lists, str, int, float, bool and None.
-
-    Templating hands over subclasses of them that carry tags or are filled in when they are read.
-    """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, Mapping):
-        return {str.__str__(str(key)): plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value)
-    return str.__str__(str(value))
-
-
 def _checked(faults: list[str]) -> None:
     if faults:
         raise SpecError(faults)
 
 
-def superlink_objects(spec: Mapping[str, Any]) -> list[Object]:
+def _hub(given: Mapping[str, Any]) -> HubSpec:
+    given = plain(given)
+    _checked(hub_faults.spec_faults(given))
+    return HubSpec.parse(given)
+
+
+def superlink_objects(given: Mapping[str, Any]) -> list[Object]:
     """All objects of the hub.
 
     Raises:
         SpecError: the spec has faults.
     """
-    spec = plain(spec)
-    _checked(hub_faults.spec_faults(spec))
-    return superlink.objects(spec)
+    return superlink.objects(_hub(given))
 
 
-def superlink_front_objects(spec: Mapping[str, Any]) -> list[Object]:
+def superlink_front_objects(given: Mapping[str, Any]) -> list[Object]:
     """Namespace, Services, Ingress or Route of the hub.
 
     Raises:
         SpecError: the spec has faults.
     """
-    spec = plain(spec)
-    _checked(hub_faults.spec_faults(spec))
-    return superlink.front_objects(spec)
+    return superlink.front_objects(_hub(given))
 
 
-def superlink_faults(spec: Mapping[str, Any]) -> list[str]:
+def superlink_faults(given: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a superlink spec."""
-    return hub_faults.spec_faults(plain(spec))
+    return hub_faults.spec_faults(plain(given))
 
 
-def supernode_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of a site.
-
-    Raises:
-        SpecError: the spec has faults, or address, CA or allocation are not known.
-    """
-    spec = plain(spec)
-    _checked(site_faults.spec_faults(spec) or site_faults.render_faults(spec))
-    return supernode.objects(spec)
-
-
-def clientapp_objects(spec: Mapping[str, Any]) -> list[Object]:
-    """A site's ClientApps, where they are a workload of their own; else none.
-
-    Raises:
-        SpecError: the spec has faults.
-    """
-    spec = plain(spec)
-    _checked(site_faults.spec_faults(spec))
-    return supernode.clientapps(spec)
-
-
-def supernode_faults(spec: Mapping[str, Any]) -> list[str]:
+def supernode_faults(given: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with a supernode spec."""
-    return site_faults.spec_faults(plain(spec))
+    return site_faults.spec_faults(plain(given))
 
 
-def drafted(part: str, spec: Mapping[str, Any]) -> list[Object]:
-    """All objects of a role's spec without faults, with stand-ins for what is found later: address, CA, ledger.
-
-    Args:
-        part: C(superlink) or C(supernode).
-    """
-    if part == supernode.NAME:
-        return supernode.objects(site_faults.complete(plain(spec)))
-    return superlink.objects(hub_faults.complete(plain(spec)))
+def drafted(spec: HubSpec | SiteSpec) -> list[Object]:
+    """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
+    if isinstance(spec, SiteSpec):
+        return supernode.objects(spec.complete())
+    return superlink.objects(spec.complete())
 
 
-def faults_of(part: str, spec: Mapping[str, Any]) -> list[str]:
+def faults_of(part: str, given: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with the spec of a role.
 
     Args:
         part: C(superlink) or C(supernode).
     """
-    return supernode_faults(spec) if part == supernode.NAME else superlink_faults(spec)
+    return supernode_faults(given) if part == supernode.NAME else superlink_faults(given)
 
 
-def ocm_addon_objects(spec: Mapping[str, Any]) -> list[Object]:
+def ocm_addon_objects(given: Mapping[str, Any]) -> list[Object]:
     """All objects of the add-on on a hub of Open Cluster Management.
 
     Raises:
         SpecError: the spec has faults.
     """
-    spec = plain(spec)
-    _checked(ocm_faults.addon_faults(spec))
-    return addon_objects.addon_objects(spec)
+    given = plain(given)
+    _checked(ocm_faults.addon_faults(given))
+    return addon_objects.addon_objects(AddonSpec.parse(given))
 
 
-def ocm_addon_faults(spec: Mapping[str, Any]) -> list[str]:
+def ocm_addon_faults(given: Mapping[str, Any]) -> list[str]:
     """Everything that is wrong with an add-on's spec."""
-    return ocm_faults.addon_faults(plain(spec))
+    return ocm_faults.addon_faults(plain(given))
 
 
-def ocm_policy_objects(spec: Mapping[str, Any]) -> list[Object]:
+def ocm_policy_objects(given: Mapping[str, Any]) -> list[Object]:
     """The security baseline as a policy of ACM, from an add-on's spec.
 
     Raises:
         SpecError: the spec has faults.
     """
-    spec = plain(spec)
-    _checked(ocm_faults.policy_faults(spec))
-    return acm.objects(spec)
+    given = plain(given)
+    _checked(ocm_faults.policy_faults(given))
+    return acm.objects(AddonSpec.parse(given))
