@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.reach import removal
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import removing
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 
 
@@ -28,9 +28,9 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """See C(removal)."""
+        """See C(reach/removing.py)."""
         seconds = params.pop("wait_timeout")
-        wanted = removal.Wanted(applyset=SUPERLINK, seconds=seconds, **params)
+        wanted = removing.Wanted(applyset=SUPERLINK, seconds=seconds, **params)
         with self.connect() as cluster:
-            done = removal.remove(cluster, wanted, check=self.check)
+            done = removing.remove(cluster, wanted, check=self.check)
         return {"changed": done.changed, "objects": done.objects, "msg": done.msg}

@@ -12,10 +12,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.fleet import Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
@@ -75,4 +75,4 @@ class ActionModule(FleetAction):
             if done.failed:
                 raise ClusterError(done.msg)
 
-        outcomes.each(one)
+        outcomes.each(resting(ways, one))

@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import supernode_faults
 
 
@@ -36,5 +36,5 @@ class ActionModule(FleetAction):
             outcome.warnings += [f"{name}: {word}" for word in looked.warnings]
             outcome.facts = {"version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
 
-        outcomes.each(look)
+        outcomes.each(resting(ways, look))
         return {}

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.direct_restart import FILES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import fleet
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 
@@ -36,8 +36,8 @@ class ActionModule(FleetAction):
         ways = self.reach(sites)
         with self.connect(first.hub) as hub:
             registry = Registry(self, hub, first.hub_namespace, first.federation, first.seconds)
-            options = fleet.Options(wait=params["wait"], force=params["force"])
-            rollout = fleet.Rollout(self, registry, first.hub, sites, ways, outcomes, options)
+            options = steps.Options(wait=params["wait"], force=params["force"])
+            rollout = steps.Rollout(self, registry, first.hub, sites, ways, outcomes, options)
             for name in sites:
                 outcomes[name].facts = self._restart(rollout, name, params)
                 outcomes[name].changed = outcomes[name].facts.pop("changed")
@@ -49,7 +49,7 @@ class ActionModule(FleetAction):
         return {}
 
     @staticmethod
-    def _restart(rollout: fleet.Rollout, name: str, params: dict[str, Any]) -> dict[str, Any]:
+    def _restart(rollout: steps.Rollout, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """What keeps a site from going on is an answer: whoever asked decides what that means."""
         result: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
         try:

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 
 
 class ActionModule(FleetAction):
@@ -48,7 +48,7 @@ class ActionModule(FleetAction):
             outcomes[name].changed, outcomes[name].msg = result.pop("changed"), result.pop("msg")
             outcomes[name].facts = result
 
-        outcomes.each(prove)
+        outcomes.each(resting(ways, prove))
         failed = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed]
         if params["first"] and failed:
             raise ClusterError("; ".join(failed))

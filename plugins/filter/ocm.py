@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import OCM
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:

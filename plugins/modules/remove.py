@@ -7,23 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: remove
-short_description: Remove a deployment from a cluster
+short_description: Remove the hub from its cluster
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Deletes all objects of an ApplySet and, on request, the Secrets and records that belong to it.
+  - Deletes all objects of the hub's ApplySet and, on request, the Secrets and records that belong to it. A site is removed with
+    M(federated.flower.supernode).
   - >-
-    Objects are selected by the labels of the federation and of the part that O(applyset) names, and only objects that
-    this collection wrote are deleted. So hub and site may share a namespace. A deployment of another federation, of
-    another hub or of another inventory host is refused.
+    Objects are selected by the labels of the federation and of the hub, and only objects that this collection wrote are
+    deleted. So hub and site may share a namespace. A deployment of another federation is refused.
   - >-
     Volume claims and the audit trail are deleted only on request. A namespace is deleted only if this collection
     created it for this federation, if it contains nothing that is to be kept, and if the identity has the right to
     delete it. In a namespace that is kept, Secrets and records are deleted one by one.
-  - >-
-    Keys that a site created itself are owned by the ConfigMap C(supernode-keys-owner) and deleted with it, so no
-    right on Secrets is needed.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   namespace:
@@ -48,7 +45,7 @@ options:
     default: false
   ca_namespace:
     description:
-      - For the hub, the namespace of the CA keys, which are deleted as well. Empty to keep them.
+      - The namespace of the CA keys, which are deleted as well. Empty to keep them.
       - It is kept with all its contents while another hub uses it for its CA keys.
     type: str
     default: ""
@@ -84,10 +81,9 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Remove the SuperNodes of a site
+- name: Remove the SuperLink
   federated.flower.remove:
     namespace: flower
-    applyset: supernode
     credentials: true
 """
 

@@ -101,9 +101,8 @@ def spec_of(host: str, name: str) -> dict[str, Any]:
             **role(name, "vars/main.yml"),
             "inventory_hostname": host,
             "groups": groups,
-            "__superlink_preflight": {
-                "skupper": False
-            },  # what the check found; filters of collections are not loaded here
+            # What the check found; filters of collections are not loaded here.
+            "superlink_checked": {"skupper": False},
         }
     )
     return Templar(loader=DataLoader(), variables=variables).template(variables[f"__{name}_spec"])

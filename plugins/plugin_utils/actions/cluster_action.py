@@ -217,7 +217,7 @@ class ClusterAction(ActionBase):
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
-        given = self._read(variables, "flower_auth")
+        given = self._variable_of(variables, "flower_auth")
         if given is not None:
             if not isinstance(given, dict):
                 raise ClusterError(
@@ -225,7 +225,7 @@ class ClusterAction(ActionBase):
                 )
             auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ")
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
-            value = self._read(variables, variable)
+            value = self._variable_of(variables, variable)
             if value is not None:
                 auth[option] = value
         if not isinstance(auth.get("context") or "", str):
@@ -233,7 +233,7 @@ class ClusterAction(ActionBase):
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
     @staticmethod
-    def _read(variables: Mapping[str, Any], name: str) -> Any:
+    def _variable_of(variables: Mapping[str, Any], name: str) -> Any:
         """A variable of a host. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
         try:
             return plain(variables.get(name))

@@ -16,7 +16,7 @@ from ..pki import keypairs
 from .records import Record
 
 _REMEDY = (
-    "Delete this entry from the site's Secret, and with supernode_key_source: site the ConfigMap supernode-public as well; then run "
+    "Delete this entry from the site's Secret, and with flower_key_source: site the ConfigMap supernode-public as well; then run "
     "again: a new key is made."
 )
 

@@ -18,10 +18,21 @@ PREFIXES = ("flower_", "superlink_", "supernode_", "skupper_", "cert_rotation_",
 # Variables of the user's own that have one of the prefixes.
 OWN = "flower_own_variables"
 
+# What entry points of roles return.
+RESULTS = frozenset((
+    "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
+    "superlink_rights",
+))  # fmt: skip
+
+# Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
+FORMER = {
+    "supernode_delivery": "flower_delivery",
+    "supernode_key_source": "flower_key_source",
+    "supernode_connectivity": "flower_connectivity",
+}
+
 # Variables of playbooks and of connections. Those of roles stand in their defaults.
 SHARED = frozenset((
-    # what entry points of roles return
-    "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked", "superlink_rights",
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
     "flower_audit_last", "flower_auth", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
@@ -50,7 +61,7 @@ _DEFAULT = re.compile(r"^([a-z][a-z0-9_]*):", re.MULTILINE)
 @functools.cache
 def known() -> frozenset[str]:
     """All variables of the collection. A unit test compares them with the roles' argument specifications."""
-    found = set(SHARED)
+    found = {*SHARED, *RESULTS, *FORMER}
     for path in _ROLES.glob("*/defaults/main.yml"):
         found.update(_DEFAULT.findall(path.read_text(encoding="utf-8")))
     return frozenset(found)

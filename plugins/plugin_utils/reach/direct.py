@@ -20,8 +20,8 @@ from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp
 from ..marks import record
 from ..rights.table import SUPERNODE
-from . import direct_checks, direct_restart, direct_status, direct_trust, removal
-from .key_sources import SOURCES, made
+from . import direct_checks, direct_restart, direct_status, direct_trust, removing
+from .key_sources import SOURCES, KeySource, made
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named
 
@@ -85,7 +85,8 @@ class Way:
             lambda: self.cluster.list("v1", "Node"),
             self._running_on,
         )
-        return made(*self._source.make(needed), ready)
+        found, outcome = self._source.make(needed)
+        return made(found, outcome, ready)
 
     def _running_on(self, pool: str) -> set[str]:
         """Names of the nodes on which a pool has a pod."""
@@ -93,7 +94,7 @@ class Way:
         return {str(pod["spec"].get("nodeName")) for pod in found if not pod["metadata"].get("deletionTimestamp")}
 
     @property
-    def _source(self) -> Any:
+    def _source(self) -> KeySource:
         return SOURCES[self.site.way.key_source](self.run, self.site, self.cluster)
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
@@ -181,7 +182,7 @@ class Way:
 
     def remove(self, *, volumes: bool) -> Done:
         """See C(site.Reach)."""
-        wanted = removal.Wanted(
+        wanted = removing.Wanted(
             self.site.namespace,
             SUPERNODE,
             self.site.federation,
@@ -194,7 +195,7 @@ class Way:
             key_source=self.site.way.key_source,
             seconds=self.site.seconds,
         )
-        return removal.remove(self.cluster, wanted, check=self.run.check)
+        return removing.remove(self.cluster, wanted, check=self.run.check)
 
     def _identity(self) -> str:
         """By which the site notes whose it is; empty where the hub has no ledger any more."""

@@ -17,7 +17,7 @@ from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import supernode
 from ..ocm import addon_objects as manifests
-from ..ocm import api, fleet, hub_reader, nodes_work, restarting, trust
+from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..site_keys import keys, site_keygen
@@ -195,7 +195,7 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
     for (host, federation, addon), own in groups.items():
         try:
             with run.connect(host, timeout=max(seconds, _HUB_SECONDS)) as hub:
-                found |= fleet.read(hub, federation, addon, own)
+                found |= site_status.read(hub, federation, addon, own)
         except ClusterError as error:
-            found |= {name: fleet.silent(f"{name}: {error.message}") for name in own}
+            found |= {name: site_status.silent(f"{name}: {error.message}") for name in own}
     return found

@@ -11,18 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..preflight.variables import FORMER
 from .registry import DELIVERIES, DIRECT
 from .site import Way
 
 DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
 SKUPPER = "skupper"
 CONNECTIVITIES = ("direct", SKUPPER)
-# Variables of the role supernode that said the same once, and could disagree with what playbooks look at.
-_FORMER = {
-    "supernode_delivery": DELIVERY,
-    "supernode_key_source": KEY_SOURCE,
-    "supernode_connectivity": CONNECTIVITY,
-}
 
 
 def way_of(variables: Mapping[str, Any]) -> Way:
@@ -34,16 +29,20 @@ def way_of(variables: Mapping[str, Any]) -> Way:
     Raises:
         ClusterError: names variable, value and the way out.
     """
-    for former, now in _FORMER.items():
-        if former in variables:
-            raise ClusterError(
-                f"{former}: {str(variables[former])!r} is not known any more: set {now} for this host in the inventory, where every "
-                "playbook sees it"
-            )
     delivery = _choice(variables, DELIVERY, DELIVERIES, DIRECT)
     sources = DELIVERIES[delivery].key_sources
     key_source = _choice(variables, KEY_SOURCE, sources, sources[0], f"where {DELIVERY} is {delivery}")
-    return Way(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
+    way = Way(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
+    found = {DELIVERY: way.delivery, KEY_SOURCE: way.key_source, CONNECTIVITY: way.connectivity}
+    faults = [
+        f"{former}: {str(variables[former])!r} contradicts {now}: {found[now]!r}, which playbooks read: set {now} to "
+        f"{str(variables[former])!r} for this host in the inventory, or leave out {former}"
+        for former, now in FORMER.items()
+        if str(variables.get(former) or found[now]) != found[now]
+    ]
+    if faults:
+        raise ClusterError("; ".join(faults))
+    return way
 
 
 def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
-from ..reach.site import Done, Run, named
+from ..reach.site import Done, Reach, Run, named
 
-# With more sites than this, connections are closed between two steps: a process may have about a thousand open files.
+# With more sites than this, the connections of each are closed after a step: a process may have about a thousand open files.
 _OPEN = 200
+
+T = TypeVar("T")
 
 
 class Told(Run, Protocol):
@@ -124,8 +126,14 @@ class Outcomes:
         return {name: outcome.as_dict() for name, outcome in self.sites.items()}
 
 
-def rest(ways: Mapping[str, Any]) -> None:
-    """Close the connections of a large fleet, see C(reach.site.Reach)."""
-    if len(ways) > _OPEN:
-        for way in ways.values():
-            way.rest()
+def resting(ways: Mapping[str, Reach], step: Callable[[str], T]) -> Callable[[str], T]:
+    """The step, after which the connections of its site are closed where there are many sites, see C(reach.site.Reach)."""
+
+    def one(name: str) -> T:
+        try:
+            return step(name)
+        finally:
+            if len(ways) > _OPEN:
+                ways[name].rest()
+
+    return one

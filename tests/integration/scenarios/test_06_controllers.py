@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
@@ -17,7 +18,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE = f"{NAMESPACE}-race"
+MISSING = f"{NAMESPACE}-race-missing"
 TIMES = 10
+ROUNDS = 5
 POOLS = [{"name": "two", "replicas": 2, "node_config": {"partition-id": "{partition}"}}]
 
 
@@ -43,6 +46,43 @@ def numbers(ledger):
     """All partitions that were given out, of every pool."""
     pools = chain.from_iterable(site["pools"].values() for site in ledger.read_book()["sites"].values())
     return sorted(pool["offset"] + count for pool in pools for count in range(pool["size"]))
+
+
+def test_two_playbooks_at_once(federation, ledger):
+    """Each takes its sites one by one. Their namespace is missing, so that nothing is made there: numbers come before."""
+    sides = [[f"{side}-{count}" for count in range(ROUNDS)] for side in ("left", "right")]
+    where = {
+        "flower_context": "hub",
+        "flower_namespace": SPACE,
+        "flower_federation": "race",
+        "flower_create_namespace": False,
+        "supernode_namespace": MISSING,
+        "supernode_pools": POOLS,
+    }
+    plays = [
+        {
+            "hosts": side,
+            "gather_facts": False,
+            "serial": 1,
+            "tasks": [
+                {"federated.flower.supernode": {}, "run_once": True, "register": "deployed"},
+                {"ansible.builtin.assert": {"that": f"'{MISSING}' in deployed.sites[inventory_hostname].msg"}},
+            ],
+        }
+        for side in sides
+    ]
+    hosts = {"hub": federation.base()["hub"], **dict.fromkeys(chain(*sides), where)}
+    settled = federation.settled
+    started = []
+    for number, play in enumerate(plays):
+        path = federation.folder / f"race-{number}.yml"
+        path.write_text(json.dumps([play]))
+        started.append(federation.start(str(path), hosts=hosts))
+    for run in [finish() for finish in started]:
+        assert run.rc == 0, run.told()
+    assert numbers(ledger) == list(range(2 * 2 * ROUNDS))
+    assert set(ledger.read_book()["sites"]) == set(chain(*sides))
+    federation.settled = settled
 
 
 @contextmanager

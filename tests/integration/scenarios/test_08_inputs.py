@@ -54,11 +54,11 @@ VARIABLES = {
     ),
     "one-delivery": (
         {"supernode_delivery": "ocm", "supernode_key_source": "site"},
-        ["supernode_delivery: 'ocm' differs from flower_delivery: 'direct'", "Set flower_delivery to 'ocm'"],
+        ["supernode_delivery: 'ocm' contradicts flower_delivery: 'direct'", "set flower_delivery to 'ocm'"],
     ),
     "one-connectivity": (
         {"supernode_connectivity": "skupper"},
-        ["supernode_connectivity: 'skupper' differs from flower_connectivity: 'direct'"],
+        ["supernode_connectivity: 'skupper' contradicts flower_connectivity: 'direct'"],
     ),
     "misspelt-env": ({"supernode_env": [{"name": "A", "vlaue": "s3cr3t"}]}, ["supernode_env[0]", "keys name, vlaue"]),
     "large-env": (

@@ -39,6 +39,31 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
     assert not variables.SHARED - used
 
 
+def read_by_playbooks():
+    """Variables with the collection's prefixes that playbooks read or set, with the file of each."""
+    prefixed = re.compile(rf"(?<![\w./])(?:{'|'.join(variables.PREFIXES)})[a-z0-9_]+(?![\w(/]|\.yml)")
+    for path in (ROOT / "playbooks").rglob("*.yml"):
+        # Comments are prose; names of modules, filters and roles have the collection's name before them.
+        lines = [line.partition(" #")[0] for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+        for name in prefixed.findall("\n".join(lines)):
+            yield name, path.relative_to(ROOT).as_posix()
+
+
+def test_every_variable_of_playbooks_is_known():
+    found = dict(read_by_playbooks())
+    assert len(found) > 60
+    groups = {"flower_hub", "flower_sites"}
+    assert {name: path for name, path in found.items() if name not in variables.known() | groups} == {}
+    for name in ("flower_forget_max", "flower_claim_sites"):
+        assert variables.faults("site-a", [name]) == []
+
+
+def test_results_of_entry_points_are_returned_by_a_role():
+    text = "\n".join(path.read_text() for path in ROOT.glob("roles/*/tasks/*.yml"))
+    for name in variables.RESULTS:
+        assert re.search(rf"(register: {name}$|^    {name}:)", text, re.MULTILINE), name
+
+
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [

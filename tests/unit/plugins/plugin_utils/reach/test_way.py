@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import faults as unknown
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Way
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import connected_by, delivered_by, way_of
@@ -36,14 +37,37 @@ def test_defaults(variables: dict[str, str], way: Way) -> None:
             "flower_key_source: 'controller' is not one of site where",
         ),
         ({"flower_connectivity": ["direct", "skupper"]}, "flower_connectivity: .* is not one of direct, skupper"),
-        ({"supernode_delivery": "ocm"}, "supernode_delivery: 'ocm' .* set flower_delivery"),
-        ({"supernode_key_source": "site", "flower_key_source": "site"}, "supernode_key_source.* set flower_key_source"),
-        ({"supernode_connectivity": "skupper"}, "supernode_connectivity.* set flower_connectivity"),
+        (
+            {"supernode_delivery": "ocm"},
+            "supernode_delivery: 'ocm' contradicts flower_delivery: 'direct', .* set flower_delivery to 'ocm' for this host",
+        ),
+        (
+            {"supernode_key_source": "site"},
+            "supernode_key_source: 'site' contradicts flower_key_source: 'controller', .* or leave out supernode_key_source",
+        ),
+        (
+            {"supernode_connectivity": "direct", "flower_connectivity": "skupper"},
+            "supernode_connectivity: 'direct' contradicts flower_connectivity: 'skupper'",
+        ),
+        ({"supernode_delivery": "ocm", "supernode_key_source": "site"}, "supernode_delivery: .*; supernode_key_source: "),
     ],
 )
 def test_wrong_words(variables: dict[str, object], words: str) -> None:
     with pytest.raises(ClusterError, match=words):
         way_of(variables)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"supernode_delivery": "direct", "supernode_key_source": "controller", "supernode_connectivity": "direct"},
+        {"supernode_delivery": "ocm", "supernode_key_source": "site", "flower_delivery": "ocm"},
+        {"supernode_connectivity": "", "supernode_delivery": None},
+    ],
+)
+def test_a_former_variable_that_agrees_is_harmless(variables: dict[str, object]) -> None:
+    assert way_of(variables) == way_of({key: value for key, value in variables.items() if key.startswith("flower_")})
+    assert unknown("site-a", variables) == []
 
 
 def test_playbooks_ask_the_same_question() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 
 
 class Run:
@@ -59,6 +60,33 @@ def test_sites_are_worked_on_at_the_same_time() -> None:
     meeting = threading.Barrier(3, timeout=10)
     outcomes = Outcomes(Run(), ["a", "b", "c"], 3)
     assert set(outcomes.each(lambda name: meeting.wait() >= 0)) == {"a", "b", "c"}
+
+
+class Way:
+    """A connection that is open after a step."""
+
+    open = 0
+
+    def step(self) -> None:
+        self.open += 1
+
+    def rest(self) -> None:
+        self.open = 0
+
+
+@pytest.mark.parametrize(("many", "left"), [(False, 1), (True, 0)])
+def test_a_large_fleet_keeps_no_connection_open(monkeypatch: pytest.MonkeyPatch, many: bool, left: int) -> None:
+    monkeypatch.setattr(outcome, "_OPEN", 2 if many else 3)
+    ways: dict[str, Any] = {name: Way() for name in "abc"}
+
+    def step(name: str) -> None:
+        ways[name].step()
+        assert not many or sum(way.open for way in ways.values()) == 1
+        if name == "b":
+            raise ClusterError("its cluster does not answer")
+
+    Outcomes(Run(), ways, 1).each(resting(ways, step))
+    assert [way.open for way in ways.values()] == [left] * 3
 
 
 def test_what_was_changed_is_noted_at_once_and_added_up() -> None:

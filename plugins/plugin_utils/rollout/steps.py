@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
@@ -22,7 +23,7 @@ from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
 from . import numbers, online
-from .outcome import Outcomes, Told, rest
+from .outcome import Outcomes, Told, resting
 from .register import Registered, Registry
 
 KEYS = numbers.KEYS
@@ -93,19 +94,18 @@ class Rollout:
         again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
         if again:
             # Keys that Flower takes no more: they were unregistered, or the ledger has lost their node ids.
-            keys |= self.outcomes.each(lambda name: self._make(name, registered.dead[name]), again)
+            keys |= self.outcomes.each(resting(self.ways, lambda name: self._make(name, registered.dead[name])), again)
             second = self._register({name: keys[name] for name in again})
             registered.dead.update(second.dead)
             registered.restart |= second.restart
         alive = [name for name in keys if not registered.dead.get(name)]
         # A pod with a dead key would never be ready; the site's last step says what to do.
-        self.outcomes.each(self._apply, alive)
-        rest(self.ways)
+        self.outcomes.each(resting(self.ways, self._apply), alive)
         for name in alive:
             renew = KEYS in self.options.renew
             if renew or name in registered.restart or keys[name].renewed:
                 files = ["key", "superexec", "loopback"] if keys[name].renewed else ["key"]
-                self.outcomes.each(lambda one, files=files: self._restart(one, files), [name])
+                self.outcomes.each(resting(self.ways, partial(self._restart, files=files)), [name])
         waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
         if not waiting:
             return
@@ -114,10 +114,11 @@ class Rollout:
             self.outcomes[name].changed = True
         for name, fault in report.faults.items():
             self.outcomes.fail(name, fault)
-        self.outcomes.each(
-            lambda name: self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, [])),
-            waiting,
-        )
+
+        def confirm(name: str) -> None:
+            self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, []))
+
+        self.outcomes.each(resting(self.ways, confirm), waiting)
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
         published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
@@ -145,9 +146,7 @@ class Rollout:
             )
             site.identity = found.identity
             self.outcomes[name].changed |= name in found.changed
-        keys = self.outcomes.each(lambda name: self._make(name, ()), given)
-        rest(self.ways)
-        return keys
+        return self.outcomes.each(resting(self.ways, lambda name: self._make(name, ())), given)
 
     def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
         made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
@@ -277,7 +276,7 @@ class Rollout:
             if done.failed:
                 raise ClusterError(done.msg)
 
-        self.outcomes.each(one)
+        self.outcomes.each(resting(self.ways, one))
 
 
 def objects_of(site: Site) -> list[dict[str, Any]]:
