@@ -104,7 +104,7 @@ class Site:
 
 
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, _APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
+_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
 
 
 def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
@@ -122,7 +122,7 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
     named: Facts = {
         variable[len(_PREFIX) :]: value
         for variable, value in given.items()
-        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in _APART
+        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in APART
     }
     named |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
     try:

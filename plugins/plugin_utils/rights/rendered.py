@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from ..base.kinds import group_of, plural_of
 from ..manifests import superlink, supernode
-from ..spec.flower_spec import NOTHING, NOWHERE, PROCESS
 from ..spec.hub_spec import HubSpec
 from ..spec.pool_spec import DAEMON_SET, PoolSpec
+from ..spec.shared_spec import NOTHING, NOWHERE, PROCESS
 from ..spec.site_spec import SiteSpec
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need
 from .table import AUDITOR, CONTROLLER, READ

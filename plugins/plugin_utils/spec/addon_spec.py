@@ -11,7 +11,7 @@ from .fields import Flag, Listed, Mapped, MaybeNumber, Text, Texts
 from .part_spec import PartSpec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AddonSpec(PartSpec):
     """The add-on, of which each managed cluster gets one.
 
@@ -28,6 +28,7 @@ class AddonSpec(PartSpec):
         clientapps: whether ClientApps of some site are a workload of their own, see replica_set.py.
     """
 
+    version: Text
     name: Text = ""
     install: Text = "Placements"
     placement: Text = ""

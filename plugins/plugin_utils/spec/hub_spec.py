@@ -14,8 +14,8 @@ from ..base.certificate_names import certificate_names
 from ..base.ports import FLEET_PORT
 from ..base.times import duration
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
-from .flower_spec import NOTHING, NOWHERE, FlowerSpec
 from .pods_spec import PodsSpec
+from .shared_spec import NOTHING, NOWHERE, FlowerSpec
 
 SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"

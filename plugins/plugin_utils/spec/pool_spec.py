@@ -12,8 +12,8 @@ from typing import Any
 from ...module_utils import node_config
 from ..base.values import text
 from .fields import Amounts, Flag, Mapped, Number, Text, Texts, merge_env
-from .flower_spec import PROCESS
 from .pods_spec import PodsSpec
+from .shared_spec import PROCESS
 
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"

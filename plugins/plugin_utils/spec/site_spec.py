@@ -11,9 +11,9 @@ from typing import Any
 
 from ..base.names import CLIENTAPPS, KEY_SOURCES, SITE, WORKLOAD
 from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts
-from .flower_spec import NOTHING, NOWHERE, FlowerSpec
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
+from .shared_spec import NOTHING, NOWHERE, FlowerSpec
 
 Allocation = Mapping[str, Mapping[str, int]]
 
