@@ -28,7 +28,7 @@ class AddonSpec(PartSpec):
         clientapps: whether ClientApps of some site are a workload of their own, see replica_set.py.
     """
 
-    version: Text
+    version: Text = field()  # in all labels
     name: Text = ""
     install: Text = "Placements"
     placement: Text = ""
