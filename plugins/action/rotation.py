@@ -30,11 +30,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation import p
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import IDLE, State
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.source import LEAF
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 display = Display()
 
 _BLIP = 30  # seconds in which a SuperNode that is offline may come back before it holds the machine
+
+# Result of a look that finds nothing to do.
+_NOTHING: dict[str, Any] = {
+    "changed": False, "todo": [], "parts": [], "renew": [], "restarts": False, "reasons": {}, "plan": [], "fleet": {},
+}  # fmt: skip
 
 
 class ActionModule(ClusterAction):
@@ -80,11 +86,7 @@ class ActionModule(ClusterAction):
                 # The site itself has failed with this. Nothing is rotated before all sites can be asked.
                 words = "nothing is rotated: " + "; ".join(unreadable.values())
                 return {
-                    "changed": False,
-                    "todo": [],
-                    "reasons": {},
-                    "plan": [],
-                    "fleet": {},
+                    **_NOTHING,
                     "warnings": [words],
                     "msg": words,
                 }
@@ -133,7 +135,7 @@ class ActionModule(ClusterAction):
 
     def _look(self, params: dict[str, Any]) -> dict[str, Any]:
         """What is due, and what would be done."""
-        none = {"changed": False, "todo": [], "reasons": {}, "plan": [], "fleet": {}}
+        none = _NOTHING
         if self.check and not self.hub.is_deployed():
             return none | {"msg": "nothing is deployed yet"}
         if self.hub.is_insecure():
@@ -170,8 +172,11 @@ class ActionModule(ClusterAction):
         return {
             "changed": bool(todo) and self.check,
             "todo": list(todo),
+            "parts": plans.parts(todo),
+            "renew": plans.renewed(params["rotate"]),
+            "restarts": plans.restarts(todo),
             "reasons": todo,
-            "issue": todo.get(plans.LEAF) not in (None, plans.UNSERVED),
+            "issue": todo.get(LEAF) not in (None, plans.UNSERVED),
             "plan": words,
             "fleet": roll,
             "msg": " ".join(words) or "nothing is due",

@@ -159,6 +159,20 @@ todo:
   returned: success
   type: list
   elements: str
+parts:
+  description: With O(step=look), the parts of the role cert_rotation that are needed.
+  returned: success
+  type: list
+  elements: str
+renew:
+  description: With O(step=look), what the sites replace although it is good, for the option O(federated.flower.supernode#module:renew).
+  returned: success
+  type: list
+  elements: str
+restarts:
+  description: With O(step=look), whether SuperNodes of the sites are restarted, so that all have to be online before.
+  returned: success
+  type: bool
 reasons:
   description: With O(step=look), the reason for each kind.
   returned: success

@@ -21,6 +21,7 @@ from ..hub.sources.interface import Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
+from ..manifests.exposures.base_exposure import SERVICE
 from ..reach.way import SKUPPER, connected_by
 from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
@@ -34,9 +35,8 @@ class CertificateAction(ClusterAction):
         """The C(host:port) that sites dial; empty while nothing gives it. C(likely): C(exposure.likely_address)."""
         if spec.superlink_address:
             return exposure.address(spec)
-        live = [hub.get("v1", "Service", exposure.SERVICE, spec.namespace)]
-        if spec.exposure == "route":
-            live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec.namespace))
+        kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
+        live = [hub.get(version, kind, SERVICE, spec.namespace) for version, kind in kinds]
         if exposure.needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]

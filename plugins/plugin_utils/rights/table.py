@@ -57,10 +57,6 @@ def _makes_namespace(spec: PartSpec) -> bool:
     return spec.create_namespace
 
 
-def _host_of_route(spec: HubSpec) -> bool:
-    return spec.exposure == "route" and bool(spec.host)
-
-
 def _policy_for_the_ca(spec: PartSpec) -> bool:
     return spec.closes_namespace
 
@@ -286,7 +282,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "routes/custom-host.route.openshift.io",
             "create update",
             "the host name of the Route",
-            when=_host_of_route,
+            when=exposure.sets_route_host,
         ),
         Need(
             FEDERATION,

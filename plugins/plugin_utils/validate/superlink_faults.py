@@ -12,11 +12,11 @@ from ..base.times import duration
 from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
+from ..manifests.exposures.exposure_registry import EXPOSURES
 from ..spec.hub_spec import HubSpec, serverapp_of
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
 from .policy_faults import peer_faults, policy_faults
 
-EXPOSURES = ("cluster_ip", "node_port", "load_balancer", "ingress", "route")
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
@@ -165,7 +165,7 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
 def _exposure_faults(spec: Spec, faults: Faults) -> None:
     if not faults.choice("exposure", spec.get("exposure"), EXPOSURES):
         return
-    exposure = spec["exposure"]
+    exposure = EXPOSURES[spec["exposure"]]
     faults.port("port", spec.get("port"))
     faults.port("node_port", spec.get("node_port"))
     faults.labels("service_labels", spec.get("service_labels"))
@@ -175,19 +175,12 @@ def _exposure_faults(spec: Spec, faults: Faults) -> None:
     if spec.get("external_traffic_policy"):
         faults.choice("external_traffic_policy", spec["external_traffic_policy"], ("Cluster", "Local"))
     host = spec.get("host")
-    if host and (exposure in ("ingress", "route") or not is_ip(text(host))):
+    if host and (exposure.passes_tls or not is_ip(text(host))):
         faults.subdomain("host", host)
-    if exposure == "ingress" and not host:
-        faults.add("host", host, "is empty; an Ingress that passes TLS through finds its backend by the host name")
-    if exposure in ("ingress", "route") and boolean(spec.get("insecure")):
-        faults.add("exposure", exposure, "passes TLS through, but there is none: insecure is true")
-    if exposure != "load_balancer":
-        for key in ("load_balancer_class", "load_balancer_source_ranges"):
-            if spec.get(key):
-                faults.add(key, spec[key], f"has no effect with exposure {exposure}")
-    if exposure not in ("load_balancer", "node_port"):
-        for key in ("node_port", "external_traffic_policy"):
-            if spec.get(key):
-                faults.add(key, spec[key], f"has no effect with exposure {exposure}")
-    if exposure != "ingress" and spec.get("ingress_class"):
-        faults.add("ingress_class", spec["ingress_class"], f"has no effect with exposure {exposure}")
+    exposure.add_faults(spec, faults)
+    if exposure.passes_tls and boolean(spec.get("insecure")):
+        faults.add("exposure", exposure.name, "passes TLS through, but there is none: insecure is true")
+    others = {option: None for other in EXPOSURES.values() for option in other.options}
+    for key in others:
+        if spec.get(key) and key not in exposure.options:
+            faults.add(key, spec[key], f"has no effect with exposure {exposure.name}")

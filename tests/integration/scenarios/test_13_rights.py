@@ -420,7 +420,8 @@ def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
 def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed):
     """Nobody may enter the pods of site-b, so they cannot be asked which certificates they take."""
     run = deployed.play("rotate_certs", "-e", "flower_rotate=leaf", hosts=deployed.controllers(), rc=2)
-    assert f"get pods/exec in namespace {NAMESPACE}-rights" in run.messages("site-b", failed=True)
+    words = run.messages(failed=True)
+    assert "site-b: " in words and f"get pods/exec in namespace {NAMESPACE}-rights" in words, words
     assert set(run.changed.values()) == {0}, "something was changed before the missing right was named"
 
 

@@ -205,7 +205,7 @@ def test_killed_on_its_way(fed, times):
     before = lives(fed)
     for _number in range(times):
         ca, told = signer(fed), len(fed.trail())
-        kill(fed, moments.randrange(8, 36), moments.uniform(0, 3))
+        kill(fed, moments.randrange(6, 24), moments.uniform(0, 3))
         state = authority(fed)
         following = state.authority.next.certificate if state.phase == "adding" else signer(fed)
         # A run that finds nothing open begins anew: "due" completes what is open and no more.
