@@ -44,10 +44,10 @@ options:
     choices: [builtin, cert_manager, existing]
   rotate:
     description:
-      - What to rotate, with O(step=look). V(due) is everything that is due or was started before.
+      - What to rotate, with O(step=look); one of the choices of the option C(cert_rotation_rotate) of the role cert_rotation.
+        V(due) is everything that is due or was started before.
     type: str
     default: due
-    choices: [due, leaf, ca, client, supernode_keys, superexec]
   sites:
     description:
       - Inventory names of the sites that this run reaches.
