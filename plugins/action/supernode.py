@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers i
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
 
@@ -42,7 +42,7 @@ class ActionModule(FleetAction):
             self._remove(params, ways, outcomes)
             return {}
         for name, site in sites.items():
-            faults = supernode_faults(site.spec)
+            faults = supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         if not outcomes.good():

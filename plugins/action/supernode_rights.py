@@ -27,7 +27,7 @@ class ActionModule(FleetAction):
             outcomes[name].facts = {"rights": []}
             if DELIVERIES[site.way.delivery].own_access:
                 try:
-                    outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.spec, params["settings"])}
+                    outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.given, params["settings"])}
                 except ValueError as error:
                     outcomes.fail(name, str(error))
         return {}

@@ -9,10 +9,11 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError, plain
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 
 
 def _of(part: str) -> Callable[..., Any]:

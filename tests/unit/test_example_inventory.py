@@ -20,10 +20,11 @@ from ansible.template import Templar
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults, role_options
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import site_of
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import pool_of
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +115,7 @@ def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:
     own = trusted({key: value for key, value in HOSTVARS[host].items() if key not in CONNECTION | ANSIBLE})
     raw = {**defaults.values, **own, "inventory_hostname": host, "groups": groups}
     found = HostVariables(raw, Templar(loader=DataLoader(), variables=raw).template, defaults)
-    return site_of(host, found.given(role_options("supernode")), way_of(found)).spec
+    return site_of(host, found.given(role_options("supernode")), way_of(found)).given
 
 
 @pytest.mark.parametrize("host", sorted(HOSTVARS))
@@ -159,20 +160,17 @@ def test_every_host_says_how_its_cluster_is_reached() -> None:
     ],
 )
 def test_regions_and_gpus_merge(host: str, mirror: str, pool: str, selector: dict[str, str]) -> None:
-    spec = spec_of(host, "supernode")
-    assert spec["image_registry"] == mirror
-    (only,) = spec["pools"]
-    effective = supernode.effective_pool(spec, only)
-    assert only["name"] == pool
-    assert effective["node_selector"] == selector
-    assert [item["name"] for item in effective["env"]] == (
-        ["HTTPS_PROXY", "NO_PROXY"] if spec["region"] == "us" else []
-    )
+    spec = SiteSpec.parse(spec_of(host, "supernode"))
+    assert spec.image_registry == mirror
+    (only,) = spec.pools
+    assert only.name == pool
+    assert only.node_selector == selector
+    assert [item["name"] for item in only.env] == (["HTTPS_PROXY", "NO_PROXY"] if spec.region == "us" else [])
 
 
 def test_the_fixed_number_of_partitions_is_enough() -> None:
     wanted = {
-        host: {pool["name"]: supernode.pool_replicas(pool) or 0 for pool in HOSTVARS[host]["supernode_pools"]}
+        host: {pool["name"]: pool_of({}, pool).replicas for pool in HOSTVARS[host]["supernode_pools"]}
         for host in members(SITES)
     }
     fixed = HOSTVARS["clinic-lyon"]["flower_partitions"]

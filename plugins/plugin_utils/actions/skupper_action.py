@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import apply_objects
@@ -19,7 +20,8 @@ from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
 from ..skupper import sites, state
 from ..skupper.state import State
-from ..spec.skupper_spec import OLDEST, version_fault
+from ..spec.part_spec import PartSpec
+from ..validate.skupper_faults import OLDEST, version_fault
 from .cluster_action import ClusterAction
 
 Object = dict[str, Any]
@@ -135,9 +137,9 @@ class SkupperAction(ClusterAction):
         """Tell people something, once."""
         self.done["warnings"] += [one for one in sentences if one and one not in self.done["warnings"]]
 
-    def make_namespace(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> list[Object]:
+    def make_namespace(self, cluster: Cluster, spec: PartSpec, seconds: float) -> list[Object]:
         """The Namespace, where it is ours to make and not there; waits for the end of one that is going."""
-        live = cluster.get("v1", "Namespace", spec["namespace"])
+        live = cluster.get("v1", "Namespace", spec.namespace)
         if live is not None and live["metadata"].get("deletionTimestamp") and not self.check:
             left = Waiter(cluster, seconds).until_gone([{**live, "apiVersion": "v1", "kind": "Namespace"}])
             for which, why in left.items():
@@ -146,12 +148,12 @@ class SkupperAction(ClusterAction):
         if live is not None:
             return []
         # The roles of SuperLink and SuperNodes own its labels; which release of Flower is there is theirs to say.
-        made = namespace_manifests.objects({**spec, "version": "", "skupper": True})
+        made = namespace_manifests.objects(replace(spec, version="", skupper=True))
         for item in made:
             item["metadata"]["labels"].pop("app.kubernetes.io/version")
         if not made:
             raise ClusterError(
-                f"there is no namespace {spec['namespace']} on {cluster.name}, and flower_create_namespace is false: have it made."
+                f"there is no namespace {spec.namespace} on {cluster.name}, and flower_create_namespace is false: have it made."
             )
         return made
 

@@ -25,6 +25,7 @@ from ..manifests.skupper import API
 from ..skupper import link_credentials, links, sites, state, tokens
 from ..skupper.ownership import is_ours
 from ..skupper.state import State
+from ..spec.network_spec import LinkSpec
 from .skupper_action import Object, SkupperAction
 
 ROUNDS = 3  # tokens that are tried in one run: who meets three bad ones in a row has another trouble
@@ -48,7 +49,7 @@ class Join:
         action: SkupperAction,
         hub: Cluster,
         site: Cluster,
-        spec: Mapping[str, Any],
+        spec: LinkSpec,
         seconds: float,
         renew_before: datetime.timedelta | None,
     ) -> None:
@@ -58,8 +59,8 @@ class Join:
         self.spec = spec
         self.seconds = seconds
         self.renew_before = renew_before
-        self.at_hub = spec["hub_namespace"]
-        self.at_site = spec["namespace"]
+        self.at_hub = spec.hub_namespace
+        self.at_site = spec.namespace
 
     def now(self) -> datetime.datetime:
         """The time by the hub's clock, which the ends of grants and certificates go by."""
@@ -70,7 +71,7 @@ class Join:
     def look_at_hub(self) -> links.Hub:
         """What the hub shows."""
         found = sites.active(self.action.listed(self.hub, "Site", self.at_hub))
-        denied = Ledger(self.hub, self.at_hub, self.spec["federation"]).read_denial(self.spec["cluster"])
+        denied = Ledger(self.hub, self.at_hub, self.spec.federation).read_denial(self.spec.cluster)
         ca = entries(self.hub.get("v1", "Secret", self.ca_name(found), self.at_hub)) if found else {}
         server = entries(self.hub.get("v1", "Secret", skupper.SITE_SERVER, self.at_hub)) if found else {}
         return links.Hub(found, ca.get("tls.crt", ""), server, denied)
@@ -84,13 +85,13 @@ class Join:
         """What the site has."""
         if self.site.get("v1", "Namespace", self.at_site) is None:
             return links.Site(None)
-        secret = self.site.get("v1", "Secret", self.spec["name"], self.at_site)
+        secret = self.site.get("v1", "Secret", self.spec.name, self.at_site)
         return links.Site(
             sites.active(self.action.listed(self.site, "Site", self.at_site)),
             self.action.listed(self.site, "Link", self.at_site),
             {**secret, "apiVersion": "v1", "kind": "Secret"} if secret else None,
             entries(secret),
-            self.action.read(self.site, "AccessToken", self.spec["name"], self.at_site),
+            self.action.read(self.site, "AccessToken", self.spec.name, self.at_site),
         )
 
     # ---- by the hub's Certificate ------------------------------------------------------------------------------------
@@ -105,12 +106,12 @@ class Join:
         Returns:
             The entries; in check mode empty where they would be made.
         """
-        name = skupper.certificate_name(self.spec["cluster"])
+        name = skupper.certificate_name(self.spec.cluster)
         live = self.action.read(self.hub, "Certificate", name, self.at_hub)
         if live is not None and not is_ours(live):
             raise ClusterError(
                 f"{state.named(live)} on {self.hub.name} was made by somebody else, and has the name of the one for the link of "
-                f"{self.spec['cluster']}. Delete it."
+                f"{self.spec.cluster}. Delete it."
             )
         wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
         self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
@@ -137,7 +138,7 @@ class Join:
                 self.action.done["changed"] = True
                 return {}
             raise ClusterError(
-                f"Certificate {self.at_hub}/{name} on {self.hub.name}, for the link of {self.spec['cluster']}, has led to no good Secret "
+                f"Certificate {self.at_hub}/{name} on {self.hub.name}, for the link of {self.spec.cluster}, has led to no good Secret "
                 f"after {self.seconds:g} s: {found.why}."
             )
         return entries(secret)
@@ -145,7 +146,7 @@ class Join:
     def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, worn: str) -> str:
         if worn and entries(secret).get("tls.crt") == worn:
             return "another one was asked for"
-        return link_credentials.link_fault(entries(secret), hub.ca, self.spec["cluster"], self.now(), self.renew_before)
+        return link_credentials.link_fault(entries(secret), hub.ca, self.spec.cluster, self.now(), self.renew_before)
 
     def _delete_secret(self, name: str, secret: Mapping[str, Any], why: str) -> None:
         try:
@@ -180,14 +181,14 @@ class Join:
                 raise ClusterError(self._stuck(verdict.why))
             if len(reasons) == ROUNDS:
                 raise ClusterError(
-                    f"AccessToken {self.at_site}/{self.spec['name']} on {self.site.name} did not lead to a link in {ROUNDS} tries: "
+                    f"AccessToken {self.at_site}/{self.spec.name} on {self.site.name} did not lead to a link in {ROUNDS} tries: "
                     f"{'; '.join(dict.fromkeys([*reasons, verdict.why]))}. Do the clocks agree, and does somebody else write it, too?"
                 )
             reasons.append(verdict.why)
             self._token_anew()
 
     def _verdict(self) -> tokens.Verdict:
-        grant = self.action.read(self.hub, "AccessGrant", skupper.grant_name(self.spec["cluster"]), self.at_hub)
+        grant = self.action.read(self.hub, "AccessGrant", skupper.grant_name(self.spec.cluster), self.at_hub)
         return links.token_verdict(self.spec, self.look_at_site(), grant, self.now())
 
     def _wait_token(self) -> tokens.Verdict:
@@ -203,7 +204,7 @@ class Join:
 
     def _stuck(self, why: str) -> str:
         return (
-            f"AccessToken {self.at_site}/{self.spec['name']} on {self.site.name} was not redeemed after {self.seconds:g} s: {why}. The site's "
+            f"AccessToken {self.at_site}/{self.spec.name} on {self.site.name} was not redeemed after {self.seconds:g} s: {why}. The site's "
             "Skupper controller calls the url of the hub's grant server, without a proxy: is there a way, and a NetworkPolicy that opens "
             "it? skupper_link_mode: direct needs none."
         )
@@ -223,12 +224,12 @@ class Join:
 
     def _grant(self) -> Object:
         """A grant that nobody has used yet. Its end and its code cannot be changed, so an old one is replaced."""
-        name = skupper.grant_name(self.spec["cluster"])
+        name = skupper.grant_name(self.spec.cluster)
         live = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
         if live is not None and not is_ours(live):
             raise ClusterError(
                 f"{state.named(live)} on {self.hub.name} was made by somebody else, and has the name of the one for "
-                f"{self.spec['cluster']}. Delete it."
+                f"{self.spec.cluster}. Delete it."
             )
         if live is not None and state.grant(live, self.now())[0] in (state.EXPIRED, state.EXHAUSTED):
             self.action.remove(self.hub, [live], self.seconds, at_hub=True)
@@ -257,7 +258,7 @@ class Join:
 
     def forget_grant(self) -> None:
         """Delete the grant: it has done its work."""
-        name = skupper.grant_name(self.spec["cluster"])
+        name = skupper.grant_name(self.spec.cluster)
         live = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
         if live is not None and is_ours(live):
             self.action.remove(self.hub, [live], self.seconds, at_hub=True)

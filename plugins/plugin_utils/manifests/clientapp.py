@@ -18,10 +18,12 @@ from typing import Any
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
 from ..base.ports import NODE_DOOR_PORT
-from ..base.values import Object, Spec, integer
-from . import gpu, sidecar, superexec
+from ..base.values import Object
+from ..spec.pool_spec import PoolSpec
+from ..spec.site_spec import SiteSpec
+from . import sidecar, superexec
 from .objects import metadata
-from .pod import GRACE_SECONDS, mount, pod_spec, pod_template, secret_volume
+from .pod import mount, pod_spec, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -39,18 +41,12 @@ def is_one(item: Mapping[str, Any]) -> bool:
     return item.get("kind") == "StatefulSet" and labels.get("app.kubernetes.io/name") == CLIENTAPP
 
 
-def workload(spec: Spec, pool: Mapping[str, Any], replicas: int) -> Object:
-    """The StatefulSet of a pool.
-
-    Args:
-        pool: with the site's settings filled in.
-        replicas: as many as the pool has SuperNodes.
-    """
-    name = f"{CLIENTAPP}-{pool['name']}"
-    notes = dict(pool.get("pod_annotations") or {})
-    if spec.get("key_source") == SITE:
-        notes[KEY_SOURCE] = SITE  # the secret that it shares with the SuperNode changes with that
-    address = f"{door(pool['name'], '$(FLOWER_INDEX)')}.{spec['namespace']}.svc:{NODE_DOOR_PORT}"
+def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
+    """The StatefulSet of a pool."""
+    name = f"{CLIENTAPP}-{pool.name}"
+    # The secret that it shares with the SuperNode changes with that.
+    notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
+    address = f"{door(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_DOOR_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     container = superexec.container(
         spec,
@@ -69,22 +65,20 @@ def workload(spec: Spec, pool: Mapping[str, Any], replicas: int) -> Object:
             superexec.secret(),
             *superexec.compute_volumes(pool),
         ],
-        runtime_class=gpu.runtime_class(pool.get("gpu")),
-        grace=integer(pool.get("termination_grace_period")) or GRACE_SECONDS,
+        runtime_class=pool.gpu.runtime_class,
+        grace=pool.termination_grace_period,
     )
-    template = pod_template(
-        spec, CLIENTAPP, pod, pool=pool["name"], pod_labels=pool.get("pod_labels"), pod_annotations=notes
-    )
+    template = pod_template(spec, CLIENTAPP, pool, pod, pool=pool.name, notes=notes)
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": metadata(spec, name, CLIENTAPP, pool=pool["name"]),
+        "metadata": metadata(spec, name, CLIENTAPP, pool=pool.name),
         "spec": {
-            "replicas": replicas,
+            "replicas": pool.replicas,
             "serviceName": CLIENTAPP,  # the API wants a name; nobody calls a ClientApp
             "podManagementPolicy": "Parallel",
             "ordinals": {"start": 0},
-            "selector": {"matchLabels": selector(spec, CLIENTAPP, pool=pool["name"])},
+            "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},
             "updateStrategy": {"type": "RollingUpdate"},
             "template": template,
         },

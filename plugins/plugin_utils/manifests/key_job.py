@@ -15,24 +15,22 @@ write the same Secrets.
 
 RBAC cannot confine C(create) to names when an object is posted, because the name is in the body; it can for server-side
 apply, where the name is in the address. The job uses nothing else, so all its rights are confined to names.
-
-Keys of the supernode spec used here: C(image), C(resources), C(node_selector), C(tolerations), C(affinity),
-C(priority_class), C(pod_labels), C(pod_annotations), C(network_policies), and C(api_server), a list of peers (see
-policies.py) where the cluster's API server is.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
-from ..base.values import Object, Spec, boolean, compact
+from ..base.values import Object, compact
+from ..spec.site_spec import SiteSpec
 from . import policies
 from .objects import config_map, metadata
-from .pod import container_security_context, image, mount, pod_spec, pod_template, resources
+from .pod import container_security_context, image, mount, pod_spec, pod_template
 from .sidecar import LOCAL_TLS
 from .superexec import SECRET as SUPEREXEC_SECRET
 
@@ -57,7 +55,7 @@ def own_name(suffix: str) -> str:
     return f"{NAME}-{suffix}"
 
 
-def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], seconds: int) -> Object:
+def job(spec: SiteSpec, account: str, suffix: str, program: Mapping[str, str], seconds: int) -> Object:
     """The job, suspended: what it needs refers to it, so it has to exist first.
 
     Args:
@@ -69,16 +67,14 @@ def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], secon
     own = own_name(suffix)
     pod = pod_spec(
         spec,
-        {key: spec.get(key) for key in ("node_selector", "tolerations", "affinity", "priority_class")},
+        replace(spec.pods, topology_spread_constraints=[]),
         service_account_name=account,
         containers=[_container(spec)],
         volumes=[_program_volume(own, program), _api_volume()],
         grace=1,  # it holds nothing that a sudden end could hurt
     )
     pod["restartPolicy"] = "Never"
-    template = pod_template(
-        spec, APPLICATION, pod, pod_labels=spec.get("pod_labels"), pod_annotations=spec.get("pod_annotations")
-    )
+    template = pod_template(spec, APPLICATION, spec.pods, pod)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -93,21 +89,20 @@ def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], secon
     }
 
 
-def _container(spec: Spec) -> Object:
-    wanted = spec.get("resources") or {}
+def _container(spec: SiteSpec) -> Object:
     # Devices of a SuperNode that computes itself are none of this container's.
     plain = {
-        part: {name: amount for name, amount in (wanted.get(part) or {}).items() if "/" not in name}
-        for part in ("requests", "limits")
+        part: {name: amount for name, amount in amounts.items() if "/" not in name}
+        for part, amounts in spec.pods.resources.items()
     }
     return compact(
         {
             "name": "keys",
-            "image": image(spec, "supernode", spec.get("image")),
-            "imagePullPolicy": spec.get("image_pull_policy"),
+            "image": image(spec, "supernode", spec.pods.image),
+            "imagePullPolicy": spec.image_pull_policy,
             "command": ["python", "-B", "-m", "plugin_utils.site_keys.maker"],
             "workingDir": PROGRAM,
-            "resources": resources(plain),
+            "resources": compact(plain),
             "securityContext": container_security_context(),
             "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [mount("program", PROGRAM), mount("api", API)],
@@ -135,7 +130,7 @@ def _api_volume() -> Object:
 
 
 def belongings(
-    spec: Spec,
+    spec: SiteSpec,
     owner: Mapping[str, Any] | None,
     suffix: str,
     program: Mapping[str, str],
@@ -156,7 +151,7 @@ def belongings(
     built = [config_map(spec, own, APPLICATION, texts)]
     if not given:
         built += access(spec, own, request["secrets"])
-    if boolean(spec.get("network_policies", True)):
+    if spec.network_policies:
         built.append(network_policy(spec, own))
     if owner is None:
         return built
@@ -166,7 +161,7 @@ def belongings(
     return built
 
 
-def owner(spec: Spec) -> Object:
+def owner(spec: SiteSpec) -> Object:
     """The ConfigMap to which the Secrets belong. It is no part of an ApplySet, so nothing prunes it."""
     words = (
         "The Secrets with the keys that this site made belong to this ConfigMap: whoever deletes it deletes them, and the "
@@ -180,7 +175,7 @@ def secret_names(pools: Iterable[str]) -> list[str]:
     return sorted({*map(keys_secret, pools), SUPEREXEC_SECRET, LOCAL_TLS, CLIENT_KEY})
 
 
-def given_access(spec: Spec, secrets: Iterable[str]) -> list[Object]:
+def given_access(spec: SiteSpec, secrets: Iterable[str]) -> list[Object]:
     """Service account and rights, for the site's administrators to make once."""
     made = access(spec, ACCESS, secrets)
     for item in made:  # what administrators once approved does not change with a release of Flower
@@ -188,7 +183,7 @@ def given_access(spec: Spec, secrets: Iterable[str]) -> list[Object]:
     return made
 
 
-def access(spec: Spec, name: str, secrets: Iterable[str]) -> list[Object]:
+def access(spec: SiteSpec, name: str, secrets: Iterable[str]) -> list[Object]:
     """A service account that may write these Secrets and the ConfigMap with their public halves, and nothing else."""
     return [
         {
@@ -208,7 +203,7 @@ def access(spec: Spec, name: str, secrets: Iterable[str]) -> list[Object]:
             "kind": "RoleBinding",
             "metadata": metadata(spec, name, APPLICATION),
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": spec["namespace"]}],
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": spec.namespace}],
         },
     ]
 
@@ -225,7 +220,7 @@ def _rule(resource: str, verbs: list[str], names: list[str]) -> Object:
     return {"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": verbs}
 
 
-def network_policy(spec: Spec, name: str) -> Object:
+def network_policy(spec: SiteSpec, name: str) -> Object:
     """The job's pod reaches API servers and is reached by nobody. It comes and goes with the job.
 
     No name is looked up. NetworkPolicies know no API server, plugins look at its address before or after the Service's is
@@ -237,9 +232,9 @@ def network_policy(spec: Spec, name: str) -> Object:
         "kind": "NetworkPolicy",
         "metadata": metadata(spec, name, APPLICATION),
         "spec": {
-            "podSelector": {"matchLabels": selector(spec, APPLICATION)},
+            "podSelector": {"matchLabels": selector(spec.federation, APPLICATION)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [],
-            "egress": policies.egress_rules(spec.get("api_server")) or anywhere,
+            "egress": policies.egress_rules(spec.api_server) or anywhere,
         },
     }

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from ..base.labels import labels
-from ..base.values import Object, Spec, compact, integer, text
+from ..base.values import Object, compact
+from ..spec.pods_spec import PodsSpec
+from ..spec.shared_spec import FlowerSpec
+from .objects import labels
 
-DEFAULT_REGISTRY = "docker.io"
 UPSTREAM_IMAGES = {
     "superlink": "flwr/superlink:{version}",
     "supernode": "flwr/supernode:{version}",
@@ -19,24 +19,21 @@ UPSTREAM_IMAGES = {
     "haproxy": "library/haproxy:2.6",
 }
 
-# SIGTERM stops SuperLink in 0.2-2.4 s and a SuperNode in less than 6 s (it takes leave of the SuperLink first; a
-# SuperNode that is killed instead is refused for 60 s afterwards).
+# SIGTERM stops SuperLink in 0.2-2.4 s.
 GRACE_SECONDS = 15
 
 
-def image(spec: Spec, kind: str, override: Any = None) -> str:
+def image(spec: FlowerSpec, kind: str, override: str = "") -> str:
     """Reference of an image: the user's, else the upstream one taken from the registry or mirror of the spec.
 
     Args:
         kind: key of C(UPSTREAM_IMAGES).
     """
-    if override:
-        return text(override)
-    registry = text(spec.get("image_registry") or DEFAULT_REGISTRY).rstrip("/")
-    return registry + "/" + UPSTREAM_IMAGES[kind].format(version=spec["version"])
+    upstream = UPSTREAM_IMAGES[kind].format(version=spec.version)
+    return override or f"{spec.image_registry.rstrip('/')}/{upstream}"
 
 
-def pod_security_context(spec: Spec) -> Object:
+def pod_security_context(spec: FlowerSpec) -> Object:
     """Security context of a pod that Pod Security "restricted" lets pass.
 
     Fields that are None are left out: OpenShift's SCCs choose user and groups themselves.
@@ -44,9 +41,9 @@ def pod_security_context(spec: Spec) -> Object:
     return compact(
         {
             "runAsNonRoot": True,
-            "runAsUser": integer(spec.get("run_as_user")),
-            "runAsGroup": integer(spec.get("run_as_group")),
-            "fsGroup": integer(spec.get("fs_group")),
+            "runAsUser": spec.run_as_user,
+            "runAsGroup": spec.run_as_group,
+            "fsGroup": spec.fs_group,
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         }
@@ -62,29 +59,7 @@ def container_security_context() -> Object:
     }
 
 
-def resources(value: Any) -> Object:
-    """A ResourceRequirements with every quantity as text (the API server stores text)."""
-    value = value or {}
-    return compact(
-        {part: {k: text(v) for k, v in sorted((value.get(part) or {}).items())} for part in ("limits", "requests")}
-    )
-
-
-def merge_env(*lists: Iterable[Mapping[str, Any]] | None) -> list[Object]:
-    """Environment lists merged by name; a later entry replaces an earlier one in its place."""
-    merged: dict[str, Object] = {}
-    for entries in lists:
-        for entry in entries or []:
-            item = {"name": entry["name"]}
-            if entry.get("valueFrom") is not None:
-                item["valueFrom"] = entry["valueFrom"]
-            else:
-                item["value"] = text(entry.get("value"))
-            merged[entry["name"]] = item
-    return list(merged.values())
-
-
-def flower_env(spec: Spec, home: str) -> list[Object]:
+def flower_env(spec: FlowerSpec, home: str) -> list[Object]:
     """Environment of every Flower container.
 
     Telemetry and the update check are off. HOME is set because a random user id has no entry in /etc/passwd.
@@ -99,8 +74,8 @@ def flower_env(spec: Spec, home: str) -> list[Object]:
         {"name": "FLWR_HOME", "value": home if home != "/tmp" else "/tmp/flwr"},
         {"name": "TMPDIR", "value": home},
     ]
-    if spec.get("log_level"):
-        env.append({"name": "FLWR_LOG_LEVEL", "value": text(spec["log_level"])})
+    if spec.log_level:
+        env.append({"name": "FLWR_LOG_LEVEL", "value": spec.log_level})
     return env
 
 
@@ -151,11 +126,11 @@ def config_volume(name: str, config: str) -> Object:
     return {"name": name, "configMap": {"name": config, "defaultMode": 0o444}}
 
 
-def scratch_volume(name: str, *, size: Any = None, memory: bool = False) -> Object:
+def scratch_volume(name: str, *, size: str = "", memory: bool = False) -> Object:
     """An emptyDir, in memory if asked."""
     return {
         "name": name,
-        "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": text(size) if size else None}),
+        "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": size}),
     }
 
 
@@ -165,8 +140,8 @@ def mount(name: str, path: str, *, read_only: bool = True, sub_path: str | None 
 
 
 def pod_spec(
-    spec: Spec,
-    placement: Mapping[str, Any],
+    spec: FlowerSpec,
+    pods: PodsSpec,
     *,
     service_account_name: str,
     containers: list[Object],
@@ -178,8 +153,7 @@ def pod_spec(
     """The PodSpec around a list of containers.
 
     Args:
-        placement: mapping with C(node_selector), C(tolerations), C(affinity), C(topology_spread_constraints) and
-            C(priority_class), each may be missing.
+        pods: settings of these pods.
         grace: seconds between SIGTERM and SIGKILL.
     """
     return compact(
@@ -190,12 +164,12 @@ def pod_spec(
             "restartPolicy": "Always",  # a SuperNode that lost its registration exits with code 0
             "terminationGracePeriodSeconds": grace,
             "securityContext": pod_security_context(spec),
-            "imagePullSecrets": [{"name": name} for name in spec.get("image_pull_secrets") or []],
-            "nodeSelector": {k: text(v) for k, v in sorted((placement.get("node_selector") or {}).items())},
-            "tolerations": placement.get("tolerations"),
-            "affinity": placement.get("affinity"),
-            "topologySpreadConstraints": placement.get("topology_spread_constraints"),
-            "priorityClassName": placement.get("priority_class"),
+            "imagePullSecrets": [{"name": name} for name in spec.image_pull_secrets],
+            "nodeSelector": dict(sorted(pods.node_selector.items())),
+            "tolerations": pods.tolerations,
+            "affinity": pods.affinity,
+            "topologySpreadConstraints": pods.topology_spread_constraints,
+            "priorityClassName": pods.priority_class,
             "runtimeClassName": runtime_class,
             "initContainers": init_containers,
             "containers": containers,
@@ -205,21 +179,27 @@ def pod_spec(
 
 
 def pod_template(
-    spec: Spec,
+    spec: FlowerSpec,
     name: str,
+    pods: PodsSpec,
     pod: Object,
     *,
     pool: str | None = None,
-    pod_labels: Mapping[str, Any] | None = None,
-    pod_annotations: Mapping[str, Any] | None = None,
+    notes: Mapping[str, str] | None = None,
 ) -> Object:
-    """A pod template. Nothing that changes often may enter it: each change restarts pods."""
-    own = {**{k: text(v) for k, v in (pod_labels or {}).items()}, **labels(spec, name, pool=pool)}
+    """A pod template. Nothing that changes often may enter it: each change restarts pods.
+
+    Args:
+        pods: settings of these pods.
+        notes: annotations besides theirs.
+    """
+    own = {**pods.pod_labels, **labels(spec, name, pool=pool)}
+    all_notes = {**pods.pod_annotations, **(notes or {})}
     return {
         "metadata": compact(
             {
                 "labels": dict(sorted(own.items())),
-                "annotations": {k: text(v) for k, v in sorted((pod_annotations or {}).items())},
+                "annotations": dict(sorted(all_notes.items())),
             }
         ),
         "spec": pod,

@@ -17,22 +17,20 @@ of its own and with the trust that HAProxy holds in memory at that time: an answ
 accepts it. C(/probe/next) does the same under the name C(next.NAME), by which a gateway can show a certificate that it
 does not serve yet.
 
-Keys of the supernode spec used here: C(sidecar) (bool), C(sidecar_image), C(sidecar_resources),
-C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(cluster_domain), C(server_name), C(mtls)
-(bool), C(client_certificate) (PEM), and C(clientapp): where ClientApps are a workload of their own, the sidecar has a door for
-them, which leads to the SuperNode's Runtime API.
+Where ClientApps are a workload of their own, the sidecar has a door for them, which leads to the SuperNode's Runtime API.
 """
 
 from __future__ import annotations
 
 from ..base.addresses import is_ip, split_address
-from ..base.certificate_names import next_server_name, server_name
-from ..base.names import CLIENT_KEY, parted
+from ..base.certificate_names import next_server_name
+from ..base.names import CLIENT_KEY
 from ..base.ports import NODE_DOOR_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
-from ..base.values import Object, Spec, boolean, integer, text
+from ..base.values import Object
+from ..spec.site_spec import SiteSpec
 from . import runtime_door
 from .objects import config_map
-from .pod import config_volume, image, key_pair_volume, mount, resources, scratch_volume, secret_volume
+from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
@@ -40,38 +38,28 @@ LOCAL_TLS = "supernode-local-tls"
 CLIENT = "supernode-client"  # ConfigMap with the client certificate
 
 
-def enabled(spec: Spec) -> bool:
-    """Whether pods get a sidecar. Without TLS there is nothing it could verify."""
-    return boolean(spec.get("sidecar", True)) and not boolean(spec.get("insecure"))
-
-
-def mtls(spec: Spec) -> bool:
-    """Whether the sidecar shows the gateway a client certificate."""
-    return enabled(spec) and boolean(spec.get("mtls", True))
-
-
-def full_name(spec: Spec, host: str) -> str:
+def full_name(spec: SiteSpec, host: str) -> str:
     """The name of a Service spelt out; other hosts as they are.
 
     HAProxy's resolvers ask for names as they are given, without the search list of resolv.conf (HAProxy's configuration
     manual, section 5.3), so C(flower-superlink) and C(superlink.flower.svc) would be unknown to them.
     """
-    domain = text(spec.get("cluster_domain"))
+    domain = spec.cluster_domain
     if not domain or is_ip(host):
         return host
     if "." not in host:
-        return f"{host}.{spec['namespace']}.svc.{domain}"
+        return f"{host}.{spec.namespace}.svc.{domain}"
     return f"{host}.{domain}" if host.endswith(".svc") else host
 
 
-def configuration(spec: Spec) -> str:
+def configuration(spec: SiteSpec) -> str:
     """The text of haproxy.cfg."""
-    host, port = split_address(text(spec["superlink_address"]))
+    host, port = split_address(spec.superlink_address)
     host = full_name(spec, host)
     target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
-    name = server_name(spec)
+    name = spec.verified_name
     # HAProxy takes the key from the file of the same name with .key behind it.
-    client = " crt /client/tls.pem" if mtls(spec) else ""
+    client = " crt /client/tls.pem" if spec.shows_certificate else ""
 
     def server(asked: str) -> str:
         # The name that is verified is the one sent as SNI. HAProxy compares it with DNS entries only, so an IP address
@@ -91,7 +79,7 @@ def configuration(spec: Spec) -> str:
         ]
 
     lines = [
-        global_section(integer(spec.get("sidecar_max_connections")) or 200, threads=1) + "defaults",
+        global_section(spec.sidecar_max_connections, threads=1) + "defaults",
         DEFAULTS.rstrip("\n"),
     ]
     lines += [
@@ -100,11 +88,11 @@ def configuration(spec: Spec) -> str:
         "  default_backend hub",
         "backend hub",
         "  http-reuse safe",
-        *quiet(boolean(spec.get("sidecar_access_log"))),
+        *quiet(spec.sidecar_access_log),
         server(name),
         *probe("now", name),
         *probe("next", next_server_name(name)),
-        *(_door(boolean(spec.get("sidecar_access_log"))) if parted(spec) else []),
+        *(_door(spec.sidecar_access_log) if spec.has_apps_apart else []),
         # The hub's name is looked up again and again: its address may change, or come into being later.
         "resolvers dns",
         "  parse-resolv-conf",
@@ -134,39 +122,39 @@ def _door(access_log: bool) -> list[str]:
     ]
 
 
-def config_objects(spec: Spec) -> list[Object]:
+def config_objects(spec: SiteSpec) -> list[Object]:
     """The ConfigMaps with HAProxy's configuration, the watcher and the client certificate; nothing without a sidecar."""
-    if not enabled(spec):
+    if not spec.has_sidecar:
         return []
     made = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
-    if mtls(spec):
-        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": text(spec["client_certificate"])}, "client"))
+    if spec.shows_certificate:
+        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": spec.client_certificate}, "client"))
     return made
 
 
-def init_containers(spec: Spec) -> list[Object]:
+def init_containers(spec: SiteSpec) -> list[Object]:
     """The container C(sidecar), or nothing."""
-    if not enabled(spec):
+    if not spec.has_sidecar:
         return []
     mounts = [mount("trust", "/trust"), mount("local", "/local")]
-    if mtls(spec):
+    if spec.shows_certificate:
         mounts.append(mount("client", "/client"))
     built = container(
         "sidecar",
-        image(spec, "haproxy", spec.get("sidecar_image")),
-        pull_policy=spec.get("image_pull_policy"),
+        image(spec, "haproxy", spec.sidecar_image),
+        pull_policy=spec.image_pull_policy,
         watched=[m["mountPath"] for m in mounts],
-        ports=[{"name": "runtime", "containerPort": NODE_DOOR_PORT}] if parted(spec) else [],
+        ports=[{"name": "runtime", "containerPort": NODE_DOOR_PORT}] if spec.has_apps_apart else [],
         mounts=mounts,
-        resources=resources(spec.get("sidecar_resources")),
+        resources=spec.sidecar_resources,
         ready=False,
     )
     return [{"name": built.pop("name"), "restartPolicy": "Always", **built}]
 
 
-def volumes(spec: Spec) -> list[Object]:
+def volumes(spec: SiteSpec) -> list[Object]:
     """Volumes of the sidecar; C(trust) is supernode.py's."""
-    if not enabled(spec):
+    if not spec.has_sidecar:
         return []
     brought = [
         scratch_volume("gw-run", size="16Mi", memory=True),
@@ -174,7 +162,7 @@ def volumes(spec: Spec) -> list[Object]:
         key_pair_volume("local", LOCAL_TLS),
         secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
     ]
-    if mtls(spec):
+    if spec.shows_certificate:
         brought.append(_client_volume())
     return brought
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from ..apply.readiness import State, stateful_set
 from ..base.labels import POOL_LABEL
-from ..base.values import Object, Spec
-from ..manifests.supernode import STATEFUL_SET
+from ..base.values import Object
+from ..spec.pool_spec import STATEFUL_SET
+from ..spec.site_spec import SiteSpec
 from . import addon_objects
 from . import work as works
 
@@ -44,7 +45,7 @@ _POD = {
 _USUAL = ("ContainerCreating", "PodInitializing")
 
 
-def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
+def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
     """The ManifestWork.
 
     Args:

@@ -11,13 +11,14 @@ from typing import Any
 from ..audit import trail as audit
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
-from ..base.values import Spec
 from ..hub import clients, credentials
 from ..hub.sources import builtin
 from ..ledger import store as ledger
 from ..manifests import gateway, key_job
 from ..rights.table import SUPERLINK
 from ..site_keys import keys
+from ..spec.hub_spec import HubSpec
+from ..spec.site_spec import SiteSpec
 
 #: Secrets and ConfigMaps of the hub, in its own namespace.
 HUB = {
@@ -39,20 +40,20 @@ SITE = {
 }
 
 
-def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
+def objects(part: str, spec: HubSpec | SiteSpec) -> list[dict[str, Any]]:
     """Placeholders for these objects: kind, name, namespace and labels, nothing more."""
     names = HUB if part == SUPERLINK else SITE
     listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]
-    if part != SUPERLINK:
-        listed += [("Secret", keys_secret(pool["name"])) for pool in spec["pools"]]
+    if isinstance(spec, SiteSpec):
+        listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
     return [
         {
             "apiVersion": "v1",
             "kind": kind,
             "metadata": {
                 "name": name,
-                "namespace": spec["namespace"],
-                "labels": record_labels(spec["federation"], part, "record"),
+                "namespace": spec.namespace,
+                "labels": record_labels(spec.federation, part, "record"),
             },
         }
         for kind, name in listed

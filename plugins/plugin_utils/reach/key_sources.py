@@ -18,6 +18,7 @@ from ..manifests import key_job, namespace
 from ..pki import keypairs
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, site_keygen
+from ..spec.site_spec import SiteSpec
 from .site import KeysMade, Run, Site
 
 
@@ -48,10 +49,10 @@ def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
     return bool(written)
 
 
-def missing_namespace(cluster: Cluster, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
     """The Namespace, where the role makes it and it is not there."""
     wanted = namespace.objects(spec)
-    if not wanted or cluster.get("v1", "Namespace", spec["namespace"]) is not None:
+    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
         return []
     return wanted
 
@@ -66,10 +67,10 @@ class AtController:
         """See C(KeySource)."""
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
-        listed = self.cluster.list("v1", "Secret", spec["namespace"], labels=selector)
+        listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
         live = {item["metadata"]["name"]: item for item in listed}
         plan = keys.plan(
-            spec["federation"], spec["namespace"], wanted.pools, live, wanted.dead, wanted.client, door=wanted.door
+            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, door=wanted.door
         )
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
@@ -80,7 +81,7 @@ class AtController:
         if any(keys.source_of(there) == SITE for there in live.values()):
             # What the site told of its keys, and the owner of those that are no longer wanted.
             ended = [
-                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec["namespace"]}}
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec.namespace}}
                 for name in (PUBLIC_KEYS, key_job.OWNER)
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.names import CONTROLLER, SITE
-from ..spec.ocm_spec import OCM
+from ..validate.ocm_faults import OCM
 from .site import Facts, Reach, Run, Site
 
 DIRECT = "direct"

@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
+from ..spec.site_spec import SiteSpec
+from ..validate.render import supernode_faults
 
 Facts = dict[str, Any]
 
@@ -69,37 +72,39 @@ class Site:
 
     Attributes:
         name: of the inventory host.
-        spec: of its SuperNodes, see C(manifests/objects.py).
+        spec: what is deployed there.
         way: how it is reached.
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.
         seconds: how long the site may take for one step.
         claim: whether what another hub, or another host, deployed there is taken over.
         identity: of the hub, by which the site notes whose it is; empty while it is not known.
+        given: the variables of the specification.
     """
 
     name: str
-    spec: Facts
+    spec: SiteSpec
     way: Way
     hub: str = ""
     hub_namespace: str = "flower"
     seconds: int = 300
     claim: bool = False
     identity: str = ""
+    given: Facts = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
         """Its namespace."""
-        return str(self.spec["namespace"])
+        return self.spec.namespace
 
     @property
     def federation(self) -> str:
         """The federation's name."""
-        return str(self.spec["federation"])
+        return self.spec.federation
 
 
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, _APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
+_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
 
 
 def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
@@ -110,15 +115,22 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
         given: the variables of the role supernode, evaluated.
         way: how it is reached.
         seconds: how long it may take for one step.
+
+    Raises:
+        ClusterError: the variables have faults, and cannot even be read.
     """
-    spec: Facts = {
+    named: Facts = {
         variable[len(_PREFIX) :]: value
         for variable, value in given.items()
-        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in _APART
+        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in APART
     }
-    spec |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    named |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    try:
+        spec = SiteSpec.parse(named)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ClusterError("\n".join(supernode_faults(named)) or f"its variables cannot be read: {error}") from error
     claim = boolean(given.get("supernode_claim"))
-    return Site(name, spec, way, str(given["supernode_hub"]), str(spec["hub_namespace"]), seconds, claim)
+    return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=named)
 
 
 @dataclass

@@ -26,12 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..base.names import SITE
-from ..base.values import boolean
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
+from ..spec.addon_spec import AddonSpec
+from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
+from ..spec.part_spec import PartSpec
+from ..spec.site_spec import SiteSpec
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -48,82 +50,75 @@ READ = "get list watch"
 WAYS = ("exec", "portforward")
 
 
-def _makes_namespace(spec: Spec) -> bool:
-    return boolean(spec.get("create_namespace", True))
+_Ocm = HubSpec | AddonSpec
 
 
-def _policy_for_the_ca(spec: Spec) -> bool:
-    return boolean(spec.get("network_policies")) and _makes_namespace(spec)
+def _makes_namespace(spec: PartSpec) -> bool:
+    return spec.create_namespace
 
 
-def _cert_manager(spec: Spec) -> bool:
-    return spec.get("certificates_source") == "cert_manager"
+def _policy_for_the_ca(spec: PartSpec) -> bool:
+    return spec.closes_namespace
 
 
-def _issuer(kind: str) -> Callable[[Spec], bool]:
-    """Whether cert-manager's issuer of this kind signs (C(issuer) of the spec; an Issuer by default)."""
-
-    def is_used(spec: Spec) -> bool:
-        given = spec.get("issuer") or {}
-        own = (given.get("group") or "cert-manager.io") == "cert-manager.io"
-        return _cert_manager(spec) and own and (given.get("kind") or "Issuer") == kind
-
-    return is_used
+def _cert_manager(spec: HubSpec) -> bool:
+    return spec.certificates_source == "cert_manager"
 
 
-def _skupper(spec: Spec) -> bool:
-    """Whether the cluster is part of a Skupper network: a site's own spec has it, for the hub it is set (spec key C(skupper))."""
-    return spec.get("connectivity") == "skupper" or boolean(spec.get("skupper"))
+def _issuer(kind: str) -> Callable[[HubSpec], bool]:
+    """Whether cert-manager's issuer of this kind signs."""
+    return lambda spec: _cert_manager(spec) and spec.issuer.group == CERT_MANAGER_GROUP and spec.issuer.kind == kind
 
 
-def _ocm(spec: Spec) -> bool:
-    """Whether the hub delivers to sites through Open Cluster Management (spec key C(ocm))."""
-    return boolean(spec.get("ocm"))
+def _skupper(spec: PartSpec) -> bool:
+    """Whether the cluster is part of a Skupper network: a site has it in its specification, the hub by its option."""
+    return spec.has_routers
 
 
-def _ocm_placements(spec: Spec) -> bool:
-    """Whether Placements may select them, too (spec key C(install); by default that of the role ocm_addon)."""
-    return _ocm(spec) and (spec.get("install") or "Placements") == "Placements"
+def _ocm(spec: _Ocm) -> bool:
+    return spec.ocm
 
 
-def _ocm_apps(spec: Spec) -> bool:
-    """Whether ClientApps are delivered by ManifestWorkReplicaSets (spec key C(clientapps))."""
-    return _ocm(spec) and boolean(spec.get("clientapps"))
+def _ocm_placements(spec: _Ocm) -> bool:
+    """Whether Placements may select the sites, too."""
+    return spec.ocm and spec.install == "Placements"
 
 
-def _ocm_gates(spec: Spec) -> bool:
-    """Whether the feature for that may be enabled (spec key C(enable_gates))."""
-    return _ocm_apps(spec) and boolean(spec.get("enable_gates"))
+def _ocm_apps(spec: _Ocm) -> bool:
+    return spec.ocm and spec.clientapps
 
 
-def _ocm_choices(spec: Spec) -> bool:
+def _ocm_gates(spec: _Ocm) -> bool:
+    return _ocm_apps(spec) and spec.enable_gates
+
+
+def _ocm_choices(spec: _Ocm) -> bool:
     """Whether Placements deliver anything."""
     return _ocm_placements(spec) or _ocm_apps(spec)
 
 
-def _ocm_bindings(spec: Spec) -> bool:
-    """Whether it binds their cluster sets itself (spec key C(bind_cluster_sets), true if it is not there)."""
-    return _ocm_choices(spec) and boolean(spec.get("bind_cluster_sets", True))
+def _ocm_bindings(spec: _Ocm) -> bool:
+    return _ocm_choices(spec) and spec.bind_cluster_sets
 
 
-def _keys_made_by_the_controller(spec: Spec) -> bool:
-    return spec.get("key_source") != SITE
+def _keys_made_by_the_controller(spec: PartSpec) -> bool:
+    return not _keys_made_by_the_site(spec)
 
 
-def _keys_made_by_the_site(spec: Spec) -> bool:
-    return not _keys_made_by_the_controller(spec)
+def _keys_made_by_the_site(spec: PartSpec) -> bool:
+    return isinstance(spec, SiteSpec) and spec.makes_keys
 
 
-def _account_is_given(spec: Spec) -> bool:
-    """Whether the site's administrators granted the Job its rights (C(keys_account) of the spec).
+def _account_is_given(spec: SiteSpec) -> bool:
+    """Whether the site's administrators granted the Job its rights.
 
     The playbook that renders the rights creates that account and sets it; the preflight checks look for it.
     """
-    return _keys_made_by_the_site(spec) and boolean(spec.get("keys_account"))
+    return spec.makes_keys and spec.keys_account
 
 
-def _gives_the_job_its_rights(spec: Spec) -> bool:
-    return _keys_made_by_the_site(spec) and not _account_is_given(spec)
+def _gives_the_job_its_rights(spec: SiteSpec) -> bool:
+    return spec.makes_keys and not spec.keys_account
 
 
 _CONTROLLER_OF_ALL = (
@@ -156,7 +151,7 @@ _CONTROLLER_OF_ALL = (
 )
 
 
-def _skupper_without_secrets(spec: Spec) -> bool:
+def _skupper_without_secrets(spec: PartSpec) -> bool:
     """Whether the controller has no right on Secrets but needs it on that of the link, by its default name (C(skupper_link_name))."""
     return _skupper(spec) and _keys_made_by_the_site(spec)
 

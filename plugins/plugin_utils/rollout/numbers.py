@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ...module_utils.node_config import uses_partition
 from ..base.errors import ClusterError
 from ..hub.credentials import UNKNOWN_ADDRESS
 from ..kube.client import Cluster
 from ..ledger import access, ranges, records
 from ..ledger.store import Ledger, name_fault
-from ..manifests import federation, supernode
+from ..manifests import federation
 from ..pki import certificates
 from ..reach.site import Run
+from ..spec.pool_spec import PoolSpec
 
 KEYS, CLIENT = "keys", "client"
 
@@ -49,7 +49,7 @@ class Numbers:
 def allocate(
     run: Run,
     ledger: Ledger,
-    pools: Mapping[str, list[dict[str, Any]]],
+    pools: Mapping[str, Sequence[PoolSpec]],
     *,
     partitions: int | None,
     repartition: bool,
@@ -75,7 +75,7 @@ def allocate(
     pools = {site: listed for site, listed in pools.items() if site not in result.faults}
     held = {site: records.numbers(record) for site, record in found.items()}
     wanted = {
-        site: {pool["name"]: supernode.pool_replicas(pool) or 0 for pool in listed if _counts_across_fleet(pool)}
+        site: {pool.name: pool.replicas for pool in listed if pool.uses_partition and not pool.is_daemon}
         for site, listed in pools.items()
     }
     outcome = ranges.Allocation(ranges.empty_book())
@@ -170,15 +170,11 @@ def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _counts_across_fleet(pool: dict[str, Any]) -> bool:
-    return supernode.pool_mode(pool) == supernode.STATEFUL_SET and uses_partition(pool.get("node_config") or {})
-
-
-def _allocation(book: ranges.Book, site: str, pools: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def _allocation(book: ranges.Book, site: str, pools: Sequence[PoolSpec]) -> dict[str, dict[str, int]]:
     entry = book["sites"].get(site, {"partitions": book["partitions"], "pools": {}})
     return {
-        pool["name"]: {
-            "offset": entry["pools"].get(pool["name"], {}).get("offset", 0),
+        pool.name: {
+            "offset": entry["pools"].get(pool.name, {}).get("offset", 0),
             "partitions": entry["partitions"] or book["partitions"],
         }
         for pool in pools

@@ -11,18 +11,17 @@ minute and longer. A site that fails is left where it is, and harms no other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.names import WORKLOAD
-from ..base.values import boolean, integer
 from ..flower.cli import FlowerCLI
 from ..ledger import records
+from ..manifests import supernode
 from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
-from ..spec import render
+from ..validate.supernode_faults import render_faults
 from . import numbers, online
 from .outcome import Outcomes, Told, resting
 from .register import Registered, Registry
@@ -126,7 +125,7 @@ class Rollout:
         found = self._numbers = numbers.allocate(
             self.run,
             self.hub.ledger,
-            {name: self.sites[name].spec["pools"] for name in chosen},
+            {name: self.sites[name].spec.pools for name in chosen},
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
@@ -137,12 +136,15 @@ class Rollout:
             self.outcomes.fail(name, fault)
         given = [name for name in chosen if not self.outcomes[name].failed]
         for name in given:
-            spec = self.sites[name].spec
-            spec["superlink_address"] = spec.get("superlink_address") or published.get("address", "")
-            spec["server_name"] = spec.get("server_name") or published.get("server_name", "")
-            spec["ca_bundle"] = spec.get("ca_bundle") or published.get("ca_bundle", "")
-            spec["allocation"] = found.allocation[name]
-            self.sites[name].identity = found.identity
+            site = self.sites[name]
+            site.spec = replace(
+                site.spec,
+                superlink_address=site.spec.superlink_address or published.get("address", ""),
+                server_name=site.spec.server_name or published.get("server_name", ""),
+                ca_bundle=site.spec.ca_bundle or published.get("ca_bundle", ""),
+                allocation=found.allocation[name],
+            )
+            site.identity = found.identity
             self.outcomes[name].changed |= name in found.changed
         return self.outcomes.each(resting(self.ways, lambda name: self._make(name, ())), given)
 
@@ -154,9 +156,10 @@ class Rollout:
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
         if not keys:
             return Registered()
-        registered = self.hub.register(keys, {name: self.sites[name].spec.get("region") or None for name in keys})
+        registered = self.hub.register(keys, {name: self.sites[name].spec.region or None for name in keys})
         for name in keys:
-            self.sites[name].spec["client_certificate"] = registered.certificates.get(name, "")
+            site = self.sites[name]
+            site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
             self.outcomes[name].changed |= name in registered.changed
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
@@ -172,11 +175,11 @@ class Rollout:
 
     def wait_no_run(self, site: Site) -> None:
         """Wait until no run is active, before ClientApps in pods of their own are replaced."""
-        if site.spec.get("clientapp") != WORKLOAD or boolean(site.spec.get("clientapp_force")):
+        if not site.spec.has_apps_apart or site.spec.clientapp_force:
             return
         with self.run.connect(site.hub) as hub:
-            seconds = integer(site.spec.get("clientapp_wait")) or 0
-            conditions.wait_no_run(FlowerCLI(hub, site.hub_namespace), seconds, self.run.say, _WAY_OUT)
+            cli = FlowerCLI(hub, site.hub_namespace)
+            conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT)
 
     def _restart(self, name: str, files: Sequence[str]) -> None:
         result: dict[str, Any] = {"changed": False, "restarted": [], "renewed": False}
@@ -261,12 +264,12 @@ class Rollout:
 
         def one(name: str) -> None:
             site = self.sites[name]
-            site.spec |= {"clientapp_wait": wait, "clientapp_force": force}
-            if site.spec.get("clientapp") != WORKLOAD:
+            site.spec = replace(site.spec, clientapp_wait=wait, clientapp_force=force)
+            if not site.spec.has_apps_apart:
                 self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
                 return
             done = self.ways[name].apply_apps(
-                render.clientapp_objects(site.spec), lambda: self.wait_no_run(site), seconds
+                supernode.clientapps(site.spec), lambda: self.wait_no_run(site), seconds
             )
             self.outcomes.add(name, done)
             self.outcomes[name].msg = done.msg
@@ -280,12 +283,12 @@ def objects_of(site: Site) -> list[dict[str, Any]]:
     """All objects of a site.
 
     Raises:
-        ClusterError: the specification has faults, or address, CA or allocation are not known.
+        ClusterError: address, CA or numbers are not known, or what the hub publishes cannot be used.
     """
-    try:
-        return render.supernode_objects(site.spec)
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
+    faults = render_faults(site.spec)
+    if faults:
+        raise ClusterError("\n".join(faults))
+    return supernode.objects(site.spec)
 
 
 def _denied(name: str, denied: Mapping[str, Any], report: Mapping[str, Any]) -> str:

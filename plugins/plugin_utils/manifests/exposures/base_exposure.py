@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...base.addresses import is_ip
-from ...base.ports import FLEET_PORT
-from ...base.values import Object, Spec, integer, text
+from ...base.values import Object
+from ...spec.hub_spec import HubSpec
 
 SERVICE = "superlink"
 ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
@@ -47,37 +47,37 @@ class Exposure:
     passes_tls = False
     reads: tuple[tuple[str, str], ...] = ()
 
-    def service_fields(self, spec: Spec) -> dict[str, Any]:
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
         """More fields of the Service's spec."""
         return {}
 
-    def objects(self, spec: Spec) -> list[Object]:
+    def objects(self, spec: HubSpec) -> list[Object]:
         """Objects besides the Service."""
         return []
 
-    def address(self, spec: Spec, live: Live) -> str:
+    def address(self, spec: HubSpec, live: Live) -> str:
         """C(host:port) under which sites reach the gateway; empty while nobody can know it.
 
         Args:
             spec: the hub's, without C(superlink_address).
             live: objects as the API server returns them; kinds that say nothing are passed over.
         """
-        return f"{SERVICE}.{spec['namespace']}.svc:{port_of(spec)}"
+        return f"{SERVICE}.{spec.namespace}.svc:{spec.port}"
 
-    def likely_host(self, spec: Spec, live: Live) -> str:
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
         """The host that the address will have, once there is one."""
-        return text(spec.get("host"))
+        return spec.host
 
-    def needs_nodes(self, spec: Spec) -> bool:
+    def needs_nodes(self, spec: HubSpec) -> bool:
         """Whether C(address) looks at the cluster's nodes."""
         return False
 
-    def sets_route_host(self, spec: Spec) -> bool:
+    def sets_route_host(self, spec: HubSpec) -> bool:
         """Whether a Route with a host of its own is made, which OpenShift has a right of its own for."""
         return False
 
-    def add_faults(self, spec: Spec, faults: Faults) -> None:
-        """Faults that only this exposure knows."""
+    def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
+        """Faults in the hub's variables that only this exposure knows."""
 
 
 class OutsideExposure(Exposure):
@@ -85,14 +85,9 @@ class OutsideExposure(Exposure):
 
     options: tuple[str, ...] = ("node_port", "external_traffic_policy")
 
-    def service_fields(self, spec: Spec) -> dict[str, Any]:
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
         """See C(Exposure)."""
-        return {"externalTrafficPolicy": spec.get("external_traffic_policy")}
-
-
-def port_of(spec: Spec) -> int:
-    """Port of the Service."""
-    return integer(spec.get("port")) or FLEET_PORT
+        return {"externalTrafficPolicy": spec.external_traffic_policy}
 
 
 def named(live: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:

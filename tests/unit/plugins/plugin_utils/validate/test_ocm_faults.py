@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 
 def predicate(**selector):

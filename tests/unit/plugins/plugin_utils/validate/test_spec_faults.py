@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode_spec import MAX_POOL_NAME
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import MAX_POOL_NAME
+from ansible_collections.federated.flower.tests.unit import specs
 
 SUPERLINK = [
     ({"version": "1.34.2"}, "hub: superlink_version: '1.34.2' is of Flower's gRPC generation"),
@@ -300,7 +301,7 @@ def test_all_faults_at_once(superlink_spec):
 
 def test_rendering_needs_address_ca_and_allocation(supernode_spec):
     with pytest.raises(render.SpecError) as caught:
-        render.supernode_objects(
+        specs.supernode_objects(
             supernode_spec(superlink_address="", ca_bundle="", client_certificate="", allocation={})
         )
     assert [fault.split(":")[1].strip() for fault in caught.value.faults] == [
@@ -315,7 +316,7 @@ def test_longest_pool_name_fits_every_label(supernode_spec):
     name = "p" * MAX_POOL_NAME
     assert len(f"supernode-{name}-{'9' * 10}") <= 63  # pod name and revision label
     spec = supernode_spec(pools=[{"name": name}])
-    for obj in render.supernode_objects(spec):
+    for obj in specs.supernode_objects(spec):
         assert all(len(value) <= 63 for value in obj["metadata"]["labels"].values())
         assert len(obj["metadata"]["name"]) <= 63
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.addresses import is_ip, split_address
@@ -411,11 +411,11 @@ def placement_faults(keys: Spec, faults: Faults, at: str = "") -> None:
     faults.labels(f"{at}pod_annotations", keys.get("pod_annotations"), values=False)
 
 
-def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
+def patch_faults(spec: Spec, faults: Faults, render: Callable[[], Any]) -> None:
     """Patches: their shape, and whether each fits an object that is rendered.
 
     Args:
-        render: function that renders a spec; only called when everything else is right.
+        render: renders the spec; only called when everything else is right.
     """
     if not faults.sequence("patches", spec.get("patches"), hidden=True):
         return
@@ -435,6 +435,6 @@ def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
     if len(faults.found) > shape or faults.found or not spec.get("patches"):
         return
     try:
-        render(spec)
+        render()
     except PatchError as exc:
         faults.sentence(f"{faults.prefix}{exc}")

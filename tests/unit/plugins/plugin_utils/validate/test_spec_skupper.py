@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import supernode_spec as supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import supernode_faults as supernode
 
 ROOT = Path(__file__).resolve().parents[5]
 

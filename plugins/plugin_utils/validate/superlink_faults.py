@@ -1,12 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of a superlink spec (see manifests/objects.py for its shape)."""
+"""Faults of a superlink spec (see spec/hub_spec.py for its shape)."""
 
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 from ..base.addresses import is_ip
 from ..base.times import duration
@@ -14,8 +13,9 @@ from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES
+from ..spec.hub_spec import HubSpec, serverapp_of
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
-from .policies_spec import peer_faults, policy_faults
+from .policy_faults import peer_faults, policy_faults
 
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
@@ -89,7 +89,7 @@ def spec_faults(spec: Spec) -> list[str]:
     ):
         faults.add("client_certificates", asked, "has no meaning without TLS: insecure is true; use none")
 
-    own = {key[len("serverapp_") :]: value for key, value in spec.items() if key.startswith("serverapp_")}
+    own = serverapp_of(spec)
     faults.resources("serverapp_resources", own.get("resources"))
     faults.gpu("serverapp_gpu", own.get("gpu"), own.get("resources"))
     faults.env("serverapp_env", own.get("env"))
@@ -117,17 +117,8 @@ def spec_faults(spec: Spec) -> list[str]:
             if not is_ip(text(name)):
                 faults.subdomain(f"certificate_names[{number}]", name)
 
-    patch_faults(spec, faults, lambda whole: manifests.objects(complete(whole)))
+    patch_faults(spec, faults, lambda: manifests.objects(HubSpec.parse(spec).complete()))
     return faults.found
-
-
-def complete(spec: Spec) -> dict[str, Any]:
-    """The spec with stand-ins for what is found later, so that patches can be tried."""
-    return {
-        **spec,
-        "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
-        "ca_bundle": spec.get("ca_bundle") or "-",
-    }
 
 
 def _certificate_faults(spec: Spec, faults: Faults) -> None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of the specs of Skupper's parts (see manifests/skupper.py for their shape).
+"""Faults of the specs of Skupper's parts (see spec/network_spec.py for their shape).
 
 Skupper's own schema has no such rules: a Listener with a bad host is accepted and gets no Service.
 """
@@ -15,9 +15,9 @@ from typing import Any
 from ..base.addresses import is_ip
 from ..base.times import duration
 from ..base.values import boolean, text
-from ..manifests.skupper import has_access, routing_key, site_name
+from ..spec.network_spec import ListenerSpec, NetworkSiteSpec
 from .faults import Faults, Spec
-from .policies_spec import peer_faults, policy_faults
+from .policy_faults import peer_faults, policy_faults
 
 CONNECTIVITIES = ("direct", "skupper")
 MODES = ("direct", "token")
@@ -64,7 +64,8 @@ def site_faults(spec: Spec) -> list[str]:
     """All faults of a site spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "skupper_site_")
     _common_faults(spec, faults)
-    name = site_name(spec)
+    site = NetworkSiteSpec.parse({key: spec.get(key) for key in ("cluster", "name", "link_access")})
+    name = site.site_name
     if not faults.subdomain("name", name) and not spec.get("name"):
         faults.sentence("the name of this host is no name for a Site; give one in skupper_site_name")
     # The CA's subject is "<name> site CA", and a common name has at most 64 characters (RFC 5280, ub-common-name).
@@ -72,7 +73,7 @@ def site_faults(spec: Spec) -> list[str]:
         faults.add("name", name, f"has {len(name)} characters; {64 - len(' site CA')} are possible")
     faults.choice("link_access", text(spec.get("link_access")) or "none", ACCESSES)
     if boolean(spec.get("edge")):
-        for key, wrong in (("ha", boolean(spec.get("ha"))), ("link_access", has_access(spec))):
+        for key, wrong in (("ha", boolean(spec.get("ha"))), ("link_access", site.has_access)):
             if wrong:
                 faults.add(key, spec.get(key), "does not go together with skupper_site_edge")
     _settings_faults(spec, faults)
@@ -124,7 +125,7 @@ def listener_faults(spec: Spec) -> list[str]:
         faults.add("port", spec.get("port"), "is missing")
     else:
         faults.port("port", spec["port"])
-    key = routing_key(spec)
+    key = ListenerSpec.parse({key: spec.get(key) for key in ("federation", "routing_key")}).key
     if not _KEY.fullmatch(key) or len(key) > 253:
         faults.add("routing_key", key, "is no routing key: letters, digits, -, _, . and /, at most 253 characters")
     faults.number("wait_timeout", spec.get("wait_timeout"), 1)

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.values import text
-from ..manifests import supernode
 from ..ocm import acm, addon_objects
+from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
 
 OCM = "ocm"
@@ -54,7 +54,7 @@ def policy_faults(spec: Spec) -> list[str]:
     found = addon_faults(spec)
     faults = Faults(spec, "ocm_addon_")
     faults.choice("policy_remediation", spec.get("policy_remediation"), acm.REMEDIATIONS)
-    names = f"{text(spec.get('namespace'))}.{acm.policy_name(spec)}"
+    names = ".".join([text(spec.get("namespace")), acm.policy_name(text(spec.get("federation")))])
     if len(names) - 1 > acm.MAX_NAMES:
         faults.sentence(
             f"ocm_addon_federation: the policy would be called {names}, and ACM takes {acm.MAX_NAMES} characters without the dot: "
@@ -170,10 +170,10 @@ def delivery_faults(spec: Spec, faults: Faults) -> None:
             "the hub, or flower_delivery to direct"
         )
     for number, pool in enumerate(spec.get("pools") or []):
-        if isinstance(pool, Mapping) and supernode.pool_mode(pool) == supernode.DAEMON_SET:
+        if isinstance(pool, Mapping) and text(pool.get("mode")) == DAEMON_SET:
             faults.add(
                 f"pools[{number}].mode",
-                supernode.DAEMON_SET,
+                DAEMON_SET,
                 "needs a key for each node, and Open Cluster Management does not tell a cluster's nodes: use a StatefulSet with "
                 "topology_spread_constraints, or flower_delivery: direct",
             )

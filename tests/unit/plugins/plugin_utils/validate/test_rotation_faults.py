@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spec import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 GOOD = {
     "grace": 3600, "wait": 0, "wait_timeout": 300, "days": 90, "ca_days": 3650, "renew_before": "", "ca_renew_before": "1h",

@@ -1,0 +1,130 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hub: SuperLink, gateway and ServerApp."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from ..base.certificate_names import certificate_names
+from ..base.ports import FLEET_PORT
+from ..base.times import duration
+from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
+from .pods_spec import PodsSpec
+from .shared_spec import NOTHING, NOWHERE, FlowerSpec
+
+SERVERAPP = "serverapp_"
+CERT_MANAGER_GROUP = "cert-manager.io"
+
+
+@dataclass(frozen=True)
+class Issuer(Parsed):
+    """The issuer of cert-manager that signs."""
+
+    name: Text = ""
+    kind: Text = "Issuer"
+    group: Text = CERT_MANAGER_GROUP
+
+
+def _issuer(value: Mapping[str, Any] | None) -> Issuer:
+    return Issuer.parse(value or {})
+
+
+def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The ServerApp's own variables, without their prefix."""
+    return {key[len(SERVERAPP) :]: value for key, value in given.items() if key.startswith(SERVERAPP)}
+
+
+@dataclass(frozen=True)
+class HubSpec(FlowerSpec):
+    """The hub.
+
+    Attributes:
+        pods: settings of the SuperLink's pod, whose container C(superlink) they are.
+        serverapp: settings of the ServerApp's pod.
+        exposure: how the gateway is reached, see manifests/exposure.py.
+        allowed_sources: peers that may reach the door for sites; anybody if there are none.
+        serverapp_egress: peers that the ServerApp may call.
+        gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
+            action C(certificates).
+        renew_before: how long before its end a certificate is renewed; None for the default.
+        ocm: whether the hub delivers to sites through Open Cluster Management, and C(install) to C(enable_gates) what of it is used.
+    """
+
+    pods: PodsSpec = field(default_factory=PodsSpec)
+    serverapp: PodsSpec = field(default_factory=PodsSpec)
+    storage_size: Text = ""
+    storage_class: Text = ""
+    storage_access_mode: Text = "ReadWriteOnce"
+    protect_runs: Flag = False
+    exposure: Text = ""
+    port: Number = FLEET_PORT
+    node_port: MaybeNumber = None
+    host: Text = ""
+    service_labels: Labels = field(default_factory=dict)
+    service_annotations: Labels = field(default_factory=dict)
+    external_traffic_policy: Text = ""
+    load_balancer_class: Text = ""
+    load_balancer_source_ranges: Texts = field(default_factory=list)
+    ingress_class: Text = ""
+    ingress_annotations: Labels = field(default_factory=dict)
+    route_annotations: Labels = field(default_factory=dict)
+    gateway_image: Text = ""
+    gateway_resources: Amounts = field(default_factory=dict)
+    gateway_max_connections: Number = 2000
+    gateway_max_body_bytes: Number = 8388608
+    gateway_source_rate: Number = 0
+    gateway_denied_sources: Texts = field(default_factory=list)
+    gateway_access_log: Flag = False
+    gateway_secret: Text = ""
+    gateway_names: Texts = field(default_factory=list)
+    client_certificates: Text = "required"
+    certificates_source: Text = ""
+    certificate_secret: Text = ""
+    certificate_names: Texts = field(default_factory=list)
+    certificate_internal_names: Flag = True
+    certificate_days: Number = 90
+    renew_before: Annotated[datetime.timedelta | None, duration] = None
+    issuer: Annotated[Issuer, _issuer] = Issuer()
+    allowed_sources: Listed = field(default_factory=list)
+    serverapp_egress: Listed = field(default_factory=list)
+    ocm: Flag = False
+    install: Text = "Placements"
+    bind_cluster_sets: Flag = True
+    clientapps: Flag = False
+    enable_gates: Flag = False
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any], **more: Any) -> HubSpec:
+        """See C(Parsed). What makes variables faulty is in validate/superlink_faults.py."""
+        return super().parse(given, pods=PodsSpec.parse(given), serverapp=PodsSpec.parse(serverapp_of(given)), **more)
+
+    @property
+    def asks(self) -> str:
+        """Whether the door for sites asks for client certificates: C(required), C(optional) or C(none)."""
+        return "none" if self.insecure else self.client_certificates
+
+    def names_of_certificate(self, must: Iterable[str] = ()) -> list[str]:
+        """Names in a certificate that is made for the gateway, DNS names first.
+
+        Without C(certificate_internal_names) only those that sites verify and C(certificate_names): public CAs sign no others.
+
+        Args:
+            must: the names that sites verify.
+        """
+        own: list[str] = []
+        if self.certificate_internal_names:
+            own = [self.fixed_name, "superlink", f"superlink.{self.namespace}.svc"]
+            own += [self.server_name, self.host, self.superlink_address]
+        found = certificate_names([*own, *must, *self.certificate_names])
+        return [*found["dns"], *found["ip"]]
+
+    def complete(self) -> HubSpec:
+        """With stand-ins for what is found later: address and CA."""
+        return replace(
+            self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING
+        )

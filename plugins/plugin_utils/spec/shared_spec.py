@@ -1,0 +1,73 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the specifications of hub and site have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..base.addresses import is_ip, split_address
+from .fields import Flag, Listed, MaybeNumber, Text, Texts
+from .part_spec import PartSpec
+
+PROCESS = "process"
+NOWHERE = "superlink.invalid:9092"  # stands in for an address that is found later
+NOTHING = "-"  # stands in for a certificate that is found later
+
+
+@dataclass(frozen=True)
+class FlowerSpec(PartSpec):
+    """A part whose pods run Flower.
+
+    Attributes:
+        insecure: no TLS and no node authentication between SuperNodes and the hub, for labs.
+        isolation: C(process) or C(subprocess).
+        image_pull_secrets: names of Secrets.
+        run_as_user: None to leave the field out, as C(run_as_group) and C(fs_group).
+        log_level: FLWR_LOG_LEVEL, or empty.
+        superlink_address: "host:port" that SuperNodes dial, or empty while nobody knows it.
+        server_name: name that the gateway's certificate is verified against, or empty for the default.
+        ca_bundle: PEM text that verifies the gateway's certificate, or empty while there is none.
+        patches: see manifests/patches.py.
+    """
+
+    region: Text = ""
+    insecure: Flag = False
+    isolation: Text = PROCESS
+    image_registry: Text = "docker.io"
+    image_pull_policy: Text = ""
+    image_pull_secrets: Texts = field(default_factory=list)
+    run_as_user: MaybeNumber = None
+    run_as_group: MaybeNumber = None
+    fs_group: MaybeNumber = None
+    log_level: Text = ""
+    superlink_address: Text = ""
+    server_name: Text = ""
+    ca_bundle: Text = ""
+    runtime_dependency_installation: Flag = False
+    patches: Listed = field(default_factory=list)
+
+    @property
+    def is_process(self) -> bool:
+        """Whether apps run in SuperExecs."""
+        return self.isolation == PROCESS
+
+    @property
+    def fixed_name(self) -> str:
+        """DNS name that every certificate of the gateway carries, whatever its address is.
+
+        Nobody resolves it. It is what a sidecar verifies when the hub's address is an IP: HAProxy compares names with DNS
+        entries of a certificate only, never with IP entries.
+        """
+        return f"superlink.{self.federation}.flower.internal"
+
+    @property
+    def verified_name(self) -> str:
+        """Name (also the SNI) against which a site's sidecar verifies the gateway's certificate.
+
+        The C(server_name) if there is one; else the host of the address, as a router that passes TLS through finds its backend by it;
+        for an IP address, the fixed name.
+        """
+        host = split_address(self.superlink_address)[0] if self.superlink_address else ""
+        return self.server_name or (self.fixed_name if not host or is_ip(host) else host)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Spec -> objects, without Ansible: validate, then render."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.plain import plain
+from ..base.values import Object
+from ..manifests import superlink, supernode
+from ..ocm import acm, addon_objects
+from ..spec.addon_spec import AddonSpec
+from ..spec.hub_spec import HubSpec
+from ..spec.site_spec import SiteSpec
+from . import ocm_faults
+from . import superlink_faults as hub_faults
+from . import supernode_faults as site_faults
+
+
+class SpecError(ValueError):
+    """A spec that can't be rendered. C(faults) holds every reason."""
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+def _checked(faults: list[str]) -> None:
+    if faults:
+        raise SpecError(faults)
+
+
+def _hub(given: Mapping[str, Any]) -> HubSpec:
+    given = plain(given)
+    _checked(hub_faults.spec_faults(given))
+    return HubSpec.parse(given)
+
+
+def superlink_objects(given: Mapping[str, Any]) -> list[Object]:
+    """All objects of the hub.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
+    return superlink.objects(_hub(given))
+
+
+def superlink_front_objects(given: Mapping[str, Any]) -> list[Object]:
+    """Namespace, Services, Ingress or Route of the hub.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
+    return superlink.front_objects(_hub(given))
+
+
+def superlink_faults(given: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with a superlink spec."""
+    return hub_faults.spec_faults(plain(given))
+
+
+def supernode_faults(given: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with a supernode spec."""
+    return site_faults.spec_faults(plain(given))
+
+
+def drafted(spec: HubSpec | SiteSpec) -> list[Object]:
+    """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
+    if isinstance(spec, SiteSpec):
+        return supernode.objects(spec.complete())
+    return superlink.objects(spec.complete())
+
+
+def faults_of(part: str, given: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with the spec of a role.
+
+    Args:
+        part: C(superlink) or C(supernode).
+    """
+    return supernode_faults(given) if part == supernode.NAME else superlink_faults(given)
+
+
+def ocm_addon_objects(given: Mapping[str, Any]) -> list[Object]:
+    """All objects of the add-on on a hub of Open Cluster Management.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
+    given = plain(given)
+    _checked(ocm_faults.addon_faults(given))
+    return addon_objects.addon_objects(AddonSpec.parse(given))
+
+
+def ocm_addon_faults(given: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with an add-on's spec."""
+    return ocm_faults.addon_faults(plain(given))
+
+
+def ocm_policy_objects(given: Mapping[str, Any]) -> list[Object]:
+    """The security baseline as a policy of ACM, from an add-on's spec.
+
+    Raises:
+        SpecError: the spec has faults.
+    """
+    given = plain(given)
+    _checked(ocm_faults.policy_faults(given))
+    return acm.objects(AddonSpec.parse(given))
