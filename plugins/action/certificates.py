@@ -25,7 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store 
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan, Source
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Observed, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Ref, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger

@@ -77,8 +77,7 @@ def prose(path: Path, *, literals: bool = True) -> Iterator[tuple[int, str]]:
     if literals:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
-                for number, line in enumerate(node.value.splitlines(), node.lineno):
-                    yield number, line
+                yield from enumerate(node.value.splitlines(), node.lineno)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string

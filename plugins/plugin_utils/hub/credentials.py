@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ..base.secret_data import CREDENTIALS
 from ..pki import certificates, keypairs, library
 from .made import SecretPlan, entries_of
-from .wanted import Ref, Observed, Wanted, secret_ref
+from .wanted import Observed, Ref, Wanted, secret_ref
 
 INTERNAL_CA = "flower-internal-ca"
 INTERNAL = "superlink-internal"

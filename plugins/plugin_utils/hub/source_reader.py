@@ -12,7 +12,7 @@ from ..base.secret_data import CREDENTIALS
 from ..kube.api_errors import NotServed
 from ..kube.client import Cluster
 from .sources.interface import Source
-from .wanted import Ref, Observed, Wanted, secret_ref
+from .wanted import Observed, Ref, Wanted, secret_ref
 
 
 def look(hub: Cluster, source: Source, wanted: Wanted, more: Iterable[Ref] = ()) -> Observed:

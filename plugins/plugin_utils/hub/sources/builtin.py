@@ -13,7 +13,7 @@ from ...manifests.gateway import SECRET
 from ...pki import certificates, chain
 from ..authority import Authority, trust_bundle
 from ..made import SecretPlan
-from ..wanted import Ref, Observed, Wanted, secret_ref
+from ..wanted import Observed, Ref, Wanted, secret_ref
 from .interface import BUILTIN, Plan
 
 CA = "flower-ca"

@@ -17,7 +17,7 @@ from ...manifests.certificate import API, KIND, NAME, SECRET
 from ...pki import certificates, chain
 from ...spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..authority import trust_bundle
-from ..wanted import Ref, Observed, Wanted, secret_ref
+from ..wanted import Observed, Ref, Wanted, secret_ref
 from .interface import CERT_MANAGER, Plan
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"

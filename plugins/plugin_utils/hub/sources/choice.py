@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from ...manifests import certificate, patches
 from ...spec.hub_spec import HubSpec
-from ..wanted import Ref, Observed, Wanted
+from ..wanted import Observed, Ref, Wanted
 from .builtin import Builtin, HandedIn
 from .cert_manager import CertManager
 from .existing import ExistingSecret, ExistingValues

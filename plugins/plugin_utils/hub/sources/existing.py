@@ -12,7 +12,7 @@ from ...manifests.gateway import SECRET
 from ...pki import certificates
 from ..authority import trust_bundle
 from ..made import SecretPlan
-from ..wanted import Ref, Observed, Wanted, secret_ref
+from ..wanted import Observed, Ref, Wanted, secret_ref
 from .interface import EXISTING, Plan
 
 

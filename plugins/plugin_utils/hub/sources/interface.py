@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..wanted import Ref, Observed, Wanted
+from ..wanted import Observed, Ref, Wanted
 
 BUILTIN, CERT_MANAGER, EXISTING = SOURCES = ("builtin", "cert_manager", "existing")
 

@@ -15,7 +15,7 @@ from cryptography import x509
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.cert_manager import CertManager
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Observed, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Ref, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
 
