@@ -42,9 +42,9 @@ def certificate_names(given: Iterable[str]) -> dict[str, list[str]]:
 
 def local_certificate_names(namespace: str) -> list[str]:
     """Names in the certificate of a sidecar's listeners (Secret C(supernode-local-tls)): loopback, and Services of the site."""
-    return ["localhost", "127.0.0.1", door_certificate_name(namespace)]
+    return ["localhost", "127.0.0.1", listener_certificate_name(namespace)]
 
 
-def door_certificate_name(namespace: str) -> str:
+def listener_certificate_name(namespace: str) -> str:
     """The name among them by which ClientApps in other pods reach the listeners. OpenSSL wants two labels behind the star."""
     return f"*.{namespace}.svc"

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
-from ..base.ports import NODE_DOOR_PORT
+from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
@@ -46,7 +46,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     name = f"{CLIENTAPP}-{pool.name}"
     # The secret that it shares with the SuperNode changes with that.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
-    address = f"{door(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_DOOR_PORT}"
+    address = f"{door(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     container = superexec.container(
         spec,

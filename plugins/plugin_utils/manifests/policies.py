@@ -33,7 +33,7 @@ from typing import Any
 from ..base.addresses import is_ip, split_address
 from ..base.labels import selector
 from ..base.names import CLIENTAPP
-from ..base.ports import FLEET_PORT, NODE_DOOR_PORT, OPS_PORT, RUNTIME_PORT
+from ..base.ports import FLEET_PORT, NODE_LISTENER_PORT, OPS_PORT, RUNTIME_PORT
 from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from ..spec.network_spec import NetworkSiteSpec
@@ -82,7 +82,7 @@ def supernode_objects(spec: SiteSpec) -> list[Object]:
     """The policies of a site's namespace. SuperNodes call the hub; nobody calls them but ClientApps in pods of their own."""
     if not spec.network_policies:
         return []
-    door = [_port(NODE_DOOR_PORT)]
+    door = [_port(NODE_LISTENER_PORT)]
     names, more = egress_rules(spec.dns), egress_rules(spec.egress)
     ingress = _monitoring(spec) if spec.has_sidecar else []
     apps = []

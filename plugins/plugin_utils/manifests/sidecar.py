@@ -25,7 +25,7 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.certificate_names import next_server_name
 from ..base.names import CLIENT_KEY
-from ..base.ports import NODE_DOOR_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
+from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
 from ..base.values import Object
 from ..spec.site_spec import SiteSpec
 from . import runtime_door
@@ -113,7 +113,7 @@ def configuration(spec: SiteSpec) -> str:
 def _door(access_log: bool) -> list[str]:
     """The way from ClientApps in other pods to this pod's SuperNode."""
     return [
-        *runtime_door.frontend(NODE_DOOR_PORT, "/local/tls.pem", "supernode"),
+        *runtime_door.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
         "backend supernode",
         "  http-reuse safe",
         *quiet(access_log),
@@ -144,7 +144,7 @@ def init_containers(spec: SiteSpec) -> list[Object]:
         image(spec, "haproxy", spec.sidecar_image),
         pull_policy=spec.image_pull_policy,
         watched=[m["mountPath"] for m in mounts],
-        ports=[{"name": "runtime", "containerPort": NODE_DOOR_PORT}] if spec.has_apps_apart else [],
+        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
         mounts=mounts,
         resources=spec.sidecar_resources,
         ready=False,

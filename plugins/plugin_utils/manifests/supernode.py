@@ -14,7 +14,7 @@ from typing import Any
 from ...module_utils import node_config
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
-from ..base.ports import HEALTH_PORT, NODE_DOOR_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
+from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
@@ -162,7 +162,7 @@ def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
                     clientapp.POD_NAME: f"{workload_name(pool.name)}-{first + number}",
                 },
                 "ports": [
-                    {"name": "runtime", "port": NODE_DOOR_PORT, "protocol": "TCP", "targetPort": "runtime"},
+                    {"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"},
                 ],
             },
         }

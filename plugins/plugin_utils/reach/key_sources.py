@@ -70,7 +70,7 @@ class AtController:
         listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
         live = {item["metadata"]["name"]: item for item in listed}
         plan = keys.plan(
-            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, door=wanted.door
+            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []

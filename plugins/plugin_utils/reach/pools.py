@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ..base.certificate_names import door_certificate_name
+from ..base.certificate_names import listener_certificate_name
 from ..kube import nodes
 from ..site_keys import keys
 from ..spec.site_spec import SiteSpec
@@ -37,7 +37,7 @@ def wanted(
     """
     # Without TLS Flower knows no node authentication, so a lab without it has no keys.
     pools, ready = ([], {}) if spec.insecure else _pools(spec, allocation, list_nodes, running_on)
-    door = door_certificate_name(spec.namespace) if spec.has_apps_apart else ""
+    door = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
     return keys.Wanted(pools, dead, site if spec.shows_certificate else "", door), ready
 
 

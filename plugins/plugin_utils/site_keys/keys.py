@@ -61,13 +61,13 @@ class Wanted:
         pools: its pools.
         dead: fingerprints of keys that Flower, or the hub, takes no more.
         client: name of the site in its client certificate; empty when it needs none.
-        door: name that the sidecars' certificate must have in addition to loopback's; empty when it needs none.
+        listener: name that the sidecars' certificate must have in addition to loopback's; empty when it needs none.
     """
 
     pools: Sequence[Pool]
     dead: Sequence[str] = ()
     client: str = ""
-    door: str = ""
+    listener: str = ""
 
 
 @dataclass
@@ -188,7 +188,7 @@ def plan(
     dead: Sequence[str] = (),
     client: str = "",
     *,
-    door: str = "",
+    listener: str = "",
     source: str = CONTROLLER,
     renew: Mapping[str, str] | None = None,
 ) -> SiteKeys:
@@ -201,7 +201,7 @@ def plan(
         live: Secret name -> live Secret, all of the site's.
         dead: fingerprints of keys that Flower, or the hub, takes no more; they are replaced.
         client: name of the site in its client certificate; empty when it needs none.
-        door: name that the sidecars' certificate must have in addition to loopback's; empty when it needs none.
+        listener: name that the sidecars' certificate must have in addition to loopback's; empty when it needs none.
         source: where this runs. What was created elsewhere is recreated: it may still be known there.
         renew: shared secret -> mark of a request to recreate it.
     """
@@ -228,7 +228,7 @@ def plan(
         result.reasons.append(f"{name}: {why}")
 
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": keypairs.make_secret()})
-    lacking = f"it is not valid for {door}" if door and door not in names_of(own.get(LOCAL_TLS)) else ""
+    lacking = f"it is not valid for {listener}" if listener and listener not in names_of(own.get(LOCAL_TLS)) else ""
     shared(LOCAL_TLS, {"tls.crt", "tls.key", "ca.crt"}, lambda: _local(namespace), lacking)
     if client:
         _client_key(

@@ -84,7 +84,7 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
         live,
         request["dead"],
         request["client"],
-        door=request["door"],
+        listener=request["door"],
         source=SITE,
         renew=request["renew"],
     )

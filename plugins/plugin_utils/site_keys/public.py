@@ -191,8 +191,8 @@ def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
         if pool.name not in {one.name for one in wanted.pools}:
             result.extra[pool.name] = sorted(pool.names, key=natural)
     result.reasons += [f"{name}: it does not exist" for name in keys.SHARED if name not in public.versions]
-    if wanted.door and keys.LOCAL_TLS in public.versions and wanted.door not in public.names:
-        result.reasons.append(f"{keys.LOCAL_TLS}: it is not valid for {wanted.door}")
+    if wanted.listener and keys.LOCAL_TLS in public.versions and wanted.listener not in public.names:
+        result.reasons.append(f"{keys.LOCAL_TLS}: it is not valid for {wanted.listener}")
     if wanted.client and not public.client_request:
         result.reasons.append(f"{CLIENT_KEY}: it does not exist")
     elif wanted.client and certificates.request_fingerprint(public.client_request) in wanted.dead:

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import door_certificate_name
+from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_door, sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
@@ -115,7 +115,7 @@ def test_patches_reach_them(spec):
 
 
 def test_the_certificate_is_for_every_door():
-    assert door_certificate_name("flower") == "*.flower.svc"
+    assert listener_certificate_name("flower") == "*.flower.svc"
 
 
 def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):

@@ -91,7 +91,7 @@ def test_only_what_all_accept_is_accepted():
         ([said("0", now={"serial": "a1"})], "cpu/1 has no running pod"),
         (
             [said("0", now={"serial": "a1"}), said("1", stale=True)],
-            "supernode-cpu-1 still runs with the trust of its start",
+            "supernode-cpu-1 still runs with the CA bundle of its start",
         ),
         ([said("0", now={"serial": "a1"}), said("1", error="exec: gone")], "supernode-cpu-1: exec: gone"),
         ([said("0", now={"serial": "a1"}), said("1", now={"serial": "77"})], "it received 77"),

@@ -243,13 +243,13 @@ def test_a_site_whose_certificate_is_not_for_its_door_makes_another_one():
     door = "*.flower.svc"
     live, _decision = after(request(CPU))
     assert door in told(live).names
-    assert public.survey(keys.Wanted([CPU], client="site-a", door=door), told(live)).reasons == []
+    assert public.survey(keys.Wanted([CPU], client="site-a", listener=door), told(live)).reasons == []
     old = record(live)
     published = json.loads(old["data"]["public.json"])
     del published["names"]  # as an older release left it
     old["data"]["public.json"] = json.dumps(published)
     assert survey([CPU], public.read(old)).reasons == []
-    found = public.survey(keys.Wanted([CPU], client="site-a", door=door), public.read(old))
+    found = public.survey(keys.Wanted([CPU], client="site-a", listener=door), public.read(old))
     assert found.reasons == [f"supernode-local-tls: it is not valid for {door}"]
     now, decision = after({**request(CPU), "door": "*.elsewhere.svc"}, live, "2")
     assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-local-tls"]

@@ -131,13 +131,13 @@ def test_a_certificate_for_loopback_only_is_replaced_where_client_apps_call():
     (secret,) = (item for item in first.secrets if item["metadata"]["name"] == keys.LOCAL_TLS)
     assert keys.names_of(secret) == sorted(["localhost", "127.0.0.1", door])
     live = {item["metadata"]["name"]: item for item in first.secrets}
-    assert keys.plan("demo", "flower", [], live, door=door).secrets == []
+    assert keys.plan("demo", "flower", [], live, listener=door).secrets == []
     ca = certificates.make_ca("old", keys.LOCAL_LIFETIME)
     leaf = certificates.issue(ca, "localhost", ["localhost", "127.0.0.1"], keys.LOCAL_LIFETIME)
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
     live[keys.LOCAL_TLS] = keys.build("demo", "flower", keys.LOCAL_TLS, data)
     assert keys.plan("demo", "flower", [], live).secrets == []
-    again = keys.plan("demo", "flower", [], live, door=door)
+    again = keys.plan("demo", "flower", [], live, listener=door)
     assert [item["metadata"]["name"] for item in again.secrets] == [keys.LOCAL_TLS]
     assert again.reasons == [f"{keys.LOCAL_TLS}: it is not valid for {door}"]
 
