@@ -36,7 +36,7 @@ class ActionModule(FleetAction):
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Bring the sites, or take them away."""
+        """Deploy the sites, or remove them."""
         ways = self.reach(sites)
         if params["state"] == "absent":
             self._remove(params, ways, outcomes)

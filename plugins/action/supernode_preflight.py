@@ -21,7 +21,7 @@ class ActionModule(FleetAction):
     ARGS = {**OPTIONS, "hub": {"type": "dict", "default": {}}, "ocm": {"type": "dict", "default": {}}}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Check the variables of each site; if they are good, look at its cluster."""
+        """Check the variables of each site; if they are valid, check its cluster."""
         for name, site in sites.items():
             faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.given)
             if faults:

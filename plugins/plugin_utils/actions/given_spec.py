@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a host's variables say, checked before its cluster is asked: names, templates, values, inventory."""
+"""A host's variables, checked before its cluster is contacted: names, templates, values, inventory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ variables.known()  # read once, in the parent of all forks
 
 
 def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], *, is_site: bool) -> list[str]:
-    """What is wrong with the groups of the inventory and with the names of a host's variables.
+    """Faults of the groups of the inventory and of the names of a host's variables.
 
     Args:
         action: any action of the run.

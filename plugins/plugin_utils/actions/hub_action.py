@@ -32,7 +32,7 @@ class CertificateAction(ClusterAction):
 
     @staticmethod
     def address(hub: Cluster, spec: HubSpec, *, likely: bool = False) -> str:
-        """The C(host:port) that sites dial; empty while nothing gives it. C(likely): C(exposure.likely_address)."""
+        """The C(host:port) to which sites connect; empty while it is not known. C(likely): C(exposure.likely_address)."""
         if spec.superlink_address:
             return exposure.address(spec)
         kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
@@ -59,12 +59,12 @@ class CertificateAction(ClusterAction):
 
     @staticmethod
     def source(params: Mapping[str, Any], wanted: Wanted, address: str) -> Source:
-        """Where the gateway's certificate comes from."""
+        """The source of the gateway's certificate."""
         return choose(replace(params["spec"], superlink_address=address, gateway_names=wanted.names), params)
 
     @staticmethod
     def refuse_faults(hub: Cluster, plan: Plan, wanted: Wanted) -> None:
-        """Stop when the plan cannot be carried out, or sites would refuse what comes of it.
+        """Fail when the plan cannot be carried out, or sites would reject its certificate.
 
         Raises:
             ClusterError: with all that is wrong.

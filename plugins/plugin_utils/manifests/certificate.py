@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gateway's certificate as cert-manager is asked for it; nothing with any other source.
+"""The gateway's certificate for cert-manager; nothing with any other source.
 
 C(gateway_names) of the specification are found by the certificates action.
 """
@@ -26,7 +26,7 @@ SECRET = "superlink-gateway-issued"
 
 
 def objects(spec: HubSpec) -> list[Object]:
-    """The Certificate, once the address that sites dial is known."""
+    """The Certificate, once the address to which sites connect is known."""
     if spec.certificates_source != "cert_manager" or spec.insecure or not spec.superlink_address:
         return []
     names = spec.gateway_names or spec.names_of_certificate()

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ClientApps as a workload of their own beside the SuperNodes (C(clientapp: workload)): a SuperExec for each SuperNode.
+"""ClientApps in their own workload beside the SuperNodes (C(clientapp: workload)): a SuperExec for each SuperNode.
 
-The pods of a pool are numbered from 0, whatever the numbers of the SuperNodes are, so that sites with the same settings
-have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(door(pool, N)), which is the site's.
+The pods of a pool are numbered from 0, with any numbers of the SuperNodes, so that sites with the same settings
+have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(listener_service(pool, N)), which is the site's.
 
-The workload names no version but that of its content: account, policy and Services belong to the site and stay when one
-version goes and another comes.
+The only version of the workload is that of its content: account, policy and Services belong to the site and stay when one
+version replaces another.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 TRUST_VOLUME, TRUST_DIR = "runtime-ca", "/runtime-ca"
 
 
-def door(pool: str, number: int | str) -> str:
-    """Name of the Service in front of a pool's SuperNode; numbers begin at 0."""
+def listener_service(pool: str, number: int | str) -> str:
+    """Name of the Service in front of a pool's SuperNode; numbers start at 0."""
     return f"supernode-{pool}-runtime-{number}"
 
 
@@ -46,7 +46,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     name = f"{CLIENTAPP}-{pool.name}"
     # The secret that it shares with the SuperNode changes with that.
     notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
-    address = f"{door(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
+    address = f"{listener_service(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     container = superexec.container(
         spec,
@@ -75,7 +75,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         "metadata": metadata(spec, name, CLIENTAPP, pool=pool.name),
         "spec": {
             "replicas": pool.replicas,
-            "serviceName": CLIENTAPP,  # the API wants a name; nobody calls a ClientApp
+            "serviceName": CLIENTAPP,  # the API requires a name; a ClientApp is never called
             "podManagementPolicy": "Parallel",
             "ordinals": {"start": 0},
             "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way to the gateway: Service, Ingress or Route, and the address that sites dial. How is up to C(exposures).
+"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect. It is defined by C(exposures).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RUNTIME_SERVICE = "superlink-runtime"
 
 
 def exposure_of(spec: HubSpec) -> Exposure:
-    """The exposure that the spec names."""
+    """The exposure of the spec."""
     return EXPOSURES[spec.exposure]
 
 
@@ -35,7 +35,7 @@ def objects(spec: HubSpec) -> list[Object]:
 
 
 def fleet_service(spec: HubSpec) -> Object:
-    """The Service of the door for sites."""
+    """The Service of the port for sites."""
     exposure = exposure_of(spec)
     port = compact(
         {
@@ -67,7 +67,7 @@ def fleet_service(spec: HubSpec) -> Object:
 
 
 def runtime_service(spec: HubSpec) -> Object:
-    """The Service of the door for the ServerApp; never published outside the cluster."""
+    """The Service of the port for the ServerApp; never published outside the cluster."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -81,13 +81,13 @@ def runtime_service(spec: HubSpec) -> Object:
 
 
 def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
-    """Address "host:port" under which sites reach the gateway, or "" as long as nobody can know it.
+    """Address "host:port" under which sites reach the gateway, or "" as long as it is not known.
 
     The C(superlink_address) of the spec always wins. Everything else is read from live objects: the Service with the
     address its load balancer got, the Route with its host, Nodes for a node port.
 
     Args:
-        live: objects as the API server returns them, in any order; kinds that say nothing are passed over.
+        live: objects as the API server returns them, in any order; irrelevant kinds are ignored.
     """
     if spec.superlink_address:
         return spec.superlink_address
@@ -97,17 +97,17 @@ def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
 def likely_address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
     """The address, or while there is none yet one with the host that it will have and any port; "" if neither is known.
 
-    Good enough to know the names that sites will verify, before anything is made.
+    Sufficient to know the names that sites will verify, before anything is created.
     """
     found = list(live)
     return address(spec, found) or join(exposure_of(spec).likely_host(spec, found), FLEET_PORT)
 
 
 def needs_nodes(spec: HubSpec) -> bool:
-    """Whether C(address) has to look at the cluster's nodes."""
+    """Whether C(address) must read the cluster's nodes."""
     return exposure_of(spec).needs_nodes(spec)
 
 
 def sets_route_host(spec: HubSpec) -> bool:
-    """Whether a Route with a host of its own is made."""
+    """Whether a Route with its own host is created."""
     return exposure_of(spec).sets_route_host(spec)

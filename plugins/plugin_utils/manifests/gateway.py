@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The gateway: HAProxy in the SuperLink pod, the only way in.
 
-Two doors. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
+Two ports. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
 accounts. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
-Sites prove who they are with client certificates (CN: the site, O: the federation). Who is denied, and which
+Sites authenticate with client certificates (CN: the site, O: the federation). Who is denied, and which
 certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer
 does not: it follows the ledger, and a run that only renders must not undo a denial.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from ..base.ports import FLEET_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from . import runtime_door
+from . import runtime_listener
 from .objects import config_map
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
@@ -31,7 +31,7 @@ KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
 SECRET = "superlink-gateway-tls"
 CERTIFICATE_VOLUME = "gw-certs"
-# There only while the CA changes: a certificate of the next one, shown under next.NAME, so that every site can try it.
+# Exists only during a rotation of the CA: a certificate of the next one, served under next.NAME, so that every site can test it.
 NEXT_SECRET = "superlink-gateway-next-tls"
 NEXT_VOLUME = "gw-next"
 NEXT_DIR = "/next"
@@ -52,13 +52,13 @@ FLEET_CALLS = (
 # Only SuperNodes without a key call these two.
 FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
 
-# Accepted beyond the door's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
-# in a handshake time-out, after which a SuperNode hangs for ever.
+# Accepted beyond the port's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
+# in a handshake time-out, after which a SuperNode hangs permanently.
 _HEADROOM = 256
 
 
 def asked_by(configured: str) -> str:
-    """What the text of a haproxy.cfg asks for, as C(HubSpec.asks) says it."""
+    """The value in a haproxy.cfg for C(HubSpec.asks)."""
     return next((word for word in ("required", "optional") if f" verify {word} crl-file " in configured), "none")
 
 
@@ -66,7 +66,7 @@ def configuration(spec: HubSpec) -> str:
     """The text of haproxy.cfg."""
     limit = spec.gateway_max_connections
     fleet_calls = FLEET_CALLS + (FLEET_CALLS_WITHOUT_KEY if spec.insecure else ())
-    # The first certificate is the one for every name that no other one is for; an empty folder is no fault.
+    # The first certificate is the one for every name that no other one is for; an empty folder is not a fault.
     tls = "" if spec.insecure else f" ssl crt /certs/tls.pem crt {NEXT_DIR} alpn http/1.1"
     clients = spec.asks
     if clients != "none":
@@ -86,8 +86,8 @@ def configuration(spec: HubSpec) -> str:
             f"  http-request deny deny_status 503 if {{ ssl_c_s_dn(cn) -m str -f {DENIED} }}",
             # Another federation of this hub may have the same CA.
             f"  http-request deny deny_status 503 if {{ ssl_c_used }} !{{ ssl_c_s_dn(o) -m str {spec.federation} }}",
-            # A SuperNode's key is good with the certificate of its own site only. What the SuperLink might read in another
-            # way than this door does is refused. A key that is not listed yet is the SuperLink's to judge.
+            # A SuperNode's key is valid with the certificate of its own site only. What the SuperLink might read in another
+            # way than this port is refused. A key that is not listed yet is checked by the SuperLink.
             f"  http-request deny deny_status 503 if {{ req.hdr_cnt({KEY_HEADER}) gt 1 }}",
             f"  http-request deny deny_status 503 if {{ req.hdr({KEY_HEADER}) -m found }}"
             f" !{{ req.hdr({KEY_HEADER}),b64dec -m found }}",
@@ -97,7 +97,7 @@ def configuration(spec: HubSpec) -> str:
             " !{ var(txn.owner),strcmp(txn.site) eq 0 }",
         ]
     if not spec.insecure:
-        # Tells which certificate this door serves now; sidecars ask it to prove which ones they accept.
+        # Returns which certificate this port serves now; sidecars use it to test which ones they accept.
         lines += [
             *([] if spec.gateway_access_log else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]),
             "  http-request return status 200 content-type text/plain lf-string"
@@ -117,10 +117,10 @@ def configuration(spec: HubSpec) -> str:
         "  default_backend superlink",
     ]
     if spec.is_process:
-        lines += runtime_door.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
+        lines += runtime_listener.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
     if clients != "none":
         lines += [
-            "backend sites",  # no way to anywhere: a table of sites, for `show table sites`
+            "backend sites",  # no servers: a table of sites, for `show table sites`
             "  stick-table type string len 64 size 10k expire 1h store http_req_cnt,http_req_rate(10s),conn_cur",
         ]
     lines += [
@@ -129,7 +129,7 @@ def configuration(spec: HubSpec) -> str:
         *quiet(spec.gateway_access_log),
         "  option httpchk GET /health",
         "  http-check expect status 200",
-        # SuperLink answers 500 while its database is locked; a SuperNode would give up for good.
+        # SuperLink answers 500 while its database is locked; a SuperNode would stop permanently.
         "  http-response set-status 503 if { status 500 }",
         # uvicorn closes idle connections after 5 s: leave them before that. A SuperLink that was down is up with its first
         # good answer: sites wait for it.
@@ -180,7 +180,7 @@ def gateway_container(spec: HubSpec) -> Object:
 
 
 def volumes(spec: HubSpec) -> list[Object]:
-    """Volumes that the gateway brings into the SuperLink pod."""
+    """Volumes of the gateway in the SuperLink pod."""
     brought = [
         # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
         # through HAProxy's runtime API with the Python that is there. Never mount it where app code runs.
@@ -190,7 +190,7 @@ def volumes(spec: HubSpec) -> list[Object]:
     ]
     if not spec.insecure:
         brought.append(key_pair_volume(NEXT_VOLUME, NEXT_SECRET, optional=True))
-        # Also where no certificates are asked for: a change of mind then takes a reload and no new pod.
+        # Also where no certificates are requested: a later change then needs a reload and no new pod.
         brought.append(config_volume("gw-clients", CLIENTS))
         brought.append(key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET))
     if spec.is_process:

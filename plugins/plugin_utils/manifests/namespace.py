@@ -29,7 +29,7 @@ def levels(spec: PartSpec) -> dict[str, str]:
 
 
 def objects(spec: PartSpec) -> list[Object]:
-    """The Namespace with its Pod Security level; nothing where somebody else owns namespaces (C(create_namespace))."""
+    """The Namespace with its Pod Security level; nothing where someone else owns namespaces (C(create_namespace))."""
     if not spec.create_namespace:
         return []
     return [

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects that several renderers make.
+"""Objects of several renderers.
 
 Renderers are pure: a specification (plugin_utils/spec) goes in, a list of Kubernetes objects comes out, the same input gives the same
 bytes. Nothing here opens a connection, reads a file or imports Ansible.

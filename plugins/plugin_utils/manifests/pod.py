@@ -34,7 +34,7 @@ def image(spec: FlowerSpec, kind: str, override: str = "") -> str:
 
 
 def pod_security_context(spec: FlowerSpec) -> Object:
-    """Security context of a pod that Pod Security "restricted" lets pass.
+    """Security context of a pod that complies with Pod Security "restricted".
 
     Fields that are None are left out: OpenShift's SCCs choose user and groups themselves.
     """
@@ -82,14 +82,14 @@ def flower_env(spec: FlowerSpec, home: str) -> list[Object]:
 def grpc_probes(port: int, *, failures: int) -> Object:
     """Start-up and liveness probe on a gRPC health port.
 
-    Never C(httpGet /health) for a SuperNode: that answers 200 after the connection was given up for good, and only the
+    Never C(httpGet /health) for a SuperNode: that answers 200 after the connection was closed permanently, and only the
     gRPC check notices (it times out).
 
     Args:
         failures: failed liveness checks, ten seconds apart, before the container is restarted.
     """
     return {
-        # Python imports for several seconds on a busy node: the start-up probe waits two minutes and asks every second.
+        # Python imports for several seconds on a busy node: the start-up probe waits two minutes and runs every second.
         "startupProbe": {"grpc": {"port": port}, "periodSeconds": 1, "failureThreshold": 120},
         "livenessProbe": {
             "grpc": {"port": port},
@@ -114,7 +114,7 @@ def key_pair_volume(name: str, secret: str, *, optional: bool = False) -> Object
     """A volume with certificate and key of a Secret in the form that HAProxy's C(crt) takes: FILE and FILE.key.
 
     The Secret needs C(tls.crt) and C(tls.key) only, so that those of cert-manager and of users fit as they are. HAProxy
-    2.2 and later look for the key beside a certificate that holds none (C(ssl-load-extra-files)).
+    2.2 and later look for the key next to a certificate without one (C(ssl-load-extra-files)).
     """
     volume = secret_volume(name, secret, optional=optional)
     volume["secret"]["items"] = [{"key": "tls.crt", "path": "tls.pem"}, {"key": "tls.key", "path": "tls.pem.key"}]
@@ -127,7 +127,7 @@ def config_volume(name: str, config: str) -> Object:
 
 
 def scratch_volume(name: str, *, size: str = "", memory: bool = False) -> Object:
-    """An emptyDir, in memory if asked."""
+    """An emptyDir, in memory if requested."""
     return {
         "name": name,
         "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": size}),

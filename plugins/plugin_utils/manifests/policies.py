@@ -1,26 +1,26 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may talk to whom: NetworkPolicies of the hub, of a site, and of the namespace with the CA keys.
+"""Allowed connections: NetworkPolicies of the hub, of a site, and of the namespace with the CA keys.
 
 Kubernetes stores NetworkPolicies and enforces none; the cluster's network plugin does, if it can. The rules
 (kubernetes.io/docs/concepts/services-networking/network-policies, API networking.k8s.io/v1):
 
-- Policies add up. A pod that one of them selects for a direction is closed in that direction, but for what is allowed.
+- Policies add up. A pod that one of them selects for a direction is isolated in that direction, except for what is allowed.
 - Traffic from the pod's own node is always allowed (description of NetworkPolicySpec.ingress). So kubelet's probes need
   no rule, and no rule here opens the health ports.
 - Ports are those of pods: a Service's port or a node port is translated before the policy of the receiving pod looks.
   Whether the sending pod's policy sees an address before or after it is translated is left to the network plugin.
 
-In a namespace that the collection makes, every pod is closed, strangers included. In somebody else's namespace
+In a namespace that the collection creates, every pod is isolated, those of others included. In someone else's namespace
 (C(create_namespace) is false) only the collection's own pods are: their own policies close them.
 
 A site with the C(connectivity) skupper reaches the SuperLink through the pods of Skupper's router in its own namespace.
 
-Skupper makes no policies, so those of its pods are here, too: C(skupper_*_objects). They add up with each other.
+Skupper creates no policies, so those of its pods are here, too: C(skupper_*_objects). They add up with each other.
 
 A peer is either {cidr, except} or {namespace, pod_selector} (one of the two is enough; a namespace is a name or a
-mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; without them all ports are meant.
+mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; without them all ports are allowed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
 
 
 def supernode_objects(spec: SiteSpec) -> list[Object]:
-    """The policies of a site's namespace. SuperNodes call the hub; nobody calls them but ClientApps in pods of their own."""
+    """The policies of a site's namespace. SuperNodes call the hub; only ClientApps in their own pods call them."""
     if not spec.network_policies:
         return []
     door = [_port(NODE_LISTENER_PORT)]
@@ -96,10 +96,10 @@ def supernode_objects(spec: SiteSpec) -> list[Object]:
 
 
 def default_deny(spec: PartSpec, name: str) -> list[Object]:
-    """The policy that closes all pods of the spec's namespace; none where the namespace is somebody else's.
+    """The policy that isolates all pods of the spec's namespace; none where the namespace is someone else's.
 
     Args:
-        name: whose policy it is (hub and site may share a namespace): the first part of its name.
+        name: the part (hub and site may share a namespace): the first part of its name.
     """
     if not spec.closes_namespace:
         return []
@@ -134,7 +134,7 @@ def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
         )
     ]
     if spec.install == "manifests" and spec.scope == "namespace":
-        # A token is redeemed by the controllers: the site's calls the hub's, whatever its address is.
+        # A token is redeemed by the controllers: the site's calls the hub's, at any address.
         policies.append(
             _skupper_policy(
                 spec,
@@ -159,7 +159,7 @@ def skupper_link_objects(spec: PartSpec, endpoints: Sequence[Mapping[str, Any]])
 
 
 def skupper_listener_objects(spec: PartSpec) -> list[Object]:
-    """SuperNodes may call their site's router. Its ports are Skupper's choice, so no port is named."""
+    """SuperNodes may call their site's router. Skupper selects its ports, so no port is listed."""
     if not spec.closes_namespace:
         return []
     callers = _rule("from", [{"pod_selector": selector(spec.federation, SUPERNODE)}], [])
@@ -167,7 +167,7 @@ def skupper_listener_objects(spec: PartSpec) -> list[Object]:
 
 
 def skupper_connector_objects(spec: PartSpec) -> list[Object]:
-    """The hub's router may call the gateway's door for sites, and the gateway may be called by it."""
+    """The hub's router may call the gateway's port for sites, and the gateway may be called by it."""
     if not spec.network_policies:
         return []
     door = [_port(FLEET_PORT)]
@@ -195,19 +195,19 @@ def parse_port(value: Any) -> Object:
     """
     match = _PORT.fullmatch(text(value))
     if not match:
-        raise ValueError('is no "PORT", "PORT-END" or "PORT/PROTOCOL"')
+        raise ValueError('is not "PORT", "PORT-END" or "PORT/PROTOCOL"')
     first = int(match["port"])
     last = int(match["end"] or first)
     protocol = match["protocol"] or "TCP"
     if not 1 <= first <= last <= 65535:
-        raise ValueError("is no port or range of ports between 1 and 65535")
+        raise ValueError("is not a port or port range between 1 and 65535")
     if protocol not in PROTOCOLS:
-        raise ValueError(f"has a protocol that is none of {', '.join(PROTOCOLS)}")
+        raise ValueError(f"has a protocol that is not one of {', '.join(PROTOCOLS)}")
     return _port(first, protocol, last)
 
 
 def _policy(spec: PartSpec, name: str, *, ingress: list[Object], egress: list[Object]) -> Object:
-    """The policy of one kind of pods: closed in both directions, but for the rules."""
+    """The policy of one kind of pods: isolated in both directions, except for the rules."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -228,7 +228,7 @@ def _port(port: int, protocol: str = "TCP", end: int | None = None) -> Object:
 
 
 def _rule(direction: str, peers: Iterable[Peer] | None, ports: list[Object]) -> Object:
-    """A rule: C(from) or C(to) these peers (anybody if there are none), on these ports (all if there are none)."""
+    """A rule: C(from) or C(to) these peers (any if there are none), on these ports (all if there are none)."""
     return compact({direction: [_peer(peer) for peer in peers or []], "ports": ports})
 
 
@@ -258,7 +258,7 @@ def _labels(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def egress_rules(peers: Iterable[Peer] | None) -> list[Object]:
-    """One rule per peer that pods may call, as each has ports of its own."""
+    """One rule per peer that pods may call, because each has its own ports."""
     return [_rule("to", [peer], [parse_port(port) for port in peer.get("ports") or []]) for peer in peers or []]
 
 
@@ -296,7 +296,7 @@ def _skupper_policy(
 
 
 def _superlink(spec: SiteSpec) -> Object:
-    """The rule for the way to the SuperLink. What stands behind a DNS name is not known here: any address then."""
+    """The rule for connections to the SuperLink. The addresses of a DNS name are not known here: any address then."""
     if spec.connectivity == SKUPPER:
         # A Service's port is translated into the router's before the router's policy looks, and it is not known here.
         return _rule("to", [{"pod_selector": skupper.ROUTER}], [])

@@ -1,23 +1,23 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sidecar: HAProxy on the loopback of a SuperNode's pod, which dials the hub for it.
+"""The sidecar: HAProxy on the loopback of a SuperNode's pod, which connects to the hub for it.
 
-A SuperNode that meets a TLS error or a broken path hangs for ever; one that meets a 503 tries again. The sidecar turns
+A SuperNode that meets a TLS error or a broken path hangs permanently; one that meets a 503 retries. The sidecar turns
 the first into the second, and takes in a new trust bundle or a moved hub without a restart of the SuperNode.
 
 It is a native sidecar (an init container that keeps running), so it is there before the SuperNode makes its first
 call: Kubernetes 1.29 or later.
 
-It also shows the gateway the site's client certificate. The key lies in a Secret that the site itself made, the
-certificate in a ConfigMap; only this container sees the two.
+It also presents the site's client certificate to the gateway. The key is in a Secret of the site, the
+certificate in a ConfigMap; only this container has the two.
 
-C(GET /probe/now) on its ops door, from within the pod, asks the gateway which certificate it serves, over a connection
-of its own and with the trust that HAProxy holds in memory at that time: an answer of 200 proves that this very process
-accepts it. C(/probe/next) does the same under the name C(next.NAME), by which a gateway can show a certificate that it
+C(GET /probe/now) on its ops port, from within the pod, asks the gateway which certificate it serves, over a connection
+and with the CA bundle that HAProxy has in memory at that time: an answer of 200 proves that exactly this process
+accepts it. C(/probe/next) does the same under the name C(next.NAME), under which a gateway can serve a certificate that it
 does not serve yet.
 
-Where ClientApps are a workload of their own, the sidecar has a door for them, which leads to the SuperNode's Runtime API.
+Where ClientApps are in their own pods, the sidecar has a listener for them, which forwards to the SuperNode's Runtime API.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..base.names import CLIENT_KEY
 from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
 from ..base.values import Object
 from ..spec.site_spec import SiteSpec
-from . import runtime_door
+from . import runtime_listener
 from .objects import config_map
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
@@ -39,9 +39,9 @@ CLIENT = "supernode-client"  # ConfigMap with the client certificate
 
 
 def full_name(spec: SiteSpec, host: str) -> str:
-    """The name of a Service spelt out; other hosts as they are.
+    """The full name of a Service; other hosts as they are.
 
-    HAProxy's resolvers ask for names as they are given, without the search list of resolv.conf (HAProxy's configuration
+    HAProxy's resolvers use names as they are, without the search list of resolv.conf (HAProxy's configuration
     manual, section 5.3), so C(flower-superlink) and C(superlink.flower.svc) would be unknown to them.
     """
     domain = spec.cluster_domain
@@ -63,7 +63,7 @@ def configuration(spec: SiteSpec) -> str:
 
     def server(asked: str) -> str:
         # The name that is verified is the one sent as SNI. HAProxy compares it with DNS entries only, so an IP address
-        # is verified by the fixed name that every certificate of the gateway carries.
+        # is verified by the fixed name in every certificate of the gateway.
         return (
             f"  server hub {target} ssl verify required ca-file /trust/ca.crt sni str({asked}) verifyhost {asked}{client}"
             " alpn http/1.1 pool-purge-delay 2s init-addr last,libc,none resolvers dns resolve-prefer ipv4"
@@ -93,7 +93,7 @@ def configuration(spec: SiteSpec) -> str:
         *probe("now", name),
         *probe("next", next_server_name(name)),
         *(_door(spec.sidecar_access_log) if spec.has_apps_apart else []),
-        # The hub's name is looked up again and again: its address may change, or come into being later.
+        # The hub's name is resolved repeatedly: its address may change, or be created later.
         "resolvers dns",
         "  parse-resolv-conf",
         "  accepted_payload_size 4096",
@@ -102,7 +102,7 @@ def configuration(spec: SiteSpec) -> str:
         "  option dontlog-normal",
         "  http-request use-service prometheus-exporter if { path /metrics }",
         "  http-request return status 200 if { path /live }",
-        # HAProxy judges these rules before it chooses a backend.
+        # HAProxy evaluates these rules before it selects a backend.
         "  http-request return status 503 unless METH_GET { src 127.0.0.1 } { path /probe/now /probe/next }",
         "  use_backend probe-next if { path /probe/next }",
         "  default_backend probe-now",
@@ -113,7 +113,7 @@ def configuration(spec: SiteSpec) -> str:
 def _door(access_log: bool) -> list[str]:
     """The way from ClientApps in other pods to this pod's SuperNode."""
     return [
-        *runtime_door.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
+        *runtime_listener.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
         "backend supernode",
         "  http-reuse safe",
         *quiet(access_log),

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Skupper's objects (API group skupper.io, v2alpha1): sites, links, listeners, connectors. Pure.
 
-All of them lie in the federation's namespace of their cluster. TLS passes through them end to end: listener and
-connector have no credentials of their own, so nobody in the network can read or answer what sites and hub tell each
+All of them are in the federation's namespace of their cluster. TLS passes through them end to end: listener and
+connector have no credentials, so no one in the network can read or answer the messages of sites and hub
 other, and C(observer: none) keeps routers from looking into it.
 
 Sources of the rules: the CustomResourceDefinitions of Skupper 2.2.1, and Skupper's documentation and code of 2.2.x.
@@ -34,12 +34,12 @@ CONTROLLER = {"application": "skupper-controller"}
 ROUTER_SERVICE = "skupper-router"  # of a site with link access
 INTER_ROUTER_PORT, EDGE_PORT, GRANT_PORT, METRICS_PORT = 55671, 45671, 9090, 9090
 
-# Made by Skupper in the namespace of a site with link access.
+# Created by Skupper in the namespace of a site with link access.
 SITE_CA = "skupper-site-ca"
 SITE_SERVER = "skupper-site-server"
 
 FLEET = "flower-superlink"  # Listener and Connector
-CONTROL = "skupper"  # ConfigMap that says which controller serves a namespace
+CONTROL = "skupper"  # ConfigMap that selects the controller of a namespace
 SITE_LABEL = "federated.flower/site"
 PRIOR_REVISIONS = "skupper.io/tls-prior-valid-revisions"  # on a Secret; wins over the setting of the Site
 TLS_SECRET = "kubernetes.io/tls"
@@ -72,7 +72,7 @@ def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **mor
 
 
 def site_objects(spec: NetworkSiteSpec) -> list[Object]:
-    """The Site, and the ConfigMap that gives the namespace to a controller, if one is named."""
+    """The Site, and the ConfigMap that assigns the namespace to a controller, if one is set."""
     rendered: list[Object] = []
     if spec.controller:
         rendered.append(
@@ -98,7 +98,7 @@ def site_objects(spec: NetworkSiteSpec) -> list[Object]:
 
 
 def certificate_name(site: str) -> str:
-    """Name of the hub's Certificate, and of the Secret that comes of it, for the link of a site."""
+    """Name of the hub's Certificate, and of its Secret, for the link of a site."""
     return f"flower-link-{site}"
 
 
@@ -108,10 +108,10 @@ def grant_name(site: str) -> str:
 
 
 def certificate(spec: LinkSpec, ca: str) -> Object:
-    """The hub's Certificate from which Skupper makes the client certificate of this site's link.
+    """The hub's Certificate from which Skupper creates the client certificate of this site's link.
 
     Args:
-        spec: the link spec; the Certificate lies in C(hub_namespace).
+        spec: the link spec; the Certificate is in C(hub_namespace).
         ca: name of the Secret with the CA of the hub's Site.
     """
     body = {"ca": ca, "client": True, "subject": spec.cluster}
@@ -128,7 +128,7 @@ def certificate(spec: LinkSpec, ca: str) -> Object:
 
 def access_grant(spec: LinkSpec) -> Object:
     """The hub's AccessGrant: one redemption, for a short time."""
-    # In seconds: the text is a duration of Go, which knows no days.
+    # In seconds: the text is a duration of Go, which has no days.
     if spec.window is None:
         raise ValueError("window is empty")
     body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(spec.window.total_seconds())}s"}
@@ -139,7 +139,7 @@ def access_grant(spec: LinkSpec) -> Object:
 
 
 def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
-    """The site's AccessToken, with which its controller asks the hub for Secret and Links of the token's name.
+    """The site's AccessToken, with which its controller requests from the hub Secret and Links of the token's name.
 
     Args:
         grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
@@ -187,7 +187,7 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
 
     Args:
         endpoints: C(status.endpoints) of the hub's Site.
-        names: group -> name of a Link that is there already, and is kept.
+        names: group -> name of an existing Link, which is kept.
     """
     settings = compact({"proxy-configuration": spec.proxy_secret})
     return [
@@ -213,7 +213,7 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
 
 
 def listener_objects(spec: ListenerSpec) -> list[Object]:
-    """The site's Listener. Skupper makes a Service of its host's name."""
+    """The site's Listener. Skupper creates a Service with its host's name."""
     body = {
         "host": spec.host,
         "observer": "none",
@@ -225,14 +225,14 @@ def listener_objects(spec: ListenerSpec) -> list[Object]:
 
 
 def connector_objects(spec: ListenerSpec) -> list[Object]:
-    """The hub's Connector to the gateway's door for sites."""
+    """The hub's Connector to the gateway's port for sites."""
     chosen = ",".join(f"{key}={value}" for key, value in sorted(selector(spec.federation, "superlink").items()))
     body = {"port": FLEET_PORT, "routingKey": spec.key, "selector": chosen, "type": "tcp"}
     return [_object(spec, "Connector", FLEET, LISTENER, body)]
 
 
 def address(host: Any, port: Any) -> str:
-    """What SuperNodes dial."""
+    """The address to which SuperNodes connect."""
     return f"{text(host)}:{text(port)}"
 
 

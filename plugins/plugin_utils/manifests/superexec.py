@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container of a ClientApp SuperExec, in the SuperNode's pod or in one of its own.
+"""The container of a ClientApp SuperExec, in the SuperNode's pod or in a separate one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def container(
     """The container.
 
     Args:
-        runtime: arguments that say where the SuperNode's Runtime API is, and how it is trusted.
+        runtime: arguments with the address of the SuperNode's Runtime API, and how it is trusted.
         env: variables that these arguments refer to.
         mounts: what they need besides.
     """

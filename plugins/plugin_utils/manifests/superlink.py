@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The hub: SuperLink behind its gateway, in one pod.
 
-One replica: the open-source SuperLink keeps its state in SQLite. It listens on 127.0.0.1 with a certificate of its own
+One replica: the open-source SuperLink keeps its state in SQLite. It listens on 127.0.0.1 with its own certificate
 (SAN localhost); only the gateway and the command line in the pod reach it, so Control is guarded by Kubernetes' rights
 on the pod (exec, port-forward) and by nothing else.
 """
@@ -48,7 +48,7 @@ root-certificates = "/internal/ca.crt"
 def front_objects(spec: HubSpec) -> list[Object]:
     """Namespace, Services and Ingress or Route.
 
-    They come first: an address that a load balancer or router gives out must be known before the certificate is made.
+    They come first: an address of a load balancer or router must be known before the certificate is created.
     They are part of C(objects), too.
     """
     return patches.apply([*namespace.objects(spec), *exposure.objects(spec)], spec.patches, partial=True)

@@ -37,7 +37,7 @@ from .pod import (
 NAME = "supernode"
 TRUST = "supernode-trust"
 
-# Waits for the key of this node: a node joins a DaemonSet before anybody has made a key for it.
+# Waits for the key of this node: a node joins a DaemonSet before its key is created.
 _WAIT_KEY = """\
 import os, time
 node = os.environ["FLOWER_NODE_NAME"]
@@ -57,7 +57,7 @@ def workload_name(pool: str) -> str:
 
 
 def needs_nodes(spec: SiteSpec) -> bool:
-    """Whether the cluster's nodes have to be known: a DaemonSet pool has a key for each."""
+    """Whether the cluster's nodes must be known: a DaemonSet pool has a key for each."""
     return any(pool.is_daemon for pool in spec.pools)
 
 
@@ -72,13 +72,13 @@ def first_ordinal(spec: SiteSpec, pool: PoolSpec) -> int:
 
 
 def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
-    """The pool's node config as C(node_config.expand) gives it.
+    """The pool's node config from C(node_config.expand).
 
     Args:
-        preview: whether to say what each replica gets.
+        preview: whether to show what each replica gets.
 
     Raises:
-        node_config.NodeConfigError: the node config is wrong; C(faults) says how.
+        node_config.NodeConfigError: the node config is wrong; C(faults) has the reasons.
     """
     known: dict[str, Any] = {
         "mode": pool.mode,
@@ -90,7 +90,7 @@ def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
         "federation": spec.federation,
     }
     allocation = spec.allocation.get(pool.name) or {}
-    # Also where they are not used: a slip of the pen in {partition} is to be told from what could have been meant.
+    # Also where they are not used: to find a typing error in {partition}.
     known_numbers = not pool.is_daemon and bool(allocation.get("partitions"))
     if pool.uses_partition or known_numbers:
         known["first_partition"] = first_ordinal(spec, pool)
@@ -116,7 +116,7 @@ def objects(spec: SiteSpec) -> list[Object]:
 
 
 def clientapps(spec: SiteSpec) -> list[Object]:
-    """Of these the ClientApps alone, without anything that the hub or the ledger has to tell before."""
+    """Only their ClientApps, which need nothing from the hub or the ledger."""
     if not spec.has_apps_apart:
         return []
     return patches.apply([clientapp.workload(spec, pool) for pool in _by_name(spec)], spec.patches, partial=True)
@@ -143,17 +143,17 @@ def pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
 
 
 def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
-    """A Service for the door of each replica, numbered from 0 in every site, whatever the numbers of its pods are.
+    """A Service for the listener of each replica, numbered from 0 in every site, with any numbers of its pods.
 
     So the ClientApps of all sites are the same. A pod that is not ready, or is about to go, is reached all the same: its
-    ClientApp may still have a result to hand over.
+    ClientApp may still have a result to send.
     """
     first = first_ordinal(spec, pool)
     return [
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": metadata(spec, clientapp.door(pool.name, number), NAME, pool=pool.name),
+            "metadata": metadata(spec, clientapp.listener_service(pool.name, number), NAME, pool=pool.name),
             "spec": {
                 "type": "ClusterIP",
                 "publishNotReadyAddresses": True,
@@ -178,7 +178,7 @@ def trust_objects(spec: SiteSpec) -> list[Object]:
 
 
 def headless_service(spec: SiteSpec) -> Object:
-    """The headless Service that gives StatefulSet pods their names. It publishes nothing that sites would call."""
+    """The headless Service that gives StatefulSet pods their names. Sites do not call it."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -293,7 +293,7 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
         args += ["--auth-supernode-private-key", f"/keys/$({key_env['name']})"]
         mounts.append(mount("keys", "/keys"))
     if expanded.argument:
-        args.append(f"--node-config={expanded.argument}")  # one argument: a key may begin with a dash
+        args.append(f"--node-config={expanded.argument}")  # one argument: a key may start with a dash
     args += ["--isolation", pool.isolation]
     args += ["--host", "127.0.0.1", "--port", str(NODE_RUNTIME_PORT)]
     if pool.is_process:
@@ -311,7 +311,7 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
             "image": image(spec, "supernode", pool.image),
             "imagePullPolicy": spec.image_pull_policy,
             "args": args,
-            # Variables that arguments refer to come first; the user's can't replace them (the validator says so).
+            # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
             "env": merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), pool.env),
             "ports": [{"name": "health", "containerPort": HEALTH_PORT}],
             "resources": pool.resources if pool.is_process else pool.gpu.added_to(pool.resources),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at a site's cluster before anything is changed there."""
+"""Check a site's cluster before anything is changed there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         run: the run.
         cluster: a connection.
         site: the site.
-        hub: what M(federated.flower.preflight) returned for the hub; empty if nobody looked.
+        hub: what M(federated.flower.preflight) returned for the hub; empty if it was not checked.
 
     Returns:
         C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
@@ -52,7 +52,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
     if other:
         raise ClusterError(
-            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Give one "
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
             "of them another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
         )
     wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
@@ -72,7 +72,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
 
 
 def _account_is_given(cluster: Cluster, namespace: str) -> bool:
-    """Whether the site's administrators made the account of the Job that makes keys. One that may not be seen counts as absent."""
+    """Whether the site's administrators created the account of the Job that creates keys. One that cannot be read counts as absent."""
     try:
         return cluster.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
     except Forbidden:
@@ -80,7 +80,7 @@ def _account_is_given(cluster: Cluster, namespace: str) -> bool:
 
 
 def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
-    """May that account write the Secrets of all pools? Not known where its rights come from another Role."""
+    """Whether that account may write the Secrets of all pools. Not known where its rights come from another Role."""
     namespace = spec.namespace
     role = cluster.get("rbac.authorization.k8s.io/v1", "Role", key_job.ACCESS, namespace)
     if role is None:
@@ -96,13 +96,13 @@ def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
 
 
 def _devices(cluster: Cluster, spec: SiteSpec) -> list[str]:
-    """What pools ask for and no node has. Only a DaemonSet pool needs the right to look at nodes."""
+    """What pools request and no node has. Only a DaemonSet pool needs the right to read nodes."""
     if not any(pool.gpu.count for pool in spec.pools):
         return []
     try:
         return devices.warnings(spec, cluster.list("v1", "Node"))
     except Forbidden:
-        return ["whether a node has the GPUs that pools ask for is unknown: nodes may not be listed here"]
+        return ["whether a node has the GPUs that pools request is unknown: nodes may not be listed here"]
 
 
 def _check_clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the keys of a site that is reached directly are made: on the control node, or by a job in the site's cluster."""
+"""Where the keys of a site that is reached directly are created: on the control node, or by a job in the site's cluster."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .site import KeysMade, Run, Site
 
 
 class KeySource(Protocol):
-    """One place where keys are made."""
+    """One place where keys are created."""
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """Make what is missing."""
+        """Create what is missing."""
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
         """Delete keys: pool -> names."""
 
     def renew(self, mark: str) -> bool:
-        """Make the shared secrets new that do not carry the mark; whether one was."""
+        """Recreate the shared secrets without the mark; returns whether one was."""
 
     def digests(self, name: str) -> Mapping[str, str]:
         """Entry -> digest of a Secret."""
 
 
 def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
-    """Note what became of Secrets (name -> change); whether any of them changed."""
+    """Record the changes of Secrets (name -> change); returns whether any of them changed."""
     listed = [
         {"kind": "Secret", "namespace": site.namespace, "name": name, "change": change}
         for name, change in changes.items()
@@ -50,7 +50,7 @@ def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
 
 
 def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
-    """The Namespace, where the role makes it and it is not there."""
+    """The Namespace, where the role creates it and it does not exist."""
     wanted = namespace.objects(spec)
     if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
         return []
@@ -58,7 +58,7 @@ def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
 
 
 class AtController:
-    """Keys that the control node makes and writes into the site's Secrets."""
+    """Keys that the control node creates and writes into the site's Secrets."""
 
     def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
         self.run, self.site, self.cluster = run, site, cluster
@@ -79,7 +79,7 @@ class AtController:
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
         if any(keys.source_of(there) == SITE for there in live.values()):
-            # What the site told of its keys, and the owner of those that are no longer wanted.
+            # What the site reported about its keys, and the owner of those that are no longer wanted.
             ended = [
                 {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec.namespace}}
                 for name in (PUBLIC_KEYS, key_job.OWNER)
@@ -116,7 +116,7 @@ class AtController:
 
 
 class AtSite:
-    """Keys that a job in the site's cluster makes, and that never leave it."""
+    """Keys that a job in the site's cluster creates, and that never leave it."""
 
     def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
         self.run, self.site, self.cluster = run, site, cluster
@@ -155,7 +155,7 @@ class AtSite:
         return note_secrets(self.run, self.site, became)
 
     def digests(self, name: str) -> Mapping[str, str]:
-        """See C(KeySource). Of the Secrets that a site makes itself only digests can be seen."""
+        """See C(KeySource). Of the Secrets that a site creates itself only digests are visible."""
         return job.read(self.cluster, self.site.namespace).digests.get(name, {})
 
 

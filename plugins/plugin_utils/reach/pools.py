@@ -25,7 +25,7 @@ def wanted(
     list_nodes: Callable[[], list[dict[str, Any]]],
     running_on: Callable[[str], Collection[str]] = lambda pool: (),
 ) -> tuple[keys.Wanted, Ready]:
-    """What a site is to have, and pool -> names of the keys that a pod is expected to run with.
+    """What a site must have, and pool -> names of the keys that a pod is expected to run with.
 
     Args:
         site: inventory name, which is the name in its client certificate.
@@ -35,7 +35,7 @@ def wanted(
         list_nodes: gives the site's nodes; called for DaemonSet pools only.
         running_on: gives names of the nodes on which a pool has a pod.
     """
-    # Without TLS Flower knows no node authentication, so a lab without it has no keys.
+    # Without TLS Flower has no node authentication, so a lab without it has no keys.
     pools, ready = ([], {}) if spec.insecure else _pools(spec, allocation, list_nodes, running_on)
     door = listener_certificate_name(spec.namespace) if spec.has_apps_apart else ""
     return keys.Wanted(pools, dead, site if spec.shows_certificate else "", door), ready

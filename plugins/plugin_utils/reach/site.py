@@ -28,7 +28,7 @@ class Way(NamedTuple):
 
     Attributes:
         delivery: how objects reach it, a key of C(registry.DELIVERIES).
-        key_source: where its keys are made.
+        key_source: where its keys are created.
         connectivity: how its SuperNodes reach the SuperLink.
     """
 
@@ -52,17 +52,17 @@ class Run(Protocol):
         """A connection to the cluster of an inventory host."""
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        """Note for the audit trail what was changed at a site."""
+        """Record in the audit trail what was changed at a site."""
 
     def claim(self, host: str, places: Iterable[str]) -> str:
-        """Note that some places are those of a host; returns the other host that has one of them, or an empty text."""
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
 
     def say(self, text: str) -> None:
-        """Show people what is waited for."""
+        """Show what is waited for."""
 
 
 def named(host: str, message: str) -> str:
-    """A message that begins with the name of an inventory host."""
+    """A message that starts with the name of an inventory host."""
     return message if message.startswith(f"{host}: ") else f"{host}: {message}"
 
 
@@ -77,8 +77,8 @@ class Site:
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.
         seconds: how long the site may take for one step.
-        claim: whether what another hub, or another host, deployed there is taken over.
-        identity: of the hub, by which the site notes whose it is; empty while it is not known.
+        claim: whether to take over what another hub, or another host, deployed there.
+        identity: of the hub, which the site records; empty while it is not known.
         given: the variables of the specification.
     """
 
@@ -139,7 +139,7 @@ class Done:
 
     Attributes:
         changed: whether something was changed, or would be.
-        objects: what became of each object, as C(apply) tells it.
+        objects: the result for each object, in the format of C(apply).
         diff: entries for C(--diff).
         warnings: sentences.
         requests: requests to API servers.
@@ -161,7 +161,7 @@ class KeysMade(Done):
     """Outcome of C(make_keys).
 
     Attributes:
-        keys: public facts of the wanted keys, each with C(expected): whether a pod that runs is to have it.
+        keys: public facts of the wanted keys, each with C(expected): whether a running pod must have it.
         extra: pool -> names of keys that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
@@ -180,8 +180,8 @@ class Looked:
     Attributes:
         msg: a sentence.
         warnings: sentences.
-        version: of Kubernetes; empty where nobody can be asked.
-        skew: seconds by which the site's clock is ahead; None where nobody can be asked.
+        version: of Kubernetes; empty where it cannot be read.
+        skew: seconds by which the site's clock is ahead; None where it cannot be read.
         rehearsed: whether the API server was asked to try the objects.
     """
 
@@ -194,15 +194,15 @@ class Looked:
 
 @dataclass(frozen=True)
 class Proof:
-    """What SuperNodes are asked to prove.
+    """What is tested at SuperNodes.
 
     Attributes:
         server_name: the gateway's name.
-        wanted: label -> serial of the certificate that they are to accept.
-        bundle: the trust to bring first, PEM; empty to leave it as it is.
-        own_bundle: whether the site's trust is given by its variables.
-        first: whether this is the first step, so that missing rights are to be named.
-        expected: keys of SuperNodes that have to answer.
+        wanted: label -> serial of the certificate that they must accept.
+        bundle: the CA bundle to deploy first, PEM; empty to leave it as it is.
+        own_bundle: whether the site's CA bundle is set by its variables.
+        first: whether this is the first step, so that missing rights must be reported.
+        expected: keys of SuperNodes that must answer.
         seconds: how long they may take.
     """
 
@@ -220,7 +220,7 @@ class Restart:
     """Which SuperNodes are restarted, and what is done before.
 
     Attributes:
-        files: C(trust), C(key), C(superexec): what they are to run with the present form of.
+        files: C(trust), C(key), C(superexec): of what they must run with the current version.
         mark: of a demand for new shared secrets; empty for none.
         gate: called before each pool; raises ClusterError while nothing may be restarted.
         online: called after each pool with its name; waits for its SuperNodes.
@@ -236,31 +236,31 @@ class Reach(Protocol):
     """The way to one site. A module that has such a class C(Way) has a function C(statuses), too (C(Statuses))."""
 
     def preflight(self, hub: Facts) -> Looked:
-        """Look at the site before anything is changed. C(hub): what was found out about the hub, empty if nobody looked."""
+        """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
-        """Make the keys and secrets that are missing.
+        """Create the keys and secrets that are missing.
 
-        C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys that are to be replaced.
+        C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys to replace.
         """
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
-        """Bring the site's objects and wait for its pods. C(gate): called before ClientApps in pods of their own are replaced."""
+        """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """The same for its ClientApps alone."""
 
     def restart(self, wanted: Restart, result: Facts) -> None:
-        """Restart SuperNodes that run with older files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
+        """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """Bring the trust and have it proved; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
+        """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
 
     def offline(self) -> str:
-        """Where the site's pods run, and what they say, for a site whose SuperNodes are not online."""
+        """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """Delete keys that nobody needs any more."""
+        """Delete keys that are no longer needed."""
 
     def remove(self, *, volumes: bool) -> Done:
         """Take the site's objects away; its volumes, too, if that is wanted."""
@@ -273,4 +273,4 @@ class Statuses(Protocol):
     """What runs at sites that are reached in the same way."""
 
     def __call__(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is an answer."""
+        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""

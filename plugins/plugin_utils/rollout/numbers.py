@@ -31,7 +31,7 @@ class Numbers:
 
     Attributes:
         allocation: site -> pool -> C(offset) and C(partitions).
-        dead: site -> fingerprints of keys that the site has to replace.
+        dead: site -> fingerprints of keys that the site must replace.
         faults: site -> why it has no numbers.
         identity: of the hub.
         changed: sites whose numbers, or whose denial, changed.
@@ -55,12 +55,12 @@ def allocate(
     repartition: bool,
     renew: Sequence[str] = (),
 ) -> Numbers:
-    """Give sites their ranges.
+    """Allocate the ranges of sites.
 
     Args:
         run: the run.
         ledger: of the federation.
-        pools: site -> its pools, in the order in which new ranges are given.
+        pools: site -> its pools, in the order in which new ranges are allocated.
         partitions: how many the fleet has; None to follow the pools.
         repartition: whether sites may move.
         renew: C(keys), C(client): what is replaced although it is good.
@@ -100,7 +100,7 @@ def allocate(
     changed = ledger.change_book(change)
     if changed:
         was, now = before["sites"], outcome.book["sites"]
-        # A change that is no site's own, such as the number of partitions, is told with the first.
+        # A change that is not of a single site, such as the number of partitions, is reported with the first.
         result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
     for site in set(pools) & set(outcome.book.get("denied", {})):
         denial = outcome.book["denied"][site]
@@ -121,7 +121,7 @@ def allocate(
     result.warnings = list(outcome.moved)
     if outcome.stale:
         result.warnings.append(
-            f"{', '.join(outcome.stale)} still count the fleet with fewer than its {outcome.book['partitions']} "
+            f"{', '.join(outcome.stale)} still use fewer than the fleet's {outcome.book['partitions']} "
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )
     return result
@@ -143,7 +143,7 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
     if found is not None:
         return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
     if check:
-        stand_in = certificates.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
+        stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
         return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
     raise ClusterError(
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
@@ -152,14 +152,14 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
 
 
 def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Note the ranges of a site that are new or differ, and the pools that have none any more."""
+    """Record the ranges of a site that are new or differ, and the pools that have none any more."""
     was, now = before.get("pools", {}), after.get("pools", {})
     gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
     run.note(site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone])
 
 
 def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:
-    """Fingerprints of keys that the site has to replace."""
+    """Fingerprints of keys that the site must replace."""
     if record is None:
         return []
     chosen = records.dead_keys(record)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""SuperNodes of many sites, from nothing to online: allocate, make keys, register, apply, wait, confirm.
+"""SuperNodes of many sites, from nothing to online: allocate, create keys, register, apply, wait, confirm.
 
 What concerns the hub is done once for all sites. A key is registered before its SuperNode starts: an unregistered key is refused for a
-minute and longer. A site that fails is left where it is, and harms no other.
+minute and longer. A site that fails stops there, and does not affect others.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Rollout:
         hub: ledger and SuperLink.
         host: inventory name of the hub.
         sites: name -> site.
-        ways: name -> the way to it.
+        ways: name -> its delivery.
         outcomes: what becomes of them.
         options: see there.
     """
@@ -80,11 +80,11 @@ class Rollout:
         self.outcomes, self.options = outcomes, options
 
     def deploy(self) -> None:
-        """Bring all sites that have not failed so far."""
+        """Deploy all sites that have not failed so far."""
         if KEYS not in self.options.renew:
             self._deploy(self.outcomes.good())
             return
-        # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would hold up the others.
+        # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
         for name in self.outcomes.good():
             self._deploy([name])
 
@@ -99,7 +99,7 @@ class Rollout:
             registered.dead.update(second.dead)
             registered.restart |= second.restart
         alive = [name for name in keys if not registered.dead.get(name)]
-        # A pod with a dead key would never be ready; the site's last step says what to do.
+        # A pod with a dead key would never be ready; the site's last step reports the remedy.
         self.outcomes.each(resting(self.ways, self._apply), alive)
         for name in alive:
             renew = KEYS in self.options.renew
@@ -174,7 +174,7 @@ class Rollout:
         return done
 
     def wait_no_run(self, site: Site) -> None:
-        """Wait until no run is active, before ClientApps in pods of their own are replaced."""
+        """Wait until no run is active, before ClientApps in their own pods are replaced."""
         if not site.spec.has_apps_apart or site.spec.clientapp_force:
             return
         with self.run.connect(site.hub) as hub:
@@ -196,7 +196,7 @@ class Rollout:
             name: of the site.
             files: see C(Restart).
             mark: see C(Restart).
-            heal: whether its SuperNodes run with what nobody takes any more: then others are not waited for.
+            heal: whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
         """
         return Restart(files, mark, lambda: self._gate(name, heal), lambda pool: self._await_online(name, pool))
 
@@ -211,7 +211,7 @@ class Rollout:
                 conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
             return
         away = conditions.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
-        # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.
+        # With an unknown certificate, a SuperNode of this site may be offline already; a restart resolves this.
         away.pop(name, None)
         if away:
             told = "; ".join(f"{site}: {words}" for site, words in away.items())
@@ -223,7 +223,7 @@ class Rollout:
     def _await_online(self, name: str, pool: str) -> None:
         found = self.hub.ledger.read_sites()[0]
         if conditions.exemption(name, self.hub.ledger.read_book(), found):
-            return  # it is denied: nobody waits for it
+            return  # it is denied: do not wait for it
         seconds = self.sites[name].seconds
         nodes = [node for node, key in records.node_ids(found[name]).items() if key["pool"] == pool]
         status = FlowerCLI(self.hub.hub, self.hub.namespace).nodes(nodes, seconds)
@@ -260,7 +260,7 @@ class Rollout:
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
 
     def deploy_apps(self, seconds: int, *, wait: int, force: bool) -> None:
-        """Bring the ClientApps of the sites where they are a workload of their own, and nothing else."""
+        """Deploy the ClientApps of the sites where they are in their own pods, and nothing else."""
 
         def one(name: str) -> None:
             site = self.sites[name]
@@ -292,7 +292,7 @@ def objects_of(site: Site) -> list[dict[str, Any]]:
 
 
 def _denied(name: str, denied: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """What to say of a site that is kept out on purpose: no fault, but nothing to forget either."""
+    """A message about a site that is denied: not a fault, but it should be visible."""
     return (
         f"{name} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
         f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "

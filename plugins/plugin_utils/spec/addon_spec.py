@@ -19,13 +19,13 @@ class AddonSpec(PartSpec):
         name: of the add-on.
         install: C(Placements) or C(Manual).
         placement: name of the Placement in the federation's namespace.
-        cluster_sets: cluster sets that the Placement chooses from; each is bound to the namespace.
-        bind_cluster_sets: false where the hub's administrators make the ManagedClusterSetBindings.
+        cluster_sets: cluster sets from which the Placement selects; each is bound to the namespace.
+        bind_cluster_sets: false where the hub's administrators create the ManagedClusterSetBindings.
         predicates: the Placement's own (Placement API v1beta1); the label of the federation if empty.
         number_of_clusters: the Placement's own, as C(prioritizers), C(spread) and C(decision_groups); empty for none.
-        tolerations: of the Placement, beside those for clusters that are not heard.
+        tolerations: of the Placement, in addition to those for unreachable clusters.
         rollout: the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once.
-        clientapps: whether ClientApps of some site are a workload of their own, see replica_set.py.
+        clientapps: whether ClientApps of some site are in their own pods, see replica_set.py.
     """
 
     version: Text = field()  # in all labels

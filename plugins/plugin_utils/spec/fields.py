@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Types of the fields of a specification, each with the function that makes a value of what Ansible hands over.
+"""Types of the fields of a specification, each with the function that converts Ansible's values.
 
 A specification is a frozen dataclass, read once by its C(parse); what is behind it reads attributes and converts nothing.
 """
@@ -81,10 +81,10 @@ class Parsed:
 
     @classmethod
     def parse(cls: type[Kind], given: Mapping[str, Any], **more: Any) -> Kind:
-        """Read variables without faults. A field that is not given, or empty, has its default.
+        """Read variables without faults. A field that is not set, or empty, has its default.
 
         Args:
-            given: name of a field -> value, as Ansible hands it over. Other names are passed over.
+            given: name of a field -> value, from Ansible. Other names are ignored.
             more: fields that are read already.
 
         Raises:

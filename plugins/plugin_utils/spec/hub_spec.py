@@ -47,11 +47,11 @@ class HubSpec(FlowerSpec):
         pods: settings of the SuperLink's pod, whose container C(superlink) they are.
         serverapp: settings of the ServerApp's pod.
         exposure: how the gateway is reached, see manifests/exposure.py.
-        allowed_sources: peers that may reach the door for sites; anybody if there are none.
+        allowed_sources: peers that may reach the port for sites; any source if there are none.
         serverapp_egress: peers that the ServerApp may call.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
-        renew_before: how long before its end a certificate is renewed; None for the default.
+        renew_before: how long before its expiry a certificate is renewed; None for the default.
         ocm: whether the hub delivers to sites through Open Cluster Management, and C(install) to C(enable_gates) what of it is used.
     """
 
@@ -100,16 +100,16 @@ class HubSpec(FlowerSpec):
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> HubSpec:
-        """See C(Parsed). What makes variables faulty is in validate/superlink_faults.py."""
+        """See C(Parsed). Faults of variables are in validate/superlink_faults.py."""
         return super().parse(given, pods=PodsSpec.parse(given), serverapp=PodsSpec.parse(serverapp_of(given)), **more)
 
     @property
     def asks(self) -> str:
-        """Whether the door for sites asks for client certificates: C(required), C(optional) or C(none)."""
+        """Whether the port for sites requests client certificates: C(required), C(optional) or C(none)."""
         return "none" if self.insecure else self.client_certificates
 
     def names_of_certificate(self, must: Iterable[str] = ()) -> list[str]:
-        """Names in a certificate that is made for the gateway, DNS names first.
+        """Names in a certificate of the gateway, DNS names first.
 
         Without C(certificate_internal_names) only those that sites verify and C(certificate_names): public CAs sign no others.
 

@@ -22,7 +22,7 @@ class NetworkSiteSpec(PartSpec):
     """A Site of the network, and the controller that serves it.
 
     Attributes:
-        name: how it is called in the network; empty for the cluster's name.
+        name: its name in the network; empty for the cluster's name.
         version: of Skupper.
         controller: "name" or "namespace/name".
         allowed_sources: peers that may link to it; C(egress) and C(api_server): peers that its routers may call.
@@ -50,7 +50,7 @@ class NetworkSiteSpec(PartSpec):
 
     @property
     def site_name(self) -> str:
-        """Name of the Site: how it is called in the network."""
+        """Name of the Site in the network."""
         return self.name or self.cluster
 
     @property
@@ -83,8 +83,8 @@ class ListenerSpec(PartSpec):
     """The listener of a site, or the hub's connector.
 
     Attributes:
-        host: name of the Service that Skupper makes.
-        routing_key: what brings listeners and the connector together; empty for the federation's.
+        host: name of the Service that Skupper creates.
+        routing_key: the key that connects listeners and the connector; empty for the federation's.
     """
 
     host: Text = ""

@@ -28,7 +28,7 @@ class PartSpec(Parsed):
         labels: put on every object, as are C(annotations).
         pod_security: Pod Security level of the namespace: C(auto), a level, or empty for none.
         skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
-        dns: peers that every pod may ask for names; see manifests/policies.py for the shape of peers.
+        dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.
         monitoring_namespaces: namespaces that may read the metrics, each a name or a mapping of labels.
     """
 
@@ -53,7 +53,7 @@ class PartSpec(Parsed):
 
     @property
     def closes_namespace(self) -> bool:
-        """Whether a policy closes all pods of the namespace; not where the namespace is somebody else's."""
+        """Whether a policy isolates all pods of the namespace; not where the namespace is someone else's."""
         return self.network_policies and self.create_namespace
 
     def beside(self: Self, namespace: str) -> Self:

@@ -19,7 +19,7 @@ class Gpu(Parsed):
 
     Attributes:
         resource: name of the extended resource.
-        count: how many; 0 for none. One where the others are given, and not this.
+        count: how many; 0 for none. One where the others are set, and not this.
         runtime_class: of the pod; empty for none.
     """
 

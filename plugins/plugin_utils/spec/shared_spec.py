@@ -26,7 +26,7 @@ class FlowerSpec(PartSpec):
         image_pull_secrets: names of Secrets.
         run_as_user: None to leave the field out, as C(run_as_group) and C(fs_group).
         log_level: FLWR_LOG_LEVEL, or empty.
-        superlink_address: "host:port" that SuperNodes dial, or empty while nobody knows it.
+        superlink_address: "host:port" to which SuperNodes connect, or empty while it is not known.
         server_name: name that the gateway's certificate is verified against, or empty for the default.
         ca_bundle: PEM text that verifies the gateway's certificate, or empty while there is none.
         patches: see manifests/patches.py.
@@ -55,9 +55,9 @@ class FlowerSpec(PartSpec):
 
     @property
     def fixed_name(self) -> str:
-        """DNS name that every certificate of the gateway carries, whatever its address is.
+        """DNS name in every certificate of the gateway, independent of its address.
 
-        Nobody resolves it. It is what a sidecar verifies when the hub's address is an IP: HAProxy compares names with DNS
+        It is not resolved. A sidecar verifies it when the hub's address is an IP: HAProxy compares names with DNS
         entries of a certificate only, never with IP entries.
         """
         return f"superlink.{self.federation}.flower.internal"

@@ -24,14 +24,14 @@ class SiteSpec(FlowerSpec):
 
     Attributes:
         pods: settings of pods for the whole site.
-        pools: its pools, in the order given.
+        pools: its pools, in the user's order.
         sidecar: whether pods get a sidecar, see manifests/sidecar.py.
-        mtls: whether it shows the gateway a client certificate.
+        mtls: whether it presents a client certificate to the gateway.
         client_certificate: PEM, or empty while there is none.
         superlink_cidrs: networks in which the SuperLink's address is.
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
-        key_source: where its keys are made; C(keys_account): whether its administrators made the account of the job that makes them.
+        key_source: where its keys are created; C(keys_account): whether its administrators created the account of the job that creates them.
         clientapp: where ClientApps run.
         ocm_cluster: name of the ManagedCluster; see ocm/addon_objects.py.
         hub_namespace: namespace of the SuperLink.
@@ -69,7 +69,7 @@ class SiteSpec(FlowerSpec):
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> SiteSpec:
-        """See C(Parsed). What makes variables faulty is in validate/supernode_faults.py."""
+        """See C(Parsed). Faults of variables are in validate/supernode_faults.py."""
         pools = [pool_of(given, pool) for pool in given.get("pools") or []]
         return super().parse(given, pods=PodsSpec.parse(given), pools=pools, **more)
 
@@ -80,17 +80,17 @@ class SiteSpec(FlowerSpec):
 
     @property
     def shows_certificate(self) -> bool:
-        """Whether the sidecar shows the gateway a client certificate."""
+        """Whether the sidecar presents a client certificate to the gateway."""
         return self.has_sidecar and self.mtls
 
     @property
     def has_apps_apart(self) -> bool:
-        """Whether ClientApps are a workload of their own beside the SuperNodes."""
+        """Whether ClientApps run in their own workload beside the SuperNodes."""
         return self.clientapp == WORKLOAD
 
     @property
     def makes_keys(self) -> bool:
-        """Whether the site makes its keys itself."""
+        """Whether the site creates its keys itself."""
         return self.key_source == SITE
 
     def complete(self) -> SiteSpec:

@@ -19,14 +19,14 @@ MAX_LABEL = 63
 
 
 def clientapp_faults(spec: Spec, faults: Faults) -> None:
-    """Rules for ClientApps as a workload of their own."""
+    """Rules for ClientApps in their own pods."""
     where = spec.get("clientapp") or CLIENTAPPS[0]
     if not faults.choice("clientapp", where, CLIENTAPPS) or where != WORKLOAD:
         return
     if boolean(spec.get("insecure")):
         faults.add("clientapp", where, "needs TLS between ClientApp and SuperNode: set flower_insecure to false")
     elif not boolean(spec.get("sidecar", True)):
-        faults.add("clientapp", where, "needs the sidecar, whose door ClientApps call: set supernode_sidecar to true")
+        faults.add("clientapp", where, "needs the sidecar, to which ClientApps connect: set supernode_sidecar to true")
     for number, pool in enumerate(spec.get("pools") or []):
         if isinstance(pool, Mapping):
             _pool_faults(spec, pool, faults, f"pools[{number}]")
@@ -40,7 +40,7 @@ def _pool_faults(spec: Spec, pool: Mapping[str, object], faults: Faults, at: str
         faults.add(
             f"{at}.mode",
             DAEMON_SET,
-            "does not go together with supernode_clientapp: workload: which SuperNode is on which node nobody knows before. "
+            "does not go together with supernode_clientapp: workload: the node of a SuperNode is not known in advance. "
             "Use a StatefulSet, or set supernode_clientapp to pod",
         )
         return
@@ -55,13 +55,13 @@ def _pool_faults(spec: Spec, pool: Mapping[str, object], faults: Faults, at: str
     try:
         last = max(pool_of({}, {"replicas": pool.get("replicas")}).replicas - 1, 0)
     except (TypeError, ValueError):
-        return  # told elsewhere
-    name = clientapp.door(text(pool.get("name")), last)
+        return  # reported elsewhere
+    name = clientapp.listener_service(text(pool.get("name")), last)
     if len(name) > MAX_LABEL:
         faults.add(
             f"{at}.name",
             pool.get("name"),
-            f"is too long: its last SuperNode's Service would be called {name}, and {MAX_LABEL} characters are the limit",
+            f"is too long: its last SuperNode's Service would have the name {name}, and {MAX_LABEL} characters are the limit",
         )
 
 

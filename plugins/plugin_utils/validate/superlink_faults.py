@@ -28,18 +28,18 @@ _SUPERLINK_OPTIONS = {
     "--ssl-certfile": "SuperLink has an internal certificate, the public one is the gateway's",
     "--ssl-keyfile": "SuperLink has an internal certificate, the public one is the gateway's",
     "--isolation": "use superlink_isolation",
-    "--database": "the database lies on the volume of superlink_storage_size",
+    "--database": "the database is stored on the volume of superlink_storage_size",
     "--enable-supernode-auth": "it is on unless flower_insecure is true",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--disable-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
 _SUPEREXEC_OPTIONS = {
     "--runtime-api-address": "the ServerApp reaches SuperLink through the gateway",
-    "--insecure": "the gateway's door for the ServerApp has TLS",
+    "--insecure": "the gateway's port for the ServerApp uses TLS",
     "--root-certificates": "the internal CA is mounted by the role",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
@@ -138,7 +138,7 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
         given = issuer or {}
         for key in given:
             if key not in ("name", "kind", "group"):
-                faults.add(f"issuer.{key}", given[key], "is none of name, kind, group")
+                faults.add(f"issuer.{key}", given[key], "is not one of name, kind, group")
         if source == CERT_MANAGER and not given.get("name"):
             faults.add("issuer", issuer, "has no name; cert-manager signs with an Issuer or ClusterIssuer")
         elif source != CERT_MANAGER and issuer:
@@ -151,7 +151,7 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
     try:
         before = duration(spec.get("renew_before"))
     except ValueError:
-        faults.add("renew_before", spec.get("renew_before"), "is no time like 30d, 12h, 10m or 40s")
+        faults.add("renew_before", spec.get("renew_before"), "is not a duration like 30d, 12h, 10m or 40s")
         return
     days = integer(spec.get("certificate_days")) or 90
     if before is not None and not datetime.timedelta() < before < datetime.timedelta(days=days):

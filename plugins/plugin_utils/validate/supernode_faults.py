@@ -34,13 +34,13 @@ _SUPERNODE_OPTIONS = {
     "--superlink": "use superlink_address",
     "--insecure": "use flower_insecure",
     "--root-certificates": "the certificate authority comes from the hub or supernode_ca_bundle",
-    "--auth-supernode-private-key": "keys are made and registered by the role",
-    "--auth-supernode-public-key": "keys are made and registered by the role",
+    "--auth-supernode-private-key": "keys are created and registered by the role",
+    "--auth-supernode-public-key": "keys are created and registered by the role",
     "--node-config": "use node_config of the pool",
     "--isolation": "use supernode_isolation",
     "--host": "the Runtime API stays on the loopback of the pod",
     "--port": "the Runtime API stays on the loopback of the pod",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
@@ -48,7 +48,7 @@ _SUPEREXEC_OPTIONS = {
     "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
     "--insecure": "the role sets it where the connection stays in the pod",
     "--root-certificates": "the role sets it where the connection leaves the pod",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
@@ -88,12 +88,12 @@ def spec_faults(spec: Spec) -> list[str]:
     pools = spec.get("pools")
     if faults.sequence("pools", pools):
         if not pools:
-            faults.add("pools", pools, "is empty; a site without SuperNodes is no site")
+            faults.add("pools", pools, "is empty; a site needs at least one SuperNode")
         seen: dict[str, int] = {}
         for number, pool in enumerate(pools or []):
             at = f"pools[{number}]"
             if not isinstance(pool, Mapping):
-                faults.add(at, pool, "is no mapping")
+                faults.add(at, pool, "is not a mapping")
                 continue
             _pool_faults(spec, pool, faults, f"{at}.")
             name = text(pool.get("name"))
@@ -107,11 +107,11 @@ def spec_faults(spec: Spec) -> list[str]:
 
 
 def _site_name_fault(spec: Spec, faults: Faults) -> None:
-    """Objects of the hub are named and labelled by the site, so its inventory name must be one that Kubernetes takes."""
+    """Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes."""
     name = text(spec.get("cluster"))
     if len(name) > MAX_SITE_NAME:
         faults.sentence(
-            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which takes at "
+            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which accepts at "
             f"most {MAX_SITE_NAME}. Rename the host in the inventory"
         )
     elif not SUBDOMAIN.fullmatch(name):
@@ -147,7 +147,7 @@ def _total_fault(pools: list[Any], faults: Faults) -> None:
 
 
 def render_faults(spec: SiteSpec) -> list[str]:
-    """What has to be known once a site is rendered, and is not, or cannot be used: what the hub and its ledger say."""
+    """What must be known to render a site, and is not, or cannot be used: values of the hub and its ledger."""
     faults = Faults({"cluster": spec.cluster}, "supernode_")
     faults.address("superlink_address", spec.superlink_address)
     faults.certificates("ca_bundle", spec.ca_bundle)
@@ -166,7 +166,7 @@ def render_faults(spec: SiteSpec) -> list[str]:
 def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -> None:
     for key in pool:
         if key not in POOL_KEYS:
-            faults.add(f"{at}{key}", pool[key], "is no option of a pool")
+            faults.add(f"{at}{key}", pool[key], "is not a pool option")
     faults.label(f"{at}name", pool.get("name"), MAX_POOL_NAME)
     mode = text(pool.get("mode") or STATEFUL_SET)
     good = faults.choice(f"{at}mode", mode, MODES)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the gateway is made reachable for sites: what every exposure is asked.
+"""How the gateway is made reachable for sites: the interface of every exposure.
 
 An exposure is a file beside this one with a subclass, and an entry in C(exposure_registry.py). Its options are described in the
 role's argument specification.
@@ -27,14 +27,14 @@ class Faults(Protocol):
     """What collects the faults of a spec."""
 
     def add(self, key: str, value: Any, problem: str) -> None:
-        """Note a fault of an option."""
+        """Add a fault of an option."""
 
 
 class Exposure:
     """One way to make the gateway reachable; this one is reachable from within the cluster only.
 
     Attributes:
-        name: the word of C(superlink_exposure).
+        name: the value of C(superlink_exposure).
         service_type: type of the Service.
         options: options that have an effect with this exposure, and with few others.
         passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
@@ -56,11 +56,11 @@ class Exposure:
         return []
 
     def address(self, spec: HubSpec, live: Live) -> str:
-        """C(host:port) under which sites reach the gateway; empty while nobody can know it.
+        """C(host:port) under which sites reach the gateway; empty while it is not known.
 
         Args:
             spec: the hub's, without C(superlink_address).
-            live: objects as the API server returns them; kinds that say nothing are passed over.
+            live: objects as the API server returns them; irrelevant kinds are ignored.
         """
         return f"{SERVICE}.{spec.namespace}.svc:{spec.port}"
 
@@ -69,15 +69,15 @@ class Exposure:
         return spec.host
 
     def needs_nodes(self, spec: HubSpec) -> bool:
-        """Whether C(address) looks at the cluster's nodes."""
+        """Whether C(address) reads the cluster's nodes."""
         return False
 
     def sets_route_host(self, spec: HubSpec) -> bool:
-        """Whether a Route with a host of its own is made, which OpenShift has a right of its own for."""
+        """Whether a Route with its own host is created, for which OpenShift has a separate right."""
         return False
 
     def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
-        """Faults in the hub's variables that only this exposure knows."""
+        """Faults in the hub's variables of this exposure only."""
 
 
 class OutsideExposure(Exposure):

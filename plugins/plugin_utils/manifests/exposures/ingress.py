@@ -24,7 +24,7 @@ class Ingress(Exposure):
     passes_tls = True
 
     def objects(self, spec: HubSpec) -> list[Object]:
-        """See C(Exposure). It knows the gateway by a second name, too, under which sites try the next CA's certificate."""
+        """See C(Exposure). It also routes a second name to the gateway, under which sites test the next CA's certificate."""
         backend = {"service": {"name": SERVICE, "port": {"name": "fleet"}}}
         hosts = [spec.host, next_server_name(spec.host)]
         return [

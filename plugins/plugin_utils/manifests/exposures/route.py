@@ -18,7 +18,7 @@ NEXT_ROUTE = "superlink-next"
 
 
 class Route(Exposure):
-    """See C(base_exposure.Exposure). Without a host, OpenShift makes one up."""
+    """See C(base_exposure.Exposure). Without a host, OpenShift generates one."""
 
     name = "route"
     passes_tls = True
@@ -39,7 +39,7 @@ class Route(Exposure):
 
 
 def next_route(spec: HubSpec) -> list[Object]:
-    """A Route to the same door by the name under which sites try the next CA's certificate; nothing while no host is known."""
+    """A Route to the same port by the name under which sites test the next CA's certificate; nothing while no host is known."""
     host = spec.host or (split_address(spec.superlink_address)[0] if spec.superlink_address else "")
     return [_route(spec, NEXT_ROUTE, next_server_name(host))] if host and not is_ip(host) else []
 

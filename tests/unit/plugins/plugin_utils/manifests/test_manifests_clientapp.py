@@ -10,7 +10,7 @@ import re
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_door, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
@@ -51,7 +51,7 @@ def test_each_client_app_has_the_one_supernode_of_its_number(spec):
     args = apps["spec"]["template"]["spec"]["containers"][0]["args"]
     assert args[:2] == ["--runtime-api-address", "supernode-gpu-runtime-$(FLOWER_INDEX).flower.svc:9095"]
     for number in (0, 1):
-        service = found(objects, "Service", clientapp.door("gpu", number))["spec"]
+        service = found(objects, "Service", clientapp.listener_service("gpu", number))["spec"]
         assert service["selector"][clientapp.POD_NAME] == f"supernode-gpu-{5 + number}"
         assert service["publishNotReadyAddresses"] and service["ports"][0]["port"] == 9095
     env = apps["spec"]["template"]["spec"]["containers"][0]["env"]
@@ -90,7 +90,7 @@ def test_what_computes_is_with_the_client_app(spec):
 def test_the_door_lets_runtime_calls_through_and_nothing_else(spec):
     whole = sidecar.configuration(specs.site_of(spec()))
     door = whole[whole.index("frontend runtime") : whole.index("backend supernode")]
-    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in runtime_door.RUNTIME_CALLS}
+    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in runtime_listener.RUNTIME_CALLS}
     assert "deny deny_status 503 unless METH_POST runtime_call" in door and "bind :9095 " in door
     assert "frontend runtime" not in sidecar.configuration(specs.site_of(spec(clientapp="pod")))
 
@@ -127,7 +127,7 @@ def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"clientapp": "daemon"}, "supernode_clientapp: 'daemon' is none of pod, workload"),
+        ({"clientapp": "daemon"}, "supernode_clientapp: 'daemon' is not one of pod, workload"),
         ({"insecure": True, "mtls": False}, "needs TLS between ClientApp and SuperNode"),
         ({"sidecar": False, "mtls": False}, "supernode_clientapp: 'workload' needs the sidecar"),
         ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' does not go together"),
@@ -151,7 +151,7 @@ def test_what_does_not_go_together_is_told(changes, words, spec):
     [
         ({"hub_namespace": "n" * 50}, "supernode_hub_namespace"),
         ({"clientapp_predicates": [{"labelSelector": {}}]}, "supernode_clientapp_predicates[0]"),
-        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace: 'fast' is none of play, ocm"),
+        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace: 'fast' is not one of play, ocm"),
         ({"clientapp_rollout": {"type": "All"}}, "has no meaning while the play paces"),
         ({"clientapp_pace": "ocm", "clientapp_rollout": {"type": "Slow"}}, "supernode_clientapp_rollout.type: 'Slow'"),
     ],

@@ -24,7 +24,7 @@ def test_what_is_right():
         ("wait_timeout", -5, "cert_rotation_wait_timeout: -5"),
         ("days", 0, "cert_rotation_certificate_days: 0 is not between 1 and 36500"),
         ("ca_days", 0, "cert_rotation_ca_days: 0"),
-        ("renew_before", "soon", "cert_rotation_renew_before: 'soon' is no time like 30d"),
+        ("renew_before", "soon", "cert_rotation_renew_before: 'soon' is not a duration like 30d"),
         (
             "renew_before",
             "90d",
