@@ -31,7 +31,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {
-            "manifest": lambda objects: manifest(plain(list(objects))),
-            "superlink_rights": _of(SUPERLINK),
-        }
+        return {"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": _of(SUPERLINK)}

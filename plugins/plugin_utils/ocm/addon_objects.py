@@ -32,6 +32,7 @@ from ..base.names import WORKLOAD
 from ..base.values import Object, compact, text
 from ..manifests import namespace
 from ..spec.addon_spec import AddonSpec
+from ..spec.ocm_use import PLACEMENTS
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
 from . import api
@@ -47,8 +48,6 @@ RESTART_NOTE = "federated.flower/restart"
 # On the ManagedClusterAddOn of a site that has ClientApps beside its SuperNodes.
 APPS_NOTE = "federated.flower/clientapp"
 APPLICATION = "supernode"
-PLACEMENTS, MANUAL = "Placements", "Manual"
-INSTALLS = (PLACEMENTS, MANUAL)
 # Pods of a pool about which the site tells why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
 
@@ -113,8 +112,7 @@ def addon_objects(spec: AddonSpec) -> list[Object]:
     base = template(name, instance, namespace.objects(spec) or [_placeholder(spec, name)])
     config = deployment_config(name, instance, spec.namespace, spec.namespace)
     found = [base, config]
-    # ClientApps are always brought by Placements.
-    if spec.bind_cluster_sets and (spec.install == PLACEMENTS or spec.clientapps):
+    if spec.bind_cluster_sets and spec.has_placements:
         found += [set_binding(spec, one) for one in spec.cluster_sets]
     if spec.install == PLACEMENTS:
         found.append(placement(spec))
@@ -124,11 +122,7 @@ def addon_objects(spec: AddonSpec) -> list[Object]:
 
 def _placeholder(spec: PartSpec, addon: str) -> Object:
     """Where somebody else makes the namespace, a template still needs a manifest."""
-    meta = {
-        "name": f"{addon}-addon",
-        "namespace": spec.namespace,
-        "labels": addon_labels(spec.federation),
-    }
+    meta = {"name": f"{addon}-addon", "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
 
 

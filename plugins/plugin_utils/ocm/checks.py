@@ -16,6 +16,7 @@ from typing import Any
 
 from ..base.labels import MANAGER
 from ..spec.addon_spec import AddonSpec
+from ..spec.ocm_use import PLACEMENTS
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, clusters, schema
 
@@ -158,7 +159,6 @@ def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
     """Faults of the add-on that a managed cluster has already: that of another federation, or of another host of the inventory.
 
     Args:
-        spec: the site's specification.
         live: its ManagedClusterAddOn; one that Open Cluster Management has just made says nothing yet.
     """
     meta = (live or {}).get("metadata") or {}
@@ -181,7 +181,6 @@ def bindings(spec: AddonSpec, sets: Iterable[str], bound: Iterable[str]) -> list
     """Faults of cluster sets: those that are not there, and those that the namespace may not choose from.
 
     Args:
-        spec: the add-on's specification.
         sets: names of the hub's ManagedClusterSets.
         bound: cluster sets that are bound to the federation's namespace.
     """
@@ -209,7 +208,6 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
     """Faults of what the served schema does not know.
 
     Args:
-        spec: the add-on's specification.
         work: OpenAPI document of the work API.
         cluster: that of the cluster API that has Placements.
     """
@@ -219,7 +217,7 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
             "ManifestWorks of this hub do not know the update strategy ReadOnly, by which a site tells the public halves of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
-    if spec.install == addon_objects.PLACEMENTS:
+    if spec.install == PLACEMENTS:
         unknown = schema.unknown_selectors(cluster, spec.predicates)
         if unknown:
             found.append(
@@ -229,11 +227,7 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
     return found
 
 
-def cluster(
-    name: str,
-    live: Mapping[str, Any] | None,
-    requests: Iterable[Mapping[str, Any]] = (),
-) -> list[str]:
+def cluster(name: str, live: Mapping[str, Any] | None, requests: Iterable[Mapping[str, Any]] = ()) -> list[str]:
     """Faults of one managed cluster.
 
     Args:
@@ -324,7 +318,6 @@ def clientapps(
     """What keeps ClientApps from a cluster, as far as that can be said without OCM.
 
     Args:
-        spec: the site's specification.
         live: its ManagedCluster.
         addon: what was found out about the add-on; empty if nobody asked.
         schema_of: gives the OpenAPI document of the cluster API that has Placements.

@@ -30,7 +30,6 @@ class ThroughHub:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         owner: gives the live ManagedClusterAddOn, after having made sure of it.
         first: see C(key_work.at_rest).
         seconds: how long to wait until the site has told something at all.

@@ -101,7 +101,9 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
 def _taken_names(cluster: Cluster, part: str, spec: HubSpec | SiteSpec) -> list[str]:
     """Faults of objects that somebody else has in the namespace under names that the deployment is going to use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    at_site = isinstance(spec, SiteSpec) and spec.makes_keys  # then nobody but the site reads its Secrets, and its Job looks at them
+    at_site = (
+        isinstance(spec, SiteSpec) and spec.makes_keys
+    )  # then nobody but the site reads its Secrets, and its Job looks at them
     for item in [*drafted(spec), *reserved.objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item

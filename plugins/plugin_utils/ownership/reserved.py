@@ -22,22 +22,13 @@ from ..spec.site_spec import SiteSpec
 
 #: Secrets and ConfigMaps of the hub, in its own namespace.
 HUB = {
-    "Secret": (
-        credentials.INTERNAL,
-        credentials.RUNTIME,
-        credentials.SUPEREXEC,
-        gateway.SECRET,
-        gateway.NEXT_SECRET,
-    ),
+    "Secret": (credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET),
     "ConfigMap": (clients.CONFIG, ledger.BOOK, audit.NAME),
 }
 #: Secrets of the hub in the namespace of the CA keys.
 CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
 #: Secrets and ConfigMaps of a site, beside those of each pool.
-SITE = {
-    "Secret": (*keys.SHARED, CLIENT_KEY),
-    "ConfigMap": (PUBLIC_KEYS, key_job.OWNER),
-}
+SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, key_job.OWNER)}
 
 
 def objects(part: str, spec: HubSpec | SiteSpec) -> list[dict[str, Any]]:

@@ -82,7 +82,12 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
 def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> Object:
     # Not the version: what administrators once approved does not change with a release of Flower.
     made = metadata(
-        replace(spec, namespace=namespace), name, "flower", "rights", annotations=annotations, namespaced=bool(namespace)
+        replace(spec, namespace=namespace),
+        name,
+        "flower",
+        "rights",
+        annotations=annotations,
+        namespaced=bool(namespace),
     )
     made["labels"].pop("app.kubernetes.io/version")
     return made
@@ -92,12 +97,7 @@ def _account(part: str, spec: PartSpec, subject: Subject) -> Object:
     # Hub and site may share a namespace, and with it the set of all rights. Names of Roles tell whose they are; these do not.
     meta = _metadata(spec, subject.name, subject.namespace)
     meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": meta,
-        "automountServiceAccountToken": False,
-    }
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
 
 
 def _role(spec: PartSpec, name: str, namespace: str, needs: Sequence[Need], who: Sequence[Subject]) -> list[Object]:

@@ -91,14 +91,11 @@ def _text(prints: Mapping[tuple[str, str], str]) -> str:
     return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
 
 
-def make(
-    place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
-) -> Outcome:
+def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]) -> Outcome:
     """Let the site make what is missing. Does nothing, with one request, when nothing is.
 
     Args:
         place: the way to the site.
-        spec: the site's specification.
         wanted: what the site is to have.
         seconds: how long the site's job may take.
         prepare: called before anything is made; the namespace has to exist afterwards.

@@ -8,32 +8,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .fields import Flag, Listed, Mapped, MaybeNumber, Text, Texts
+from .ocm_use import OcmUse
 from .part_spec import PartSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddonSpec(PartSpec):
+class AddonSpec(PartSpec, OcmUse):
     """The add-on, of which each managed cluster gets one.
 
     Attributes:
         name: of the add-on.
-        install: C(Placements) or C(Manual).
         placement: name of the Placement in the federation's namespace.
         cluster_sets: cluster sets that the Placement chooses from; each is bound to the namespace.
-        bind_cluster_sets: false where the hub's administrators make the ManagedClusterSetBindings.
         predicates: the Placement's own (Placement API v1beta1); the label of the federation if empty.
         number_of_clusters: the Placement's own, as C(prioritizers), C(spread) and C(decision_groups); empty for none.
         tolerations: of the Placement, beside those for clusters that are not heard.
         rollout: the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once.
-        clientapps: whether ClientApps of some site are a workload of their own, see replica_set.py.
     """
 
     version: Text = field()  # in all labels
     name: Text = ""
-    install: Text = "Placements"
     placement: Text = ""
     cluster_sets: Texts = field(default_factory=list)
-    bind_cluster_sets: Flag = True
     predicates: Listed = field(default_factory=list)
     number_of_clusters: MaybeNumber = None
     prioritizers: Listed = field(default_factory=list)
@@ -42,6 +38,4 @@ class AddonSpec(PartSpec):
     tolerations: Listed = field(default_factory=list)
     rollout: Mapped = field(default_factory=dict)
     policy_remediation: Text = "inform"
-    clientapps: Flag = False
-    enable_gates: Flag = False
     ocm: Flag = True

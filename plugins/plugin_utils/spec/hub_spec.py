@@ -14,6 +14,7 @@ from ..base.certificate_names import certificate_names
 from ..base.ports import FLEET_PORT
 from ..base.times import duration
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
+from .ocm_use import OcmUse
 from .pods_spec import PodsSpec
 from .shared_spec import NOTHING, NOWHERE, FlowerSpec
 
@@ -30,8 +31,7 @@ class Issuer(Parsed):
     group: Text = CERT_MANAGER_GROUP
 
 
-def _issuer(value: Mapping[str, Any] | None) -> Issuer:
-    return Issuer.parse(value or {})
+_Issuer = Annotated[Issuer, lambda value: Issuer.parse(value or {})]
 
 
 def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class HubSpec(FlowerSpec):
+class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
@@ -52,7 +52,6 @@ class HubSpec(FlowerSpec):
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
         renew_before: how long before its end a certificate is renewed; None for the default.
-        ocm: whether the hub delivers to sites through Open Cluster Management, and C(install) to C(enable_gates) what of it is used.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -89,14 +88,9 @@ class HubSpec(FlowerSpec):
     certificate_internal_names: Flag = True
     certificate_days: Number = 90
     renew_before: Annotated[datetime.timedelta | None, duration] = None
-    issuer: Annotated[Issuer, _issuer] = Issuer()
+    issuer: _Issuer = Issuer()
     allowed_sources: Listed = field(default_factory=list)
     serverapp_egress: Listed = field(default_factory=list)
-    ocm: Flag = False
-    install: Text = "Placements"
-    bind_cluster_sets: Flag = True
-    clientapps: Flag = False
-    enable_gates: Flag = False
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> HubSpec:
@@ -125,6 +119,4 @@ class HubSpec(FlowerSpec):
 
     def complete(self) -> HubSpec:
         """With stand-ins for what is found later: address and CA."""
-        return replace(
-            self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING
-        )
+        return replace(self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..base.addresses import is_ip, split_address
+from ..base.names import KEY_SOURCES, SITE
 from .fields import Flag, Listed, MaybeNumber, Text, Texts
 from .part_spec import PartSpec
 
@@ -22,14 +23,11 @@ class FlowerSpec(PartSpec):
 
     Attributes:
         insecure: no TLS and no node authentication between SuperNodes and the hub, for labs.
-        isolation: C(process) or C(subprocess).
-        image_pull_secrets: names of Secrets.
         run_as_user: None to leave the field out, as C(run_as_group) and C(fs_group).
-        log_level: FLWR_LOG_LEVEL, or empty.
         superlink_address: "host:port" that SuperNodes dial, or empty while nobody knows it.
         server_name: name that the gateway's certificate is verified against, or empty for the default.
         ca_bundle: PEM text that verifies the gateway's certificate, or empty while there is none.
-        patches: see manifests/patches.py.
+        key_source: where keys are made.
     """
 
     region: Text = ""
@@ -47,6 +45,12 @@ class FlowerSpec(PartSpec):
     ca_bundle: Text = ""
     runtime_dependency_installation: Flag = False
     patches: Listed = field(default_factory=list)
+    key_source: Text = KEY_SOURCES[0]
+
+    @property
+    def makes_keys(self) -> bool:
+        """Whether it is a site that makes its keys itself."""
+        return self.key_source == SITE
 
     @property
     def is_process(self) -> bool:

@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..base.names import CLIENTAPPS, KEY_SOURCES, SITE, WORKLOAD
+from ..base.names import CLIENTAPPS, WORKLOAD
 from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
 from .shared_spec import NOTHING, NOWHERE, FlowerSpec
-
-Allocation = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -24,17 +22,13 @@ class SiteSpec(FlowerSpec):
 
     Attributes:
         pods: settings of pods for the whole site.
-        pools: its pools, in the order given.
-        sidecar: whether pods get a sidecar, see manifests/sidecar.py.
         mtls: whether it shows the gateway a client certificate.
         client_certificate: PEM, or empty while there is none.
         superlink_cidrs: networks in which the SuperLink's address is.
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
-        key_source: where its keys are made; C(keys_account): whether its administrators made the account of the job that makes them.
-        clientapp: where ClientApps run.
-        ocm_cluster: name of the ManagedCluster; see ocm/addon_objects.py.
-        hub_namespace: namespace of the SuperLink.
+        keys_account: whether its administrators made the account of the job that makes them.
+        ocm_cluster: name of the ManagedCluster.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -52,7 +46,6 @@ class SiteSpec(FlowerSpec):
     egress: Listed = field(default_factory=list)
     api_server: Listed = field(default_factory=list)
     allocation: Mapped = field(default_factory=dict)
-    key_source: Text = KEY_SOURCES[0]
     keys_account: Flag = False
     delivery: Text = ""
     hub_namespace: Text = ""
@@ -88,11 +81,6 @@ class SiteSpec(FlowerSpec):
         """Whether ClientApps are a workload of their own beside the SuperNodes."""
         return self.clientapp == WORKLOAD
 
-    @property
-    def makes_keys(self) -> bool:
-        """Whether the site makes its keys itself."""
-        return self.key_source == SITE
-
     def complete(self) -> SiteSpec:
         """With stand-ins for what is found later: address, certificates, numbers."""
         allocation = {pool.name: {"offset": 0, "partitions": max(1, pool.replicas)} for pool in self.pools}
@@ -103,4 +91,3 @@ class SiteSpec(FlowerSpec):
             client_certificate=self.client_certificate or NOTHING,
             allocation={**allocation, **self.allocation},
         )
-

@@ -34,7 +34,6 @@ class CertManager:
         """Take what is asked for.
 
         Args:
-            spec: the superlink spec, for the issuer.
             rendered: the Certificate (manifests/certificate.py), None while the hub's address is not known.
             bundle: what sites trust, PEM; by default what the issuer tells (C(ca.crt)).
         """
