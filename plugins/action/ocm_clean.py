@@ -18,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_use import PLACEMENTS
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 

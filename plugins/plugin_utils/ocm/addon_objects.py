@@ -31,8 +31,7 @@ from ..base.labels import MANAGER, PART_OF
 from ..base.names import WORKLOAD
 from ..base.values import Object, compact, text
 from ..manifests import namespace
-from ..spec.addon_spec import AddonSpec
-from ..spec.ocm_use import PLACEMENTS
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
 from . import api

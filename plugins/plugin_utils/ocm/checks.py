@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import MANAGER
-from ..spec.addon_spec import AddonSpec
-from ..spec.ocm_use import PLACEMENTS
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, clusters, schema
 

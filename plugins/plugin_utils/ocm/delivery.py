@@ -15,7 +15,7 @@ from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import clientapp
-from ..spec.ocm_use import MANUAL, PLACEMENTS
+from ..spec.addon_spec import MANUAL, PLACEMENTS
 from ..spec.site_spec import SiteSpec
 from . import addon as addons
 from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, template

@@ -13,8 +13,7 @@ from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..rights import ask, grants
-from ..spec.addon_spec import AddonSpec
-from ..spec.ocm_use import PLACEMENTS
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, placements
 from .scraping import document

@@ -17,7 +17,7 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import proof, record
-from ..spec.hub_spec import HubSpec
+from ..rights.need import Spec
 from ..spec.site_spec import SiteSpec
 from ..validate.render import drafted
 from . import ca_namespace as ca_namespaces
@@ -43,7 +43,7 @@ class Found:
 def look(
     cluster: Cluster,
     part: str,
-    spec: HubSpec | SiteSpec,
+    spec: Spec,
     ca_namespace: str = "",
     *,
     owner: Mapping[str, str] | None = None,
@@ -98,7 +98,7 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
     return f"{id_of(desired)}: {why}" if why else ""
 
 
-def _taken_names(cluster: Cluster, part: str, spec: HubSpec | SiteSpec) -> list[str]:
+def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
     """Faults of objects that somebody else has in the namespace under names that the deployment is going to use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     at_site = (

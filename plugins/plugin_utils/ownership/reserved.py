@@ -15,9 +15,9 @@ from ..hub import clients, credentials
 from ..hub.sources import builtin
 from ..ledger import store as ledger
 from ..manifests import gateway, key_job
+from ..rights.need import Spec
 from ..rights.table import SUPERLINK
 from ..site_keys import keys
-from ..spec.hub_spec import HubSpec
 from ..spec.site_spec import SiteSpec
 
 #: Secrets and ConfigMaps of the hub, in its own namespace.
@@ -31,7 +31,7 @@ CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
 SITE = {"Secret": (*keys.SHARED, CLIENT_KEY), "ConfigMap": (PUBLIC_KEYS, key_job.OWNER)}
 
 
-def objects(part: str, spec: HubSpec | SiteSpec) -> list[dict[str, Any]]:
+def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
     """Stand-ins for these objects: kind, name, namespace and labels, nothing more."""
     names = HUB if part == SUPERLINK else SITE
     listed: list[tuple[str, str]] = [(kind, name) for kind, found in names.items() for name in found]

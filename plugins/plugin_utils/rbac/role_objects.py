@@ -17,7 +17,7 @@ from ..manifests import namespace as namespace_manifests
 from ..manifests.objects import metadata
 from ..marks import parts
 from ..rights.grants import grants, namespaces
-from ..rights.need import WORKS, Need
+from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
 from ..spec.hub_spec import HubSpec
@@ -53,7 +53,7 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
     found = faults_of(part, given) + faults(given, settings)
     if found:
         raise SpecError(found)
-    spec: HubSpec | SiteSpec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
+    spec: Spec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
     ca_namespace = settings.get("ca_namespace", "")
     own = namespaces(part, spec, ca_namespace)
     # On the hub, accounts live beside the CA keys: who can make pods in the SuperLink's namespace could use them.

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..spec.addon_spec import AddonSpec
-from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
-from ..spec.site_spec import SiteSpec
 from . import rendered
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, rights
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
 from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.
@@ -31,9 +29,7 @@ def namespaces(part: str, spec: PartSpec, ca_namespace: str) -> list[str]:
     return list(dict.fromkeys(name for name in places(part, spec.namespace, ca_namespace).values() if name))
 
 
-def grants(
-    holder: str, part: str, spec: HubSpec | SiteSpec, ca_namespace: str = "", *, ways: Collection[str] = WAYS
-) -> Grants:
+def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: Collection[str] = WAYS) -> Grants:
     """What a holder needs in a cluster.
 
     Args:
@@ -53,7 +49,7 @@ def grants(
 
 def controller_rights(
     part: str,
-    spec: HubSpec | SiteSpec,
+    spec: Spec,
     ca_namespace: str = "",
     *,
     works: Collection[str] = (DEPLOY,),

@@ -30,10 +30,10 @@ from operator import attrgetter
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
+from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
-from ..spec.ocm_use import OcmUse
 from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -79,7 +79,7 @@ def _ocm_bindings(spec: OcmUse) -> bool:
     return spec.has_placements and spec.bind_cluster_sets
 
 
-def _keys_made_by_the_controller(spec: HubSpec | SiteSpec) -> bool:
+def _keys_made_by_the_controller(spec: Spec) -> bool:
     return not spec.makes_keys
 
 
@@ -125,7 +125,7 @@ _CONTROLLER_OF_ALL = (
 )
 
 
-def _skupper_without_secrets(spec: HubSpec | SiteSpec) -> bool:
+def _skupper_without_secrets(spec: Spec) -> bool:
     """Whether the controller has no right on Secrets but needs it on the link's, by its usual name (C(skupper_link_name))."""
     return spec.has_routers and spec.makes_keys
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..base.certificate_names import certificate_names
 from ..base.ports import FLEET_PORT
 from ..base.times import duration
+from .addon_spec import OcmUse
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
-from .ocm_use import OcmUse
 from .pods_spec import PodsSpec
-from .shared_spec import NOTHING, NOWHERE, FlowerSpec
+from .shared_spec import FlowerSpec
 
 SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"
@@ -44,11 +44,7 @@ class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
-        pods: settings of the SuperLink's pod, whose container C(superlink) they are.
-        serverapp: settings of the ServerApp's pod.
-        exposure: how the gateway is reached, see manifests/exposure.py.
         allowed_sources: peers that may reach the door for sites; anybody if there are none.
-        serverapp_egress: peers that the ServerApp may call.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
         renew_before: how long before its end a certificate is renewed; None for the default.
@@ -116,7 +112,3 @@ class HubSpec(FlowerSpec, OcmUse):
             own += [self.server_name, self.host, self.superlink_address]
         found = certificate_names([*own, *must, *self.certificate_names])
         return [*found["dns"], *found["ip"]]
-
-    def complete(self) -> HubSpec:
-        """With stand-ins for what is found later: address and CA."""
-        return replace(self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING)

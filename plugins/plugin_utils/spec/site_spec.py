@@ -13,7 +13,7 @@ from ..base.names import CLIENTAPPS, WORKLOAD
 from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
-from .shared_spec import NOTHING, NOWHERE, FlowerSpec
+from .shared_spec import NOTHING, FlowerSpec
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,9 @@ class SiteSpec(FlowerSpec):
 
     Attributes:
         pods: settings of pods for the whole site.
-        mtls: whether it shows the gateway a client certificate.
-        client_certificate: PEM, or empty while there is none.
-        superlink_cidrs: networks in which the SuperLink's address is.
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
         keys_account: whether its administrators made the account of the job that makes them.
-        ocm_cluster: name of the ManagedCluster.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -82,12 +78,7 @@ class SiteSpec(FlowerSpec):
         return self.clientapp == WORKLOAD
 
     def complete(self) -> SiteSpec:
-        """With stand-ins for what is found later: address, certificates, numbers."""
+        """See C(FlowerSpec)."""
         allocation = {pool.name: {"offset": 0, "partitions": max(1, pool.replicas)} for pool in self.pools}
-        return replace(
-            self,
-            superlink_address=self.superlink_address or NOWHERE,
-            ca_bundle=self.ca_bundle or NOTHING,
-            client_certificate=self.client_certificate or NOTHING,
-            allocation={**allocation, **self.allocation},
-        )
+        certificate = self.client_certificate or NOTHING
+        return replace(super().complete(), client_certificate=certificate, allocation={**allocation, **self.allocation})

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..base.values import text
 from ..ocm import acm
-from ..spec.ocm_use import INSTALLS, MANUAL, PLACEMENTS
+from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
 from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
 

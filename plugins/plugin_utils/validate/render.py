@@ -12,6 +12,7 @@ from ..base.plain import plain
 from ..base.values import Object
 from ..manifests import superlink, supernode
 from ..ocm import acm, addon_objects
+from ..rights.need import Spec
 from ..spec.addon_spec import AddonSpec
 from ..spec.fields import Kind
 from ..spec.hub_spec import HubSpec
@@ -57,7 +58,7 @@ def supernode_faults(given: Mapping[str, Any]) -> list[str]:
     return site_faults.spec_faults(plain(given))
 
 
-def drafted(spec: HubSpec | SiteSpec) -> list[Object]:
+def drafted(spec: Spec) -> list[Object]:
     """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
     if isinstance(spec, SiteSpec):
         return supernode.objects(spec.complete())

@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.federated.flower.plugins.module_utils.node_config import expand
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_use import INSTALLS
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import INSTALLS
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render, supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
 
