@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.render i
 def _of(part: str) -> Callable[..., Any]:
     def rights(spec: Any, settings: Any) -> Any:
         try:
-            return rights_objects(part, spec, settings)
+            return rights_objects(part, plain(spec), plain(settings))
         except SpecError as error:
             raise AnsibleFilterError(str(error)) from error
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..base.plain import plain
 from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
@@ -23,7 +22,9 @@ from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
-from ..validate.render import SpecError, faults_of
+from ..validate.render import SpecError
+from ..validate.superlink_faults import superlink_faults
+from ..validate.supernode_faults import supernode_faults
 from .subjects import Subject, faults, subjects
 
 PURPOSES = "federated.flower/purposes"
@@ -46,11 +47,10 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
     Raises:
         SpecError: the specification or the variables have faults.
     """
-    settings = plain(settings)
     # The hub's own variables do not say how sites are reached.
     ways = ("skupper", "ocm", "clientapps", "enable_gates")
-    given = {**plain(given), **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
-    found = faults_of(part, given) + faults(given, settings)
+    given = {**given, **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
+    found = (superlink_faults if part == SUPERLINK else supernode_faults)(given) + faults(given, settings)
     if found:
         raise SpecError(found)
     spec: Spec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)

@@ -18,7 +18,7 @@ from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
-from ..validate.render import supernode_faults
+from ..validate.supernode_faults import supernode_faults
 
 Facts = dict[str, Any]
 

@@ -30,7 +30,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _BUILT_IN = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Spread")
 
 
-def addon_faults(spec: Spec) -> list[str]:
+def ocm_addon_faults(spec: Spec) -> list[str]:
     """All faults of an add-on's spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "ocm_addon_")
     faults.label("name", spec.get("name"), MAX_ADDON_NAME)
@@ -52,7 +52,7 @@ def addon_faults(spec: Spec) -> list[str]:
 
 def policy_faults(spec: Spec) -> list[str]:
     """All faults of an add-on's spec from which a policy is to be made."""
-    found = addon_faults(spec)
+    found = ocm_addon_faults(spec)
     faults = Faults(spec, "ocm_addon_")
     faults.choice("policy_remediation", spec.get("policy_remediation"), acm.REMEDIATIONS)
     names = ".".join([text(spec.get("namespace")), acm.policy_name(text(spec.get("federation")))])

@@ -167,4 +167,4 @@ def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_si
     text = json.dumps(status.nodes(parsed_ocm_site()))
     assert "--clientappio-api-address" not in text and "--host" in text and "--port" in text
     for version in ("1.34.0", "1.36.0"):
-        assert any("supernode_version" in fault for fault in supernode_faults.spec_faults(ocm_site_spec(version=version)))
+        assert any("supernode_version" in fault for fault in supernode_faults.supernode_faults(ocm_site_spec(version=version)))
