@@ -16,8 +16,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import PLACEMENTS, addon_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 

@@ -138,12 +138,7 @@ class ActionModule(SkupperAction):
                 raise ClusterError(f"{wrong}.")
             name = found[0]["metadata"]["name"]
         else:
-            self.apply(
-                cluster,
-                controller.subscription(spec),
-                applyset=controller.NAME,
-                applyset_namespace=namespace,
-            )
+            self.apply(cluster, controller.subscription(spec), applyset=controller.NAME, applyset_namespace=namespace)
             name = controller.PACKAGE
         if self.check and not found:
             return self.finished("the operator would be installed", namespace=namespace)
@@ -179,9 +174,7 @@ class ActionModule(SkupperAction):
         if self.is_served(cluster):
             left = [
                 f"{one['metadata']['namespace']}/{one['metadata']['name']}"
-                for one in cluster.list(
-                    "skupper.io/v2alpha1", "Site", namespace if spec.scope == "namespace" else None
-                )
+                for one in cluster.list("skupper.io/v2alpha1", "Site", namespace if spec.scope == "namespace" else None)
             ]
             if left:
                 self.warn(

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers i
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
 

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 
 class ActionModule(FleetAction):

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filt
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM, ocm_addon_faults
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
@@ -32,7 +32,7 @@ class FilterModule:
         """Names and functions."""
         return {
             "clientapp_sites": clientapp_sites,
-            "ocm_addon_faults": spec_filter(render.ocm_addon_faults),
+            "ocm_addon_faults": spec_filter(ocm_addon_faults),
             "ocm_addon_objects": spec_filter(render.ocm_addon_objects),
             "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,

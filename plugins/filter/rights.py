@@ -19,7 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.validate.render i
 def _of(part: str) -> Callable[..., Any]:
     def rights(spec: Any, settings: Any) -> Any:
         try:
-            return rights_objects(part, spec, settings)
+            return rights_objects(part, plain(spec), plain(settings))
         except SpecError as error:
             raise AnsibleFilterError(str(error)) from error
 
@@ -31,7 +31,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {
-            "manifest": lambda objects: manifest(plain(list(objects))),
-            "superlink_rights": _of(SUPERLINK),
-        }
+        return {"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": _of(SUPERLINK)}

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 
 
 class FilterModule:
@@ -17,7 +18,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
-            "superlink_faults": spec_filter(render.superlink_faults),
+            "superlink_faults": spec_filter(superlink_faults),
             "superlink_front_objects": spec_filter(render.superlink_front_objects),
             "superlink_objects": spec_filter(render.superlink_objects),
         }

@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec im
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
     render_faults,
-    spec_faults,
+    supernode_faults,
 )
 
 
@@ -22,7 +22,7 @@ def site_of(given: Mapping[str, Any] | SiteSpec) -> SiteSpec:
     if isinstance(given, SiteSpec):
         return given
     given = plain(given)
-    faults = spec_faults(given)
+    faults = supernode_faults(given)
     if faults:
         raise SpecError(faults)
     return SiteSpec.parse(given)

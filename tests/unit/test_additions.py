@@ -228,7 +228,7 @@ from {PACKAGE}.plugin_utils.spec import render
 
 spec = json.load(open("spec.json"))
 front = render.superlink_front_objects(spec)
-print(json.dumps([render.superlink_faults(spec), front, exposure.address(spec)]))
+print(json.dumps([superlink_faults(spec), front, exposure.address(spec)]))
 """
 
 

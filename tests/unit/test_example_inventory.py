@@ -24,7 +24,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import pool_of
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]
@@ -125,12 +126,12 @@ def test_every_variable_is_known(host: str) -> None:
 
 @pytest.mark.parametrize("host", members(SITES))
 def test_sites_have_no_faults(host: str) -> None:
-    assert render.supernode_faults(spec_of(host, "supernode")) == []
+    assert supernode_faults(spec_of(host, "supernode")) == []
 
 
 @pytest.mark.parametrize("host", members(HUB))
 def test_the_hub_has_no_faults(host: str) -> None:
-    assert render.superlink_faults(spec_of(host, "superlink")) == []
+    assert superlink_faults(spec_of(host, "superlink")) == []
 
 
 def test_groups_follow_from_facts() -> None:

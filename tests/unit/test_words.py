@@ -51,7 +51,6 @@ STORED = ("plugins/plugin_utils/rights/table.py", "plugins/plugin_utils/manifest
 def sources() -> Iterator[Path]:
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            name = path.relative_to(ROOT).as_posix()
             if path.suffix in (".py", ".yml", ".rst", ".md"):
                 yield path
 

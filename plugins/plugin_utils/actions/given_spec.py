@@ -13,7 +13,7 @@ from ..base.errors import ClusterError
 from ..preflight import inventory, variables
 from ..rights.table import SUPERLINK
 from ..spec.hub_spec import HubSpec
-from ..validate.render import superlink_faults
+from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
 
 variables.known()  # read once, in the parent of all forks

@@ -39,7 +39,6 @@ class Join:
         action: keeps account of what is done.
         hub: a connection to the hub.
         site: a connection to the site.
-        spec: the link spec.
         seconds: how long to wait for one thing.
         renew_before: see C(links.decide).
     """

@@ -39,7 +39,6 @@ def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str,
     A SuperNode without one verifies the host of the address that it connects to, an IP address too.
 
     Args:
-        spec: the superlink spec.
         address: host and port that the hub publishes; empty while it is not known; names that depend on it are then omitted.
         sites: all sites.
     """

@@ -23,7 +23,7 @@ from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
 from . import sidecar, superexec
 from .objects import metadata
-from .pod import mount, pod_spec, pod_template, secret_volume
+from .pod import mount, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -55,10 +55,10 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         env=[{"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}],
         mounts=[mount(TRUST_VOLUME, TRUST_DIR)],
     )
-    pod = pod_spec(
+    template = pod_template(
         spec,
+        CLIENTAPP,
         pool,
-        service_account_name=CLIENTAPP,
         containers=[container],
         volumes=[
             secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),
@@ -67,8 +67,9 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         ],
         runtime_class=pool.gpu.runtime_class,
         grace=pool.termination_grace_period,
+        pool=pool.name,
+        notes=notes,
     )
-    template = pod_template(spec, CLIENTAPP, pool, pod, pool=pool.name, notes=notes)
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",

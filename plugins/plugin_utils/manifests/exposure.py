@@ -2,8 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect. It is defined by C(exposures).
-"""
+"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect. It is defined by C(exposures)."""
 
 from __future__ import annotations
 
@@ -56,11 +55,7 @@ def fleet_service(spec: HubSpec) -> Object:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(
-            spec,
-            SERVICE,
-            "superlink",
-            annotations=spec.service_annotations,
-            extra_labels=spec.service_labels,
+            spec, SERVICE, "superlink", annotations=spec.service_annotations, extra_labels=spec.service_labels
         ),
         "spec": compact(body),
     }

@@ -99,7 +99,11 @@ def configuration(spec: HubSpec) -> str:
     if not spec.insecure:
         # Returns which certificate this port serves now; sidecars use it to test which ones they accept.
         lines += [
-            *([] if spec.gateway_access_log else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]),
+            *(
+                []
+                if spec.gateway_access_log
+                else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]
+            ),
             "  http-request return status 200 content-type text/plain lf-string"
             f' "serial=%[ssl_f_serial,hex,lower] cn=%[ssl_c_s_dn(cn)]\\n" if METH_GET {{ path {PROBE} }}',
         ]

@@ -30,7 +30,7 @@ from ..base.values import Object, compact
 from ..spec.site_spec import SiteSpec
 from . import policies
 from .objects import config_map, metadata
-from .pod import container_security_context, image, mount, pod_spec, pod_template
+from .pod import container_security_context, image, mount, pod_template
 from .sidecar import LOCAL_TLS
 from .superexec import SECRET as SUPEREXEC_SECRET
 
@@ -65,16 +65,16 @@ def job(spec: SiteSpec, account: str, suffix: str, program: Mapping[str, str], s
         seconds: for the whole job.
     """
     own = own_name(suffix)
-    pod = pod_spec(
+    template = pod_template(
         spec,
+        APPLICATION,
         replace(spec.pods, topology_spread_constraints=[]),
-        service_account_name=account,
+        account=account,
+        restart="Never",
         containers=[_container(spec)],
         volumes=[_program_volume(own, program), _api_volume()],
         grace=1,  # it has nothing that a sudden end could damage
     )
-    pod["restartPolicy"] = "Never"
-    template = pod_template(spec, APPLICATION, spec.pods, pod)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

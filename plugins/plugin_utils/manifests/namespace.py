@@ -1,8 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The namespace and its Pod Security level.
-"""
+"""The namespace and its Pod Security level."""
 
 from __future__ import annotations
 

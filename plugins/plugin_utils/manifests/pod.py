@@ -52,11 +52,7 @@ def pod_security_context(spec: FlowerSpec) -> Object:
 
 def container_security_context() -> Object:
     """Security context of every container: no privileges, nothing writable but the mounts."""
-    return {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "readOnlyRootFilesystem": True,
-    }
+    return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True}
 
 
 def flower_env(spec: FlowerSpec, home: str) -> list[Object]:
@@ -128,10 +124,7 @@ def config_volume(name: str, config: str) -> Object:
 
 def scratch_volume(name: str, *, size: str = "", memory: bool = False) -> Object:
     """An emptyDir, in memory if requested."""
-    return {
-        "name": name,
-        "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": size}),
-    }
+    return {"name": name, "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": size})}
 
 
 def mount(name: str, path: str, *, read_only: bool = True, sub_path: str | None = None) -> Object:
@@ -139,68 +132,49 @@ def mount(name: str, path: str, *, read_only: bool = True, sub_path: str | None 
     return compact({"name": name, "mountPath": path, "readOnly": True if read_only else None, "subPath": sub_path})
 
 
-def pod_spec(
-    spec: FlowerSpec,
-    pods: PodsSpec,
-    *,
-    service_account_name: str,
-    containers: list[Object],
-    volumes: list[Object],
-    init_containers: list[Object] | None = None,
-    runtime_class: str | None = None,
-    grace: int = GRACE_SECONDS,
-) -> Object:
-    """The PodSpec around a list of containers.
-
-    Args:
-        pods: settings of these pods.
-        grace: seconds between SIGTERM and SIGKILL.
-    """
-    return compact(
-        {
-            "serviceAccountName": service_account_name,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "restartPolicy": "Always",  # a SuperNode that lost its registration exits with code 0
-            "terminationGracePeriodSeconds": grace,
-            "securityContext": pod_security_context(spec),
-            "imagePullSecrets": [{"name": name} for name in spec.image_pull_secrets],
-            "nodeSelector": dict(sorted(pods.node_selector.items())),
-            "tolerations": pods.tolerations,
-            "affinity": pods.affinity,
-            "topologySpreadConstraints": pods.topology_spread_constraints,
-            "priorityClassName": pods.priority_class,
-            "runtimeClassName": runtime_class,
-            "initContainers": init_containers,
-            "containers": containers,
-            "volumes": volumes,
-        }
-    )
-
-
 def pod_template(
     spec: FlowerSpec,
     name: str,
     pods: PodsSpec,
-    pod: Object,
     *,
+    containers: list[Object],
+    volumes: list[Object],
+    init_containers: list[Object] | None = None,
+    account: str | None = None,
+    runtime_class: str = "",
+    grace: int = GRACE_SECONDS,
+    restart: str = "Always",
     pool: str | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> Object:
     """A pod template. Nothing that changes often may enter it: each change restarts pods.
 
     Args:
+        name: of the application, and of its service account unless C(account) is another one.
         pods: settings of these pods.
-        notes: annotations besides theirs.
+        grace: seconds between SIGTERM and SIGKILL.
+        restart: a SuperNode that lost its registration exits with code 0.
+        notes: annotations besides those of the settings.
     """
     own = {**pods.pod_labels, **labels(spec, name, pool=pool)}
     all_notes = {**pods.pod_annotations, **(notes or {})}
-    return {
-        "metadata": compact(
-            {
-                "labels": dict(sorted(own.items())),
-                "annotations": dict(sorted(all_notes.items())),
-            }
-        ),
-        "spec": pod,
+    body = {
+        "serviceAccountName": name if account is None else account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": restart,
+        "terminationGracePeriodSeconds": grace,
+        "securityContext": pod_security_context(spec),
+        "imagePullSecrets": [{"name": name} for name in spec.image_pull_secrets],
+        "nodeSelector": dict(sorted(pods.node_selector.items())),
+        "tolerations": pods.tolerations,
+        "affinity": pods.affinity,
+        "topologySpreadConstraints": pods.topology_spread_constraints,
+        "priorityClassName": pods.priority_class,
+        "runtimeClassName": runtime_class,
+        "initContainers": init_containers,
+        "containers": containers,
+        "volumes": volumes,
     }
+    meta = {"labels": dict(sorted(own.items())), "annotations": dict(sorted(all_notes.items()))}
+    return {"metadata": compact(meta), "spec": compact(body)}

@@ -58,7 +58,9 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
         return []
     ingress = [_rule("from", spec.allowed_sources, [_port(FLEET_PORT)])]
     if spec.is_process:
-        ingress.append(_rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)]))
+        ingress.append(
+            _rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
+        )
     # With subprocess isolation ServerApps run in the SuperLink's pod.
     app_egress = egress_rules(spec.serverapp_egress)
     policies = [

@@ -1,8 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ServerApp's pod, with process isolation: a SuperExec that reaches Runtime calls through the gateway and no more.
-"""
+"""The ServerApp's pod, with process isolation: a SuperExec that reaches Runtime calls through the gateway and no more."""
 
 from __future__ import annotations
 
@@ -19,7 +18,6 @@ from .pod import (
     grpc_probes,
     image,
     mount,
-    pod_spec,
     pod_template,
     scratch_volume,
     secret_volume,
@@ -72,13 +70,8 @@ def deployment(spec: HubSpec) -> Object:
             "volumeMounts": mounts + own.volume_mounts,
         }
     )
-    pod = pod_spec(
-        spec,
-        own,
-        service_account_name=NAME,
-        containers=[container],
-        volumes=volumes + own.volumes,
-        runtime_class=own.gpu.runtime_class,
+    template = pod_template(
+        spec, NAME, own, containers=[container], volumes=volumes + own.volumes, runtime_class=own.gpu.runtime_class
     )
     return {
         "apiVersion": "apps/v1",
@@ -88,6 +81,6 @@ def deployment(spec: HubSpec) -> Object:
             "replicas": 1,
             "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": selector(spec.federation, NAME)},
-            "template": pod_template(spec, NAME, own, pod),
+            "template": template,
         },
     }

@@ -78,10 +78,7 @@ def configuration(spec: SiteSpec) -> str:
             f"{server(asked)} no-ssl-reuse",
         ]
 
-    lines = [
-        global_section(spec.sidecar_max_connections, threads=1) + "defaults",
-        DEFAULTS.rstrip("\n"),
-    ]
+    lines = [global_section(spec.sidecar_max_connections, threads=1) + "defaults", DEFAULTS.rstrip("\n")]
     lines += [
         "frontend node",
         f"  bind 127.0.0.1:{SIDECAR_PORT} proto h1 ssl crt /local/tls.pem alpn http/1.1",

@@ -116,14 +116,7 @@ def certificate(spec: LinkSpec, ca: str) -> Object:
     """
     body = {"ca": ca, "client": True, "subject": spec.cluster}
     at_hub = replace(spec, namespace=spec.hub_namespace)
-    return _object(
-        at_hub,
-        "Certificate",
-        certificate_name(spec.cluster),
-        LINK,
-        body,
-        labels={SITE_LABEL: spec.cluster},
-    )
+    return _object(at_hub, "Certificate", certificate_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
 
 
 def access_grant(spec: LinkSpec) -> Object:
@@ -133,9 +126,7 @@ def access_grant(spec: LinkSpec) -> Object:
         raise ValueError("window is empty")
     body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(spec.window.total_seconds())}s"}
     at_hub = replace(spec, namespace=spec.hub_namespace)
-    return _object(
-        at_hub, "AccessGrant", grant_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster}
-    )
+    return _object(at_hub, "AccessGrant", grant_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
 
 
 def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
@@ -197,12 +188,7 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
             names.get(group) or link_name(spec.name, group),
             LINK,
             compact(
-                {
-                    "endpoints": entries,
-                    "tlsCredentials": spec.name,
-                    "cost": spec.cost or None,
-                    "settings": settings,
-                }
+                {"endpoints": entries, "tlsCredentials": spec.name, "cost": spec.cost or None, "settings": settings}
             ),
         )
         for group, entries in groups(endpoints).items()
@@ -214,13 +200,7 @@ def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping
 
 def listener_objects(spec: ListenerSpec) -> list[Object]:
     """The site's Listener. Skupper creates a Service with its host's name."""
-    body = {
-        "host": spec.host,
-        "observer": "none",
-        "port": spec.port,
-        "routingKey": spec.key,
-        "type": "tcp",
-    }
+    body = {"host": spec.host, "observer": "none", "port": spec.port, "routingKey": spec.key, "type": "tcp"}
     return [_object(spec, "Listener", FLEET, LISTENER, body)]
 
 

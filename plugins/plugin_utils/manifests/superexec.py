@@ -1,8 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container of a ClientApp SuperExec, in the SuperNode's pod or in a separate one.
-"""
+"""The container of a ClientApp SuperExec, in the SuperNode's pod or in a separate one."""
 
 from __future__ import annotations
 
@@ -13,26 +12,13 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from .pod import (
-    container_security_context,
-    flower_env,
-    grpc_probes,
-    image,
-    mount,
-    scratch_volume,
-    secret_volume,
-)
+from .pod import container_security_context, flower_env, grpc_probes, image, mount, scratch_volume, secret_volume
 
 SECRET = "supernode-superexec"
 
 
 def container(
-    spec: SiteSpec,
-    pool: PoolSpec,
-    runtime: Iterable[str],
-    *,
-    env: Iterable[Object] = (),
-    mounts: Iterable[Object] = (),
+    spec: SiteSpec, pool: PoolSpec, runtime: Iterable[str], *, env: Iterable[Object] = (), mounts: Iterable[Object] = ()
 ) -> Object:
     """The container.
 

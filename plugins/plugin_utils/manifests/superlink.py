@@ -24,7 +24,6 @@ from .pod import (
     grpc_probes,
     image,
     mount,
-    pod_spec,
     pod_template,
     scratch_volume,
     secret_volume,
@@ -138,12 +137,8 @@ def stateful_set(spec: HubSpec) -> Object:
     if spec.is_process:
         volumes.append(secret_volume("superexec", "superlink-superexec"))
     volumes += spec.pods.volumes
-    pod = pod_spec(
-        spec,
-        spec.pods,
-        service_account_name=NAME,
-        containers=[superlink_container(spec), gateway.gateway_container(spec)],
-        volumes=volumes,
+    template = pod_template(
+        spec, NAME, spec.pods, containers=[superlink_container(spec), gateway.gateway_container(spec)], volumes=volumes
     )
     return {
         "apiVersion": "apps/v1",
@@ -155,7 +150,7 @@ def stateful_set(spec: HubSpec) -> Object:
             "selector": {"matchLabels": selector(spec.federation, NAME)},
             "updateStrategy": {"type": "RollingUpdate"},
             "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-            "template": pod_template(spec, NAME, spec.pods, pod),
+            "template": template,
             "volumeClaimTemplates": [
                 {
                     # No version label: claim templates can't be changed, an upgrade would be refused.

@@ -28,7 +28,6 @@ from .pod import (
     grpc_probes,
     image,
     mount,
-    pod_spec,
     pod_template,
     scratch_volume,
     secret_volume,
@@ -136,9 +135,7 @@ def pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
         names.append(CLIENTAPP)
     budget = spec.disruption_budget
     if budget is not None and pool.replicas > 1:
-        rendered += [
-            disruption_budget(spec, f"{name}-{pool.name}", name, budget, pool=pool.name) for name in names
-        ]
+        rendered += [disruption_budget(spec, f"{name}-{pool.name}", name, budget, pool=pool.name) for name in names]
     return rendered
 
 
@@ -161,9 +158,7 @@ def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
                     **selector(spec.federation, NAME, pool=pool.name),
                     clientapp.POD_NAME: f"{workload_name(pool.name)}-{first + number}",
                 },
-                "ports": [
-                    {"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"},
-                ],
+                "ports": [{"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"}],
             },
         }
         for number in range(pool.replicas)
@@ -223,22 +218,19 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
         containers.append(superexec.container(spec, pool, loopback))
-    pod = pod_spec(
+    template = pod_template(
         spec,
+        NAME,
         pool,
-        service_account_name=NAME,
         init_containers=init_containers + sidecar.init_containers(spec),
         containers=containers,
         volumes=volumes,
-        runtime_class=pool.gpu.runtime_class if computes else None,
+        runtime_class=pool.gpu.runtime_class if computes else "",
         grace=pool.termination_grace_period,
+        pool=pool.name,
+        notes=notes,
     )
-    template = pod_template(spec, NAME, pool, pod, pool=pool.name, notes=notes)
-    built: Object = {
-        "apiVersion": "apps/v1",
-        "kind": pool.mode,
-        "metadata": metadata(spec, name, NAME, pool=pool.name),
-    }
+    built: Object = {"apiVersion": "apps/v1", "kind": pool.mode, "metadata": metadata(spec, name, NAME, pool=pool.name)}
     chosen = {"matchLabels": selector(spec.federation, NAME, pool=pool.name)}
     if pool.is_daemon:
         # A key admits one session: the old pod goes before the new one comes.

@@ -80,11 +80,7 @@ def objects(spec: AddonSpec) -> list[Object]:
         "apiVersion": API,
         "kind": "PlacementBinding",
         "metadata": meta,
-        "placementRef": {
-            "apiGroup": "cluster.open-cluster-management.io",
-            "kind": "Placement",
-            "name": spec.placement,
-        },
+        "placementRef": {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": spec.placement},
         "subjects": [{"apiGroup": GROUP, "kind": "Policy", "name": name}],
     }
     return [policy, binding]
@@ -144,8 +140,7 @@ def _pods(spec: AddonSpec) -> Object:
     wrong: list[Object] = [{"containers": privileged}, {"initContainers": privileged}]
     wrong += [{share: True} for share in ("hostNetwork", "hostPID", "hostIPC")]
     found = [
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": spec.namespace}, "spec": one}
-        for one in wrong
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": spec.namespace}, "spec": one} for one in wrong
     ]
     return _part(spec, "pods", "high", found, present=False)
 

@@ -31,7 +31,7 @@ from ..base.labels import MANAGER, PART_OF
 from ..base.names import WORKLOAD
 from ..base.values import Object, compact, text
 from ..manifests import namespace
-from ..spec.addon_spec import AddonSpec
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
 from . import api
@@ -47,8 +47,6 @@ RESTART_NOTE = "federated.flower/restart"
 # On the ManagedClusterAddOn of a site that has ClientApps in addition to its SuperNodes.
 APPS_NOTE = "federated.flower/clientapp"
 APPLICATION = "supernode"
-PLACEMENTS, MANUAL = "Placements", "Manual"
-INSTALLS = (PLACEMENTS, MANUAL)
 # Pods of a pool for which the site reports why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
 
@@ -113,8 +111,7 @@ def addon_objects(spec: AddonSpec) -> list[Object]:
     base = template(name, instance, namespace.objects(spec) or [_placeholder(spec, name)])
     config = deployment_config(name, instance, spec.namespace, spec.namespace)
     found = [base, config]
-    # ClientApps are always delivered by Placements.
-    if spec.bind_cluster_sets and (spec.install == PLACEMENTS or spec.clientapps):
+    if spec.bind_cluster_sets and spec.has_placements:
         found += [set_binding(spec, one) for one in spec.cluster_sets]
     if spec.install == PLACEMENTS:
         found.append(placement(spec))
@@ -124,11 +121,7 @@ def addon_objects(spec: AddonSpec) -> list[Object]:
 
 def _placeholder(spec: PartSpec, addon: str) -> Object:
     """If someone else creates the namespace, a template still needs a manifest."""
-    meta = {
-        "name": f"{addon}-addon",
-        "namespace": spec.namespace,
-        "labels": addon_labels(spec.federation),
-    }
+    meta = {"name": f"{addon}-addon", "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
 
 

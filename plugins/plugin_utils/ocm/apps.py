@@ -65,7 +65,6 @@ class Apps:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         workloads: the site's ClientApps; empty for a site without them.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import MANAGER
-from ..spec.addon_spec import AddonSpec
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, clusters, schema
 
@@ -158,7 +158,6 @@ def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
     """Faults of the add-on that a managed cluster has already: that of another federation, or of another host of the inventory.
 
     Args:
-        spec: the site's specification.
         live: its ManagedClusterAddOn; one that Open Cluster Management has just created has no status yet.
     """
     meta = (live or {}).get("metadata") or {}
@@ -181,7 +180,6 @@ def bindings(spec: AddonSpec, sets: Iterable[str], bound: Iterable[str]) -> list
     """Faults of cluster sets: those that do not exist, and those that are not bound to the namespace.
 
     Args:
-        spec: the add-on's specification.
         sets: names of the hub's ManagedClusterSets.
         bound: cluster sets that are bound to the federation's namespace.
     """
@@ -209,7 +207,6 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
     """Faults of features that the served schema does not have.
 
     Args:
-        spec: the add-on's specification.
         work: OpenAPI document of the work API.
         cluster: that of the cluster API that has Placements.
     """
@@ -219,7 +216,7 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
             "ManifestWorks of this hub do not support the update strategy ReadOnly, by which a site publishes the public parts of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
-    if spec.install == addon_objects.PLACEMENTS:
+    if spec.install == PLACEMENTS:
         unknown = schema.unknown_selectors(cluster, spec.predicates)
         if unknown:
             found.append(
@@ -229,11 +226,7 @@ def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -
     return found
 
 
-def cluster(
-    name: str,
-    live: Mapping[str, Any] | None,
-    requests: Iterable[Mapping[str, Any]] = (),
-) -> list[str]:
+def cluster(name: str, live: Mapping[str, Any] | None, requests: Iterable[Mapping[str, Any]] = ()) -> list[str]:
     """Faults of one managed cluster.
 
     Args:
@@ -324,7 +317,6 @@ def clientapps(
     """Why ClientApps would not reach a cluster, as far as known without OCM.
 
     Args:
-        spec: the site's specification.
         live: its ManagedCluster.
         addon: what was read about the add-on; empty if it was not read.
         schema_of: returns the OpenAPI document of the cluster API that has Placements.

@@ -15,6 +15,7 @@ from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import clientapp
+from ..spec.addon_spec import MANUAL, PLACEMENTS
 from ..spec.site_spec import SiteSpec
 from . import addon as addons
 from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, template
@@ -34,7 +35,6 @@ class Delivery:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         objects: all of the site's objects.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
@@ -63,7 +63,7 @@ class Delivery:
         """
         self._apply(self.configs)
         live = self._staying()
-        if live is None and self.spec.ocm_install == addon_objects.PLACEMENTS:
+        if live is None and self.spec.ocm_install == PLACEMENTS:
             if self.check:
                 return None
             live = self._chosen()
@@ -141,7 +141,7 @@ class Delivery:
             }
             for part in ("nodes", "keys")
         ]
-        if self.spec.ocm_install == addon_objects.MANUAL:
+        if self.spec.ocm_install == MANUAL:
             name = self.spec.ocm_addon
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
         if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec.ocm_cluster) is not None:

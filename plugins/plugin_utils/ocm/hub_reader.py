@@ -13,7 +13,7 @@ from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..rights import ask, grants
-from ..spec.addon_spec import AddonSpec
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
 from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, placements
 from .scraping import document
@@ -28,7 +28,6 @@ def at_addon(hub: Cluster, spec: AddonSpec) -> dict[str, Any]:
 
     Args:
         hub: a connection.
-        spec: the add-on's specification.
 
     Returns:
         C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
@@ -37,7 +36,7 @@ def at_addon(hub: Cluster, spec: AddonSpec) -> dict[str, Any]:
         ClusterError: lists all that is missing.
     """
     apps = spec.clientapps
-    chosen = spec.install == addon_objects.PLACEMENTS or apps
+    chosen = spec.install == PLACEMENTS or apps
     wanted = checks.KINDS + (checks.PLACEMENT_KINDS if chosen else ()) + checks.replica_set_kind(spec)
     missing = [one for one in wanted if not _serves(hub, *one)]
     manager = _manager(hub)
@@ -70,7 +69,6 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
 
     Args:
         hub: a connection.
-        spec: the site's specification.
         addon: what C(at_addon) returned; empty if it was not called.
         claim: whether to take over the site of another host of the inventory.
 
@@ -91,7 +89,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
                 f"supernode_ocm_install: {spec.ocm_install!r} is not that of the add-on, {addon['install']!r}: set "
                 "flower_ocm_install for all hosts"
             )
-        elif addon["install"] == addon_objects.PLACEMENTS:
+        elif addon["install"] == PLACEMENTS:
             faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
     if live is not None and not faults and spec.has_apps_apart:
         faults += checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS))
@@ -102,7 +100,7 @@ def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bo
 def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
     """Clusters that the add-on's Placements have selected; None without Placements."""
     strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
-    if strategy.get("type") != addon_objects.PLACEMENTS:
+    if strategy.get("type") != PLACEMENTS:
         return None
     found: set[str] = set()
     for one in strategy.get("placements") or []:

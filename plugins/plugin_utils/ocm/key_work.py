@@ -57,7 +57,6 @@ def idle_work(
     """The ManifestWork of a site that has nothing to do.
 
     Args:
-        spec: the site's specification.
         secrets: all Secrets that the site may have.
         owner: the live ManagedClusterAddOn.
         first: objects without which nothing else can be there, a Namespace that no template can carry.
@@ -76,7 +75,6 @@ def keygen_work(
     """The ManifestWork with the job.
 
     Args:
-        spec: the site's specification.
         request: see C(site_keys/maker.py), complete.
         program: files of the job's program.
         seconds: for the whole job.

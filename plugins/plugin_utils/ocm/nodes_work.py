@@ -49,7 +49,6 @@ def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None
     """The ManifestWork.
 
     Args:
-        spec: the site's specification.
         own: its own objects (C(template.split)).
         owner: the live ManagedClusterAddOn; None when it does not exist yet.
         restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
@@ -59,9 +58,7 @@ def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
 
 
-def watch(
-    objects: Iterable[Object],
-) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
+def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
     """What a ManifestWork needs so that the StatefulSets among its objects can be judged.
 
     Returns:

@@ -30,7 +30,6 @@ class ThroughHub:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         owner: returns the live ManagedClusterAddOn, after applying it.
         first: see C(key_work.idle_work).
         seconds: how long to wait until the site has reported anything.

@@ -17,7 +17,7 @@ from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import proof, record
-from ..spec.hub_spec import HubSpec
+from ..rights.need import Spec
 from ..spec.site_spec import SiteSpec
 from ..validate.render import drafted
 from . import ca_namespace as ca_namespaces
@@ -43,7 +43,7 @@ class Found:
 def look(
     cluster: Cluster,
     part: str,
-    spec: HubSpec | SiteSpec,
+    spec: Spec,
     ca_namespace: str = "",
     *,
     owner: Mapping[str, str] | None = None,
@@ -98,10 +98,12 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
     return f"{id_of(desired)}: {why}" if why else ""
 
 
-def _taken_names(cluster: Cluster, part: str, spec: HubSpec | SiteSpec) -> list[str]:
+def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
     """Faults of objects of someone else in the namespace with names that the deployment will use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    at_site = isinstance(spec, SiteSpec) and spec.makes_keys  # then only the site reads its Secrets, and its Job checks them
+    at_site = (
+        isinstance(spec, SiteSpec) and spec.makes_keys
+    )  # then only the site reads its Secrets, and its Job checks them
     for item in [*drafted(spec), *reserved.objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item

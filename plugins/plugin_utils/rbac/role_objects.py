@@ -10,20 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..base.plain import plain
 from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
 from ..manifests.objects import metadata
 from ..marks import parts
 from ..rights.grants import grants, namespaces
-from ..rights.need import WORKS, Need
+from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
-from ..validate.render import SpecError, faults_of
+from ..validate.render import SpecError
+from ..validate.superlink_faults import superlink_faults
+from ..validate.supernode_faults import supernode_faults
 from .subjects import Subject, faults, subjects
 
 PURPOSES = "federated.flower/purposes"
@@ -46,14 +47,13 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
     Raises:
         SpecError: the specification or the variables have faults.
     """
-    settings = plain(settings)
     # The hub's own variables do not define how sites are reached.
     ways = ("skupper", "ocm", "clientapps", "enable_gates")
-    given = {**plain(given), **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
-    found = faults_of(part, given) + faults(given, settings)
+    given = {**given, **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
+    found = (superlink_faults if part == SUPERLINK else supernode_faults)(given) + faults(given, settings)
     if found:
         raise SpecError(found)
-    spec: HubSpec | SiteSpec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
+    spec: Spec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
     ca_namespace = settings.get("ca_namespace", "")
     own = namespaces(part, spec, ca_namespace)
     # On the hub, accounts are in the namespace of the CA keys: who can create pods in the SuperLink's namespace could use them.
@@ -82,7 +82,12 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
 def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> Object:
     # Not the version: what administrators once approved does not change with a release of Flower.
     made = metadata(
-        replace(spec, namespace=namespace), name, "flower", "rights", annotations=annotations, namespaced=bool(namespace)
+        replace(spec, namespace=namespace),
+        name,
+        "flower",
+        "rights",
+        annotations=annotations,
+        namespaced=bool(namespace),
     )
     made["labels"].pop("app.kubernetes.io/version")
     return made
@@ -92,12 +97,7 @@ def _account(part: str, spec: PartSpec, subject: Subject) -> Object:
     # Hub and site may share a namespace, and with it the set of all rights. Names of Roles identify their part; these do not.
     meta = _metadata(spec, subject.name, subject.namespace)
     meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": meta,
-        "automountServiceAccountToken": False,
-    }
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
 
 
 def _role(spec: PartSpec, name: str, namespace: str, needs: Sequence[Need], who: Sequence[Subject]) -> list[Object]:

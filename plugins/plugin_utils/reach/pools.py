@@ -29,7 +29,6 @@ def wanted(
 
     Args:
         site: inventory name, which is the name in its client certificate.
-        spec: the site's specification.
         allocation: pool -> C(offset), from the ledger.
         dead: fingerprints of keys that Flower takes no more.
         list_nodes: gives the site's nodes; called for DaemonSet pools only.

@@ -18,7 +18,7 @@ from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
 from ..spec.site_spec import SiteSpec
-from ..validate.render import supernode_faults
+from ..validate.supernode_faults import supernode_faults
 
 Facts = dict[str, Any]
 
@@ -119,18 +119,20 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
     Raises:
         ClusterError: the variables have faults, and cannot even be read.
     """
-    named: Facts = {
+    variables: Facts = {
         variable[len(_PREFIX) :]: value
         for variable, value in given.items()
         if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in APART
     }
-    named |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
     try:
-        spec = SiteSpec.parse(named)
+        spec = SiteSpec.parse(variables)
     except (AttributeError, TypeError, ValueError) as error:
-        raise ClusterError("\n".join(supernode_faults(named)) or f"its variables cannot be read: {error}") from error
+        raise ClusterError(
+            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {error}"
+        ) from error
     claim = boolean(given.get("supernode_claim"))
-    return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=named)
+    return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
 
 
 @dataclass

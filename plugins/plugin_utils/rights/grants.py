@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..spec.addon_spec import AddonSpec
-from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
-from ..spec.site_spec import SiteSpec
 from . import rendered
-from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, rights
+from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
 from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.
@@ -31,13 +29,12 @@ def namespaces(part: str, spec: PartSpec, ca_namespace: str) -> list[str]:
     return list(dict.fromkeys(name for name in places(part, spec.namespace, ca_namespace).values() if name))
 
 
-def grants(holder: str, part: str, spec: HubSpec | SiteSpec, ca_namespace: str = "", *, ways: Collection[str] = WAYS) -> Grants:
+def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: Collection[str] = WAYS) -> Grants:
     """What a holder needs in a cluster.
 
     Args:
         holder: C(controller), C(scientist) or C(auditor).
         part: what is deployed there, C(superlink) or C(supernode).
-        spec: the part's specification.
         ca_namespace: namespace of the CA keys, for the superlink.
         ways: how scientists reach the SuperLink, of C(exec) and C(portforward).
     """
@@ -51,13 +48,17 @@ def grants(holder: str, part: str, spec: HubSpec | SiteSpec, ca_namespace: str =
 
 
 def controller_rights(
-    part: str, spec: HubSpec | SiteSpec, ca_namespace: str = "", *, works: Collection[str] = (DEPLOY,), absent: Collection[str] = ()
+    part: str,
+    spec: Spec,
+    ca_namespace: str = "",
+    *,
+    works: Collection[str] = (DEPLOY,),
+    absent: Collection[str] = (),
 ) -> dict[str, list[Right]]:
     """Namespace (empty: the whole cluster) -> the single rights that the controller needs for some works.
 
     Args:
         part: what is deployed there, C(superlink) or C(supernode).
-        spec: the part's specification.
         ca_namespace: namespace of the CA keys, for the superlink.
         works: its tasks, of C(WORKS).
         absent: namespaces that do not exist and that the controller creates. No Role covers this: who grants rights in a
@@ -95,7 +96,6 @@ def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
 
     Args:
         namespace: that of the federation.
-        spec: the add-on's specification.
     """
     found: dict[str, list[Right]] = {}
     for need in OCM:

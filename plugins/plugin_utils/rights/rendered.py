@@ -13,8 +13,7 @@ from ..manifests import superlink, supernode
 from ..spec.hub_spec import HubSpec
 from ..spec.pool_spec import DAEMON_SET, PoolSpec
 from ..spec.shared_spec import NOTHING, NOWHERE, PROCESS
-from ..spec.site_spec import SiteSpec
-from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need
+from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ
 
 # Settings that add and remove kinds of objects. Rights do not depend on them: to switch one off, the right is needed to
@@ -25,7 +24,7 @@ _POOLS = [PoolSpec(name="one", replicas=2), PoolSpec(name="two", mode=DAEMON_SET
 _TABLED = {("", "Namespace"), ("", "Secret")}
 
 
-def kinds(spec: HubSpec | SiteSpec) -> list[tuple[str, str]]:
+def kinds(spec: Spec) -> list[tuple[str, str]]:
     """(API group, kind) of the objects of a part, with any switches, without Namespaces."""
     # Patches change no kinds; an address and certificates are only known when all is deployed.
     shape = replace(spec, insecure=False, superlink_address=NOWHERE, ca_bundle=NOTHING, patches=[])
@@ -39,7 +38,7 @@ def kinds(spec: HubSpec | SiteSpec) -> list[tuple[str, str]]:
     return sorted(found - _TABLED)
 
 
-def needs(holder: str, spec: HubSpec | SiteSpec) -> list[Need]:
+def needs(holder: str, spec: Spec) -> list[Need]:
     """What a holder needs for the objects of a part."""
     if holder not in (CONTROLLER, AUDITOR):
         return []

@@ -25,15 +25,15 @@ Some rules behind it:
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
-from ..spec.addon_spec import AddonSpec
+from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
-from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -50,15 +50,12 @@ READ = "get list watch"
 WAYS = ("exec", "portforward")
 
 
-_Ocm = HubSpec | AddonSpec
-
-
-def _makes_namespace(spec: PartSpec) -> bool:
-    return spec.create_namespace
-
-
-def _policy_for_the_ca(spec: PartSpec) -> bool:
-    return spec.closes_namespace
+_makes_namespace = attrgetter("create_namespace")
+_closes_namespace = attrgetter("closes_namespace")
+_skupper = attrgetter("has_routers")
+_ocm = attrgetter("ocm")
+_ocm_choices = attrgetter("has_placements")
+_keys_made_by_the_site = attrgetter("makes_keys")
 
 
 def _cert_manager(spec: HubSpec) -> bool:
@@ -70,43 +67,20 @@ def _issuer(kind: str) -> Callable[[HubSpec], bool]:
     return lambda spec: _cert_manager(spec) and spec.issuer.group == CERT_MANAGER_GROUP and spec.issuer.kind == kind
 
 
-def _skupper(spec: PartSpec) -> bool:
-    """Whether the cluster is part of a Skupper network: a site has it in its specification, the hub by its option."""
-    return spec.has_routers
-
-
-def _ocm(spec: _Ocm) -> bool:
-    return spec.ocm
-
-
-def _ocm_placements(spec: _Ocm) -> bool:
-    """Whether Placements may select the sites, too."""
-    return spec.ocm and spec.install == "Placements"
-
-
-def _ocm_apps(spec: _Ocm) -> bool:
+def _ocm_apps(spec: OcmUse) -> bool:
     return spec.ocm and spec.clientapps
 
 
-def _ocm_gates(spec: _Ocm) -> bool:
+def _ocm_gates(spec: OcmUse) -> bool:
     return _ocm_apps(spec) and spec.enable_gates
 
 
-def _ocm_choices(spec: _Ocm) -> bool:
-    """Whether Placements deliver anything."""
-    return _ocm_placements(spec) or _ocm_apps(spec)
+def _ocm_bindings(spec: OcmUse) -> bool:
+    return spec.has_placements and spec.bind_cluster_sets
 
 
-def _ocm_bindings(spec: _Ocm) -> bool:
-    return _ocm_choices(spec) and spec.bind_cluster_sets
-
-
-def _keys_made_by_the_controller(spec: PartSpec) -> bool:
-    return not _keys_made_by_the_site(spec)
-
-
-def _keys_made_by_the_site(spec: PartSpec) -> bool:
-    return isinstance(spec, SiteSpec) and spec.makes_keys
+def _keys_made_by_the_controller(spec: Spec) -> bool:
+    return not spec.makes_keys
 
 
 def _account_is_given(spec: SiteSpec) -> bool:
@@ -151,9 +125,9 @@ _CONTROLLER_OF_ALL = (
 )
 
 
-def _skupper_without_secrets(spec: PartSpec) -> bool:
+def _skupper_without_secrets(spec: Spec) -> bool:
     """Whether the controller has no right on Secrets but needs it on that of the link, by its default name (C(skupper_link_name))."""
-    return _skupper(spec) and _keys_made_by_the_site(spec)
+    return spec.has_routers and spec.makes_keys
 
 
 _SKUPPER_OF_ALL = (
@@ -325,7 +299,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "networkpolicies.networking.k8s.io",
             "get create patch",
             "no traffic to and from anything beside the keys",
-            when=_policy_for_the_ca,
+            when=_closes_namespace,
         ),
         Need(
             CA,
@@ -333,18 +307,12 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "get list delete",
             "remove it together with the keys",
             work=TEARDOWN,
-            when=_policy_for_the_ca,
+            when=_closes_namespace,
         ),
         Need(CA, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
         Need(CA, "secrets", "get list delete", "remove the keys of the certificate authorities", work=TEARDOWN),
         Need(FEDERATION, "persistentvolumeclaims", "get list delete", "remove the SuperLink's volume", work=TEARDOWN),
-        Need(
-            CLUSTER,
-            "nodes",
-            "list",
-            "the address of a node, which sites dial",
-            when=exposure.needs_nodes,
-        ),
+        Need(CLUSTER, "nodes", "list", "the address of a node, which sites dial", when=exposure.needs_nodes),
     ),
     (CONTROLLER, SUPERNODE): (
         *_CONTROLLER_OF_ALL,
@@ -415,20 +383,8 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "what the Job that makes keys may do, to give it away",
             when=_gives_the_job_its_rights,
         ),
-        Need(
-            FEDERATION,
-            "persistentvolumeclaims",
-            "list",
-            "leave a namespace alone that holds volumes",
-            work=TEARDOWN,
-        ),
-        Need(
-            CLUSTER,
-            "nodes",
-            "list",
-            "a key for every node of a DaemonSet pool",
-            when=supernode.needs_nodes,
-        ),
+        Need(FEDERATION, "persistentvolumeclaims", "list", "leave a namespace alone that holds volumes", work=TEARDOWN),
+        Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=supernode.needs_nodes),
     ),
     (SCIENTIST, SUPERLINK): (
         Need(FEDERATION, "pods", "get", "find the SuperLink", names=POD),

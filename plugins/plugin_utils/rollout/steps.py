@@ -268,9 +268,7 @@ class Rollout:
             if not site.spec.has_apps_apart:
                 self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
                 return
-            done = self.ways[name].apply_apps(
-                supernode.clientapps(site.spec), lambda: self.wait_no_run(site), seconds
-            )
+            done = self.ways[name].apply_apps(supernode.clientapps(site.spec), lambda: self.wait_no_run(site), seconds)
             self.outcomes.add(name, done)
             self.outcomes[name].msg = done.msg
             if done.failed:

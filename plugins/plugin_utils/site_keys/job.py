@@ -40,7 +40,6 @@ class AtSite:
 
     Args:
         site: a connection to it.
-        spec: the site's specification.
     """
 
     def __init__(self, site: Cluster, spec: SiteSpec) -> None:
@@ -100,7 +99,6 @@ def run(site: Cluster, spec: SiteSpec, request: Mapping[str, Any], seconds: int)
 
     Args:
         site: a connection to the site's cluster; needs no right on Secrets when C(given) below is true.
-        spec: the site's specification.
         request: see C(maker.py), without C(owner).
         seconds: how long the job may take, image pull included.
 

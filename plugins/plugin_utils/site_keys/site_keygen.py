@@ -91,14 +91,11 @@ def _text(prints: Mapping[tuple[str, str], str]) -> str:
     return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
 
 
-def make(
-    place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
-) -> Outcome:
+def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]) -> Outcome:
     """Let the site create what is missing. If nothing is, one request and no changes.
 
     Args:
         place: the way to the site.
-        spec: the site's specification.
         wanted: what the site must have.
         seconds: how long the site's job may take.
         prepare: called before anything is created; the namespace must exist afterwards.

@@ -113,16 +113,11 @@ def leads_to(link: Object, endpoints: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def decide(
-    spec: LinkSpec,
-    hub: Hub,
-    site: Site,
-    now: datetime.datetime,
-    renew_before: datetime.timedelta | None = None,
+    spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, renew_before: datetime.timedelta | None = None
 ) -> Plan:
     """What to do about the link of a site.
 
     Args:
-        spec: the link spec.
         hub: state of the hub.
         site: what the site has.
         now: the time to judge by.
@@ -227,7 +222,6 @@ def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object 
     """Why a site is not linked; empty when it is.
 
     Args:
-        spec: the link spec.
         hub: state of the hub.
         found: the Links that should lead to it.
         own_site: the site's Site, live.
@@ -245,7 +239,6 @@ def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetim
     """What to do about the token of a site.
 
     Args:
-        spec: the link spec.
         site: what the site has.
         grant: the hub's AccessGrant for the site, live.
         now: the time by the hub's clock.

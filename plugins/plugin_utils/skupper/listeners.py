@@ -51,7 +51,6 @@ def decide_listener(spec: ListenerSpec, found: Iterable[Object], service: Object
     """What to do about the Listener.
 
     Args:
-        spec: the listener spec.
         found: all Listeners of the namespace, live.
         service: the Service of the Listener's host, live.
     """
@@ -89,7 +88,6 @@ def decide_connector(spec: ListenerSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Connector.
 
     Args:
-        spec: the listener spec.
         found: all Connectors of the namespace, live.
     """
     key = spec.key

@@ -42,7 +42,6 @@ def is_to_change(spec: NetworkSiteSpec, namespace: Object | None) -> bool:
     """Whether a namespace of ours enforces a level that refuses routers, and must be lowered.
 
     Args:
-        spec: the site spec (C(create_namespace), C(pod_security)).
         namespace: live.
     """
     may = spec.create_namespace and spec.pod_security == AUTO
@@ -58,7 +57,6 @@ def foresee(spec: NetworkSiteSpec, namespace: Object | None, *, running: bool) -
     """Message before anything is changed; may be empty.
 
     Args:
-        spec: the site spec.
         namespace: live.
         running: whether a router runs in it already.
     """

@@ -48,7 +48,6 @@ def decide(spec: NetworkSiteSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Sites of the namespace.
 
     Args:
-        spec: the site spec.
         found: all Sites there, live.
     """
     leaving = tuple(site for site in found if site["metadata"].get("deletionTimestamp"))

@@ -1,39 +1,50 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The add-on of Open Cluster Management."""
+"""Open Cluster Management: what a hub uses of it, and the add-on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .fields import Flag, Listed, Mapped, MaybeNumber, Text, Texts
+from .fields import Flag, Listed, Mapped, MaybeNumber, Parsed, Text, Texts
 from .part_spec import PartSpec
+
+INSTALLS = PLACEMENTS, MANUAL = "Placements", "Manual"
+
+
+@dataclass(frozen=True)
+class OcmUse(Parsed):
+    """What a hub uses of Open Cluster Management.
+
+    Attributes:
+        ocm: whether it delivers to sites through it.
+        install: whether Placements choose the sites.
+        bind_cluster_sets: false where the hub's administrators create the ManagedClusterSetBindings.
+        clientapps: whether ClientApps of some site are in their own pods, see ocm/replica_set.py.
+        enable_gates: whether the feature for that may be enabled.
+    """
+
+    ocm: Flag = False
+    install: Text = PLACEMENTS
+    bind_cluster_sets: Flag = True
+    clientapps: Flag = False
+    enable_gates: Flag = False
+
+    @property
+    def has_placements(self) -> bool:
+        """Whether anything at all is brought by Placements: ClientApps of their own always are."""
+        return self.ocm and (self.install == PLACEMENTS or self.clientapps)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddonSpec(PartSpec):
-    """The add-on, of which each managed cluster gets one.
-
-    Attributes:
-        name: of the add-on.
-        install: C(Placements) or C(Manual).
-        placement: name of the Placement in the federation's namespace.
-        cluster_sets: cluster sets from which the Placement selects; each is bound to the namespace.
-        bind_cluster_sets: false where the hub's administrators create the ManagedClusterSetBindings.
-        predicates: the Placement's own (Placement API v1beta1); the label of the federation if empty.
-        number_of_clusters: the Placement's own, as C(prioritizers), C(spread) and C(decision_groups); empty for none.
-        tolerations: of the Placement, in addition to those for unreachable clusters.
-        rollout: the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once.
-        clientapps: whether ClientApps of some site are in their own pods, see replica_set.py.
-    """
+class AddonSpec(PartSpec, OcmUse):
+    """The add-on, of which each managed cluster gets one."""
 
     version: Text = field()  # in all labels
     name: Text = ""
-    install: Text = "Placements"
     placement: Text = ""
     cluster_sets: Texts = field(default_factory=list)
-    bind_cluster_sets: Flag = True
     predicates: Listed = field(default_factory=list)
     number_of_clusters: MaybeNumber = None
     prioritizers: Listed = field(default_factory=list)
@@ -42,6 +53,4 @@ class AddonSpec(PartSpec):
     tolerations: Listed = field(default_factory=list)
     rollout: Mapped = field(default_factory=dict)
     policy_remediation: Text = "inform"
-    clientapps: Flag = False
-    enable_gates: Flag = False
     ocm: Flag = True

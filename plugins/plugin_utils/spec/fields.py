@@ -17,31 +17,11 @@ from ..base.values import Object, boolean, compact, integer, text
 Kind = TypeVar("Kind", bound="Parsed")
 
 
-def _texts(value: Any) -> list[str]:
-    return [text(entry) for entry in value or []]
-
-
-def _labels(value: Any) -> dict[str, str]:
-    return {key: text(entry) for key, entry in (value or {}).items()}
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value or [])
-
-
-def _mapping(value: Any) -> Object:
-    return dict(value or {})
-
-
 def _amounts(value: Any) -> Object:
     given = value or {}
     return compact(
         {part: {k: text(v) for k, v in sorted((given.get(part) or {}).items())} for part in ("limits", "requests")}
     )
-
-
-def _env(value: Any) -> list[Object]:
-    return merge_env(value or [])
 
 
 def merge_env(*lists: Iterable[Mapping[str, Any]]) -> list[Object]:
@@ -62,12 +42,12 @@ Text = Annotated[str, text]
 Flag = Annotated[bool, boolean]
 Number = Annotated[int, integer]
 MaybeNumber = Annotated[int | None, integer]
-Texts = Annotated[list[str], _texts]
-Labels = Annotated[dict[str, str], _labels]
-Listed = Annotated[list[Any], _listed]
-Mapped = Annotated[Object, _mapping]
+Texts = Annotated[list[str], lambda value: [text(entry) for entry in value or []]]
+Labels = Annotated[dict[str, str], lambda value: {key: text(entry) for key, entry in (value or {}).items()}]
+Listed = Annotated[list[Any], lambda value: list(value or [])]
+Mapped = Annotated[Object, lambda value: dict(value or {})]
 Amounts = Annotated[Object, _amounts]  # ResourceRequirements with every quantity as text: the API server stores text
-Env = Annotated[list[Object], _env]
+Env = Annotated[list[Object], lambda value: merge_env(value or [])]
 
 
 class Parsed:

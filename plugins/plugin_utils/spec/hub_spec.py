@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..base.certificate_names import certificate_names
 from ..base.ports import FLEET_PORT
 from ..base.times import duration
+from .addon_spec import OcmUse
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
 from .pods_spec import PodsSpec
-from .shared_spec import NOTHING, NOWHERE, FlowerSpec
+from .shared_spec import FlowerSpec
 
 SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"
@@ -30,8 +31,7 @@ class Issuer(Parsed):
     group: Text = CERT_MANAGER_GROUP
 
 
-def _issuer(value: Mapping[str, Any] | None) -> Issuer:
-    return Issuer.parse(value or {})
+_Issuer = Annotated[Issuer, lambda value: Issuer.parse(value or {})]
 
 
 def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,19 +40,14 @@ def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class HubSpec(FlowerSpec):
+class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
-        pods: settings of the SuperLink's pod, whose container C(superlink) they are.
-        serverapp: settings of the ServerApp's pod.
-        exposure: how the gateway is reached, see manifests/exposure.py.
         allowed_sources: peers that may reach the port for sites; any source if there are none.
-        serverapp_egress: peers that the ServerApp may call.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
         renew_before: how long before its expiry a certificate is renewed; None for the default.
-        ocm: whether the hub delivers to sites through Open Cluster Management, and C(install) to C(enable_gates) what of it is used.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -89,14 +84,9 @@ class HubSpec(FlowerSpec):
     certificate_internal_names: Flag = True
     certificate_days: Number = 90
     renew_before: Annotated[datetime.timedelta | None, duration] = None
-    issuer: Annotated[Issuer, _issuer] = Issuer()
+    issuer: _Issuer = Issuer()
     allowed_sources: Listed = field(default_factory=list)
     serverapp_egress: Listed = field(default_factory=list)
-    ocm: Flag = False
-    install: Text = "Placements"
-    bind_cluster_sets: Flag = True
-    clientapps: Flag = False
-    enable_gates: Flag = False
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> HubSpec:
@@ -122,9 +112,3 @@ class HubSpec(FlowerSpec):
             own += [self.server_name, self.host, self.superlink_address]
         found = certificate_names([*own, *must, *self.certificate_names])
         return [*found["dns"], *found["ip"]]
-
-    def complete(self) -> HubSpec:
-        """With stand-ins for what is found later: address and CA."""
-        return replace(
-            self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING
-        )

@@ -22,9 +22,7 @@ class NetworkSiteSpec(PartSpec):
     """A Site of the network, and the controller that serves it.
 
     Attributes:
-        name: its name in the network; empty for the cluster's name.
         version: of Skupper.
-        controller: "name" or "namespace/name".
         allowed_sources: peers that may link to it; C(egress) and C(api_server): peers that its routers may call.
     """
 
@@ -65,8 +63,6 @@ class LinkSpec(PartSpec):
 
     Attributes:
         name: of Secret and Links.
-        cost: 0 for Skupper's own.
-        window: how long a token is good.
     """
 
     hub_namespace: Text = ""
@@ -83,7 +79,6 @@ class ListenerSpec(PartSpec):
     """The listener of a site, or the hub's connector.
 
     Attributes:
-        host: name of the Service that Skupper creates.
         routing_key: the key that connects listeners and the connector; empty for the federation's.
     """
 

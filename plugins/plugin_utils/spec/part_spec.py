@@ -22,10 +22,6 @@ class PartSpec(Parsed):
     fault can name the variable. roles/*/meta/argument_specs.yml describes them.
 
     Attributes:
-        cluster: inventory name of the cluster.
-        version: Flower release.
-        federation: name of the federation, also the label app.kubernetes.io/instance.
-        labels: put on every object, as are C(annotations).
         pod_security: Pod Security level of the namespace: C(auto), a level, or empty for none.
         skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
         dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from ..base.addresses import is_ip, split_address
+from ..base.names import KEY_SOURCES, SITE
 from .fields import Flag, Listed, MaybeNumber, Text, Texts
 from .part_spec import PartSpec
 
 PROCESS = "process"
 NOWHERE = "superlink.invalid:9092"  # stands in for an address that is found later
 NOTHING = "-"  # stands in for a certificate that is found later
+Self = TypeVar("Self", bound="FlowerSpec")
 
 
 @dataclass(frozen=True)
@@ -21,15 +24,10 @@ class FlowerSpec(PartSpec):
     """A part whose pods run Flower.
 
     Attributes:
-        insecure: no TLS and no node authentication between SuperNodes and the hub, for labs.
-        isolation: C(process) or C(subprocess).
-        image_pull_secrets: names of Secrets.
         run_as_user: None to leave the field out, as C(run_as_group) and C(fs_group).
-        log_level: FLWR_LOG_LEVEL, or empty.
         superlink_address: "host:port" to which SuperNodes connect, or empty while it is not known.
         server_name: name that the gateway's certificate is verified against, or empty for the default.
         ca_bundle: PEM text that verifies the gateway's certificate, or empty while there is none.
-        patches: see manifests/patches.py.
     """
 
     region: Text = ""
@@ -47,6 +45,16 @@ class FlowerSpec(PartSpec):
     ca_bundle: Text = ""
     runtime_dependency_installation: Flag = False
     patches: Listed = field(default_factory=list)
+    key_source: Text = KEY_SOURCES[0]
+
+    @property
+    def makes_keys(self) -> bool:
+        """Whether it is a site that makes its keys itself."""
+        return self.key_source == SITE
+
+    def complete(self: Self) -> Self:
+        """With stand-ins for what is found later."""
+        return replace(self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING)
 
     @property
     def is_process(self) -> bool:

@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..base.names import CLIENTAPPS, KEY_SOURCES, SITE, WORKLOAD
+from ..base.names import CLIENTAPPS, WORKLOAD
 from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
-from .shared_spec import NOTHING, NOWHERE, FlowerSpec
-
-Allocation = Mapping[str, Mapping[str, int]]
+from .shared_spec import NOTHING, FlowerSpec
 
 
 @dataclass(frozen=True)
@@ -24,17 +22,9 @@ class SiteSpec(FlowerSpec):
 
     Attributes:
         pods: settings of pods for the whole site.
-        pools: its pools, in the user's order.
-        sidecar: whether pods get a sidecar, see manifests/sidecar.py.
-        mtls: whether it presents a client certificate to the gateway.
-        client_certificate: PEM, or empty while there is none.
-        superlink_cidrs: networks in which the SuperLink's address is.
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
-        key_source: where its keys are created; C(keys_account): whether its administrators created the account of the job that creates them.
-        clientapp: where ClientApps run.
-        ocm_cluster: name of the ManagedCluster; see ocm/addon_objects.py.
-        hub_namespace: namespace of the SuperLink.
+        keys_account: whether its administrators created the account of the job that creates them.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -52,7 +42,6 @@ class SiteSpec(FlowerSpec):
     egress: Listed = field(default_factory=list)
     api_server: Listed = field(default_factory=list)
     allocation: Mapped = field(default_factory=dict)
-    key_source: Text = KEY_SOURCES[0]
     keys_account: Flag = False
     delivery: Text = ""
     hub_namespace: Text = ""
@@ -88,19 +77,8 @@ class SiteSpec(FlowerSpec):
         """Whether ClientApps run in their own workload beside the SuperNodes."""
         return self.clientapp == WORKLOAD
 
-    @property
-    def makes_keys(self) -> bool:
-        """Whether the site creates its keys itself."""
-        return self.key_source == SITE
-
     def complete(self) -> SiteSpec:
-        """With stand-ins for what is found later: address, certificates, numbers."""
+        """See C(FlowerSpec)."""
         allocation = {pool.name: {"offset": 0, "partitions": max(1, pool.replicas)} for pool in self.pools}
-        return replace(
-            self,
-            superlink_address=self.superlink_address or NOWHERE,
-            ca_bundle=self.ca_bundle or NOTHING,
-            client_certificate=self.client_certificate or NOTHING,
-            allocation={**allocation, **self.allocation},
-        )
-
+        certificate = self.client_certificate or NOTHING
+        return replace(super().complete(), client_certificate=certificate, allocation={**allocation, **self.allocation})

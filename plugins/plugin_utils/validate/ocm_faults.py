@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.values import text
-from ..ocm import acm, addon_objects
+from ..ocm import acm
+from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
 from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
 
@@ -29,7 +30,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _BUILT_IN = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Spread")
 
 
-def addon_faults(spec: Spec) -> list[str]:
+def ocm_addon_faults(spec: Spec) -> list[str]:
     """All faults of an add-on's spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "ocm_addon_")
     faults.label("name", spec.get("name"), MAX_ADDON_NAME)
@@ -39,9 +40,9 @@ def addon_faults(spec: Spec) -> list[str]:
         faults.choice("pod_security", spec["pod_security"], POD_SECURITY_LEVELS)
     faults.labels("labels", spec.get("labels"))
     faults.labels("annotations", spec.get("annotations"), values=False)
-    if not faults.choice("install", spec.get("install"), addon_objects.INSTALLS):
+    if not faults.choice("install", spec.get("install"), INSTALLS):
         return faults.found
-    if spec["install"] == addon_objects.PLACEMENTS:
+    if spec["install"] == PLACEMENTS:
         _placement_faults(spec, faults)
         rollout_faults("rollout", spec.get("rollout"), faults)
     elif spec.get("rollout"):
@@ -51,7 +52,7 @@ def addon_faults(spec: Spec) -> list[str]:
 
 def policy_faults(spec: Spec) -> list[str]:
     """All faults of an add-on's spec from which a policy is to be made."""
-    found = addon_faults(spec)
+    found = ocm_addon_faults(spec)
     faults = Faults(spec, "ocm_addon_")
     faults.choice("policy_remediation", spec.get("policy_remediation"), acm.REMEDIATIONS)
     names = ".".join([text(spec.get("namespace")), acm.policy_name(text(spec.get("federation")))])
@@ -60,7 +61,7 @@ def policy_faults(spec: Spec) -> list[str]:
             f"ocm_addon_federation: the policy would have the name {names}, and ACM accepts {acm.MAX_NAMES} characters without the dot: "
             "shorten flower_federation or flower_namespace"
         )
-    if spec.get("install") == addon_objects.MANUAL:
+    if spec.get("install") == MANUAL:
         faults.add(
             "install", spec["install"], "leaves the hub without a Placement, by which policies find their clusters"
         )
@@ -162,7 +163,7 @@ def delivery_faults(spec: Spec, faults: Faults) -> None:
         return
     faults.label("ocm_addon", spec.get("ocm_addon"), MAX_ADDON_NAME)
     faults.subdomain("ocm_cluster", spec.get("ocm_cluster"))
-    faults.choice("ocm_install", spec.get("ocm_install"), addon_objects.INSTALLS)
+    faults.choice("ocm_install", spec.get("ocm_install"), INSTALLS)
     if spec.get("connectivity") == "skupper":
         faults.sentence(
             f"{text(spec.get('cluster'))}: flower_delivery: {delivery!r} does not go together with flower_connectivity: skupper: a site's "

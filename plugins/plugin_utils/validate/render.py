@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..base.plain import plain
 from ..base.values import Object
 from ..manifests import superlink, supernode
 from ..ocm import acm, addon_objects
+from ..rights.need import Spec
 from ..spec.addon_spec import AddonSpec
+from ..spec.fields import Kind
 from ..spec.hub_spec import HubSpec
 from ..spec.site_spec import SiteSpec
-from . import ocm_faults
-from . import superlink_faults as hub_faults
-from . import supernode_faults as site_faults
+from .ocm_faults import ocm_addon_faults, policy_faults
+from .superlink_faults import superlink_faults
 
 
 class SpecError(ValueError):
@@ -28,83 +28,35 @@ class SpecError(ValueError):
         super().__init__("\n".join(faults))
 
 
-def _checked(faults: list[str]) -> None:
-    if faults:
-        raise SpecError(faults)
-
-
-def _hub(given: Mapping[str, Any]) -> HubSpec:
-    given = plain(given)
-    _checked(hub_faults.spec_faults(given))
-    return HubSpec.parse(given)
+def _parsed(kind: type[Kind], faults: Callable[[Mapping[str, Any]], list[str]], given: Mapping[str, Any]) -> Kind:
+    found = faults(given)
+    if found:
+        raise SpecError(found)
+    return kind.parse(given)
 
 
 def superlink_objects(given: Mapping[str, Any]) -> list[Object]:
-    """All objects of the hub.
-
-    Raises:
-        SpecError: the spec has faults.
-    """
-    return superlink.objects(_hub(given))
+    """All objects of the hub. Like the functions below, it raises SpecError if the spec has faults."""
+    return superlink.objects(_parsed(HubSpec, superlink_faults, given))
 
 
 def superlink_front_objects(given: Mapping[str, Any]) -> list[Object]:
-    """Namespace, Services, Ingress or Route of the hub.
-
-    Raises:
-        SpecError: the spec has faults.
-    """
-    return superlink.front_objects(_hub(given))
+    """Namespace, Services, Ingress or Route of the hub."""
+    return superlink.front_objects(_parsed(HubSpec, superlink_faults, given))
 
 
-def superlink_faults(given: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with a superlink spec."""
-    return hub_faults.spec_faults(plain(given))
-
-
-def supernode_faults(given: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with a supernode spec."""
-    return site_faults.spec_faults(plain(given))
-
-
-def drafted(spec: HubSpec | SiteSpec) -> list[Object]:
+def drafted(spec: Spec) -> list[Object]:
     """All objects of a part, with stand-ins for what is found later: address, certificates, numbers."""
     if isinstance(spec, SiteSpec):
         return supernode.objects(spec.complete())
     return superlink.objects(spec.complete())
 
 
-def faults_of(part: str, given: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with the spec of a role.
-
-    Args:
-        part: C(superlink) or C(supernode).
-    """
-    return supernode_faults(given) if part == supernode.NAME else superlink_faults(given)
-
-
 def ocm_addon_objects(given: Mapping[str, Any]) -> list[Object]:
-    """All objects of the add-on on a hub of Open Cluster Management.
-
-    Raises:
-        SpecError: the spec has faults.
-    """
-    given = plain(given)
-    _checked(ocm_faults.addon_faults(given))
-    return addon_objects.addon_objects(AddonSpec.parse(given))
-
-
-def ocm_addon_faults(given: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with an add-on's spec."""
-    return ocm_faults.addon_faults(plain(given))
+    """All objects of the add-on on a hub of Open Cluster Management."""
+    return addon_objects.addon_objects(_parsed(AddonSpec, ocm_addon_faults, given))
 
 
 def ocm_policy_objects(given: Mapping[str, Any]) -> list[Object]:
-    """The security baseline as a policy of ACM, from an add-on's spec.
-
-    Raises:
-        SpecError: the spec has faults.
-    """
-    given = plain(given)
-    _checked(ocm_faults.policy_faults(given))
-    return acm.objects(AddonSpec.parse(given))
+    """The security baseline as a policy of ACM, from an add-on's spec."""
+    return acm.objects(_parsed(AddonSpec, policy_faults, given))

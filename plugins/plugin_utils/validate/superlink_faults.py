@@ -52,7 +52,7 @@ _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
 _SERVERAPP_PATHS = {"/internal-ca", "/superexec", "/tmp"}
 
 
-def spec_faults(spec: Spec) -> list[str]:
+def superlink_faults(spec: Spec) -> list[str]:
     """All faults of the spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "superlink_")
     common_faults(spec, faults)

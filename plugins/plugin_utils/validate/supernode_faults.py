@@ -58,7 +58,7 @@ _VOLUMES = {
 _PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
 
 
-def spec_faults(spec: Spec) -> list[str]:
+def supernode_faults(spec: Spec) -> list[str]:
     """All faults of the spec, each a sentence; an empty list if there is none.
 
     Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.

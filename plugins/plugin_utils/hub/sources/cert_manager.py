@@ -34,7 +34,6 @@ class CertManager:
         """Set what is requested.
 
         Args:
-            spec: the superlink spec, for the issuer.
             rendered: the Certificate (manifests/certificate.py), None while the hub's address is not known.
             bundle: what sites trust, PEM; by default what the issuer publishes (C(ca.crt)).
         """

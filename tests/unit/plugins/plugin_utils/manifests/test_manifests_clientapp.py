@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
 
 POOL = {
@@ -141,7 +141,7 @@ def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
     ],
 )
 def test_what_does_not_go_together_is_told(changes, words, spec):
-    assert any(words in fault for fault in render.supernode_faults(spec(**changes))), render.supernode_faults(
+    assert any(words in fault for fault in supernode_faults(spec(**changes))), supernode_faults(
         spec(**changes)
     )
 
@@ -158,5 +158,5 @@ def test_what_does_not_go_together_is_told(changes, words, spec):
 )
 def test_faults_of_their_delivery_are_told(changes, words, spec):
     behind = {"delivery": "ocm", "key_source": "site", "ocm_cluster": "cluster-a"}
-    assert any(words in fault for fault in render.supernode_faults(spec(**behind, **changes)))
-    assert render.supernode_faults(spec(**behind)) == []
+    assert any(words in fault for fault in supernode_faults(spec(**behind, **changes)))
+    assert supernode_faults(spec(**behind)) == []

@@ -14,6 +14,7 @@ import yaml
 from ansible_collections.federated.flower.plugins.module_utils.node_config import expand
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import INSTALLS
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render, supernode_faults
 from ansible_collections.federated.flower.tests.unit import specs
 
@@ -105,7 +106,7 @@ def test_05_the_ca_is_kept_outlives_its_leaves_and_is_not_with_the_workload():
 
 def test_06_every_default_that_is_named_is_made(parsed_addon):
     """There, with a Placement, the default named a config that was rendered without one only."""
-    for install in addon_objects.INSTALLS:
+    for install in INSTALLS:
         objects = addon_objects.addon_objects(parsed_addon(install=install))
         made = {
             json.dumps(addon_objects.config_reference(item), sort_keys=True)
@@ -166,4 +167,4 @@ def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_si
     text = json.dumps(status.nodes(parsed_ocm_site()))
     assert "--clientappio-api-address" not in text and "--host" in text and "--port" in text
     for version in ("1.34.0", "1.36.0"):
-        assert any("supernode_version" in fault for fault in supernode_faults.spec_faults(ocm_site_spec(version=version)))
+        assert any("supernode_version" in fault for fault in supernode_faults.supernode_faults(ocm_site_spec(version=version)))

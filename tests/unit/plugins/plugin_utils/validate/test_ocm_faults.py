@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import ocm_addon_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 
 def predicate(**selector):
@@ -57,7 +58,7 @@ def rollout(kind="Progressive", **options):
     ],
 )
 def test_a_fault_of_the_add_on_is_told(changes, words, ocm_addon_spec):
-    found = render.ocm_addon_faults(ocm_addon_spec(**changes))
+    found = ocm_addon_faults(ocm_addon_spec(**changes))
     assert any(words in fault for fault in found), found
     assert all(fault.startswith("hub: ") for fault in found)
 
@@ -69,7 +70,7 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
         {"rollout": rollout(maxConcurrency=1, minSuccessTime="5m", progressDeadline="10m", maxFailures="10%")},
         {"predicates": predicate(celSelector={"celExpressions": ["true"]})},
     ):
-        assert render.ocm_addon_faults(ocm_addon_spec(**changes)) == []
+        assert ocm_addon_faults(ocm_addon_spec(**changes)) == []
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,10 @@ def test_good_add_ons_have_no_faults(ocm_addon_spec):
     ],
 )
 def test_a_fault_of_a_site_is_told(changes, words, ocm_site_spec):
-    found = render.supernode_faults(ocm_site_spec(**changes))
+    found = supernode_faults(ocm_site_spec(**changes))
     assert any(words in fault for fault in found), found
 
 
 def test_a_site_that_is_reached_directly_is_not_asked_for_what_it_does_not_need(supernode_spec, ocm_site_spec):
-    assert render.supernode_faults(supernode_spec(ocm_cluster="Cluster A", ocm_addon="")) == []
-    assert render.supernode_faults(ocm_site_spec()) == []
+    assert supernode_faults(supernode_spec(ocm_cluster="Cluster A", ocm_addon="")) == []
+    assert supernode_faults(ocm_site_spec()) == []

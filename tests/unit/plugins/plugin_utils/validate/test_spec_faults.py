@@ -8,7 +8,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import MAX_POOL_NAME
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
+    MAX_POOL_NAME,
+    supernode_faults,
+)
 from ansible_collections.federated.flower.tests.unit import specs
 
 SUPERLINK = [
@@ -137,7 +141,7 @@ SUPERLINK = [
     ({"insecure": True, "server_name": "x.example"}, "is a name in a certificate, but there is none"),
     (
         {"patches": [{"target": {"kind": "Deployment", "name": "superlink"}, "patch": {}}]},
-        "superlink_patches[0] has target Deployment/superlink, which is none of: ConfigMap/",
+        "superlink_patches[0] has target Deployment/superlink, which is not one of: ConfigMap/",
     ),
     ({"patches": [{"target": {"kind": "Service"}, "patch": {}}]}, "has no name"),
     (
@@ -208,10 +212,10 @@ SUPERNODE = [
 
 
 def test_defaults_have_no_faults(superlink_spec, supernode_spec):
-    assert render.superlink_faults(superlink_spec()) == []
-    assert render.superlink_faults(superlink_spec(superlink_address="", ca_bundle="")) == []
-    assert render.supernode_faults(supernode_spec()) == []
-    assert render.supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
+    assert superlink_faults(superlink_spec()) == []
+    assert superlink_faults(superlink_spec(superlink_address="", ca_bundle="")) == []
+    assert supernode_faults(supernode_spec()) == []
+    assert supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
 
 
 def test_peers_without_faults(superlink_spec, supernode_spec):
@@ -231,24 +235,24 @@ def test_peers_without_faults(superlink_spec, supernode_spec):
         "monitoring_namespaces": ["monitoring", {"network.openshift.io/policy-group": "monitoring"}],
     }
     assert (
-        render.superlink_faults(superlink_spec(**changes, serverapp_egress=peers, allowed_sources=[{"cidr": "::1"}]))
+        superlink_faults(superlink_spec(**changes, serverapp_egress=peers, allowed_sources=[{"cidr": "::1"}]))
         == []
     )
     assert (
-        render.supernode_faults(supernode_spec(**changes, egress=peers, superlink_cidrs=["192.0.2.0/24", "::1"])) == []
+        supernode_faults(supernode_spec(**changes, egress=peers, superlink_cidrs=["192.0.2.0/24", "::1"])) == []
     )
 
 
 @pytest.mark.parametrize(("changes", "sentence"), SUPERLINK)
 def test_superlink(changes, sentence, superlink_spec):
-    faults = render.superlink_faults(superlink_spec(**changes))
+    faults = superlink_faults(superlink_spec(**changes))
     assert any(sentence in fault for fault in faults), faults
     assert all(fault.startswith("hub: ") for fault in faults)
 
 
 @pytest.mark.parametrize(("changes", "sentence"), SUPERNODE)
 def test_supernode(changes, sentence, supernode_spec):
-    faults = render.supernode_faults(supernode_spec(**changes))
+    faults = supernode_faults(supernode_spec(**changes))
     assert any(sentence in fault for fault in faults), faults
     assert all("site-a" in fault for fault in faults)
 
@@ -275,7 +279,7 @@ def test_supernode(changes, sentence, supernode_spec):
 @pytest.mark.parametrize("role", ["superlink", "supernode"])
 def test_what_may_hold_a_credential_is_not_shown(changes, role, superlink_spec, supernode_spec):
     spec = {"superlink": superlink_spec, "supernode": supernode_spec}[role](**changes)
-    faults = {"superlink": render.superlink_faults, "supernode": render.supernode_faults}[role](spec)
+    faults = {"superlink": superlink_faults, "supernode": supernode_faults}[role](spec)
     assert faults
     assert all(next(iter(changes)) in fault for fault in faults), faults
     assert "s3cr3t" not in "".join(faults)
@@ -283,17 +287,17 @@ def test_what_may_hold_a_credential_is_not_shown(changes, role, superlink_spec, 
 
 @pytest.mark.parametrize("name", ["Site-A", "site_a", "site a", "-a", "a-", "a..b", "ä", "", "s" * 64])
 def test_names_of_sites_that_kubernetes_refuses(name, supernode_spec):
-    (fault,) = render.supernode_faults(supernode_spec(cluster=name))
+    (fault,) = supernode_faults(supernode_spec(cluster=name))
     assert "the name of this host" in fault
 
 
 @pytest.mark.parametrize("name", ["a", "site-1.example.org", "1", "s" * 63])
 def test_names_of_sites(name, supernode_spec):
-    assert render.supernode_faults(supernode_spec(cluster=name)) == []
+    assert supernode_faults(supernode_spec(cluster=name)) == []
 
 
 def test_all_faults_at_once(superlink_spec):
-    assert len(render.superlink_faults(superlink_spec(version="1", port=0, storage_size="x", namespace="X"))) == 4
+    assert len(superlink_faults(superlink_spec(version="1", port=0, storage_size="x", namespace="X"))) == 4
     with pytest.raises(render.SpecError) as caught:
         render.superlink_objects(superlink_spec(version="1", port=0))
     assert len(caught.value.faults) == 2
@@ -323,7 +327,7 @@ def test_longest_pool_name_fits_every_label(supernode_spec):
 
 @pytest.mark.parametrize("version", ["1.40.0", "1.41.0", "1.42.0.dev20261121", "2.0.0"])
 def test_http_generation(version, superlink_spec):
-    assert render.superlink_faults(superlink_spec(version=version)) == []
+    assert superlink_faults(superlink_spec(version=version)) == []
 
 
 def test_numbers_and_switches_as_text_and_null_as_empty_text(superlink_spec):
@@ -344,4 +348,4 @@ def test_patches_may_be_for_what_is_made_once_the_address_is_known(superlink_spe
             issuer={"name": "x"},
             patches=[patch],
         )
-        assert render.superlink_faults(spec) == []
+        assert superlink_faults(spec) == []

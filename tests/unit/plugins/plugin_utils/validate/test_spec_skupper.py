@@ -110,7 +110,7 @@ def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):
     spec = supernode_spec(
         connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"]
     )
-    assert "has no effect" in supernode.spec_faults(spec)[0]
+    assert "has no effect" in supernode.supernode_faults(spec)[0]
 
 
 def test_what_the_check_assumes_are_the_defaults_of_the_roles(link_spec, listener_spec):
