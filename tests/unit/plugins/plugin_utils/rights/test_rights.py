@@ -371,7 +371,7 @@ WRONG = {
         ["flower_rbac_controller.name", "'A B'"],
     ),
     "not a mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "not a mapping"]),
-    "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "no list"]),
+    "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "not a list"]),
     "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "not a name"]),
     "everybody": (
         {"scientists": [{"kind": "Group", "name": "system:authenticated"}]},
