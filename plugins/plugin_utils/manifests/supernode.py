@@ -217,7 +217,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     containers = [_supernode(spec, pool)]
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
-        containers.append(superexec.container(spec, pool, loopback))
+        containers.append(superexec.container(spec, pool.superexec, loopback))
     template = pod_template(
         spec,
         NAME,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..base.values import Object
-from .fields import Amounts, Env, Labels, Listed, Mapped, Number, Parsed, Text, Texts
+from .fields import Amounts, Env, Flag, Labels, Listed, Mapped, Number, Parsed, Text, Texts
 
 
 @dataclass(frozen=True)
@@ -63,4 +63,5 @@ class PodsSpec(Parsed):
     topology_spread_constraints: Listed = field(default_factory=list)
     priority_class: Text = ""
     pod_labels: Labels = field(default_factory=dict)
+    runtime_dependency_installation: Flag = False
     pod_annotations: Labels = field(default_factory=dict)

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ...module_utils import node_config
 from ..base.values import text
-from .fields import Amounts, Flag, Mapped, Number, Text, Texts, merge_env
+from .fields import Amounts, Mapped, Number, Text, Texts, merge_env
+from .part_spec import PROCESS
 from .pods_spec import PodsSpec
-from .shared_spec import PROCESS
 
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
@@ -44,7 +44,6 @@ class PoolSpec(PodsSpec):
     superexec_resources: Amounts = field(default_factory=dict)
     superexec_extra_args: Texts = field(default_factory=list)
     termination_grace_period: Number = 15
-    runtime_dependency_installation: Flag = False
 
     @property
     def is_daemon(self) -> bool:
@@ -55,6 +54,12 @@ class PoolSpec(PodsSpec):
     def is_process(self) -> bool:
         """Whether a SuperExec computes."""
         return self.isolation == PROCESS
+
+    @property
+    def superexec(self) -> PodsSpec:
+        """Settings of its SuperExecs."""
+        image, resources, extra_args = self.superexec_image, self.superexec_resources, self.superexec_extra_args
+        return replace(self, image=image, resources=resources, extra_args=extra_args)
 
     @property
     def uses_partition(self) -> bool:
