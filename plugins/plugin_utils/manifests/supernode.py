@@ -20,7 +20,7 @@ from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
 from . import clientapp, namespace, patches, policies, sidecar, superexec
-from .objects import config_map, disruption_budget, metadata, service_account
+from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
     container_security_context,
@@ -147,11 +147,11 @@ def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
     """
     first = first_ordinal(spec, pool)
     return [
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata(spec, clientapp.door(pool.name, number), NAME, pool=pool.name),
-            "spec": {
+        service(
+            spec,
+            clientapp.door(pool.name, number),
+            NAME,
+            {
                 "type": "ClusterIP",
                 "publishNotReadyAddresses": True,
                 "selector": {
@@ -160,7 +160,8 @@ def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
                 },
                 "ports": [{"name": "runtime", "port": NODE_DOOR_PORT, "protocol": "TCP", "targetPort": "runtime"}],
             },
-        }
+            pool=pool.name,
+        )
         for number in range(pool.replicas)
     ]
 
@@ -174,17 +175,13 @@ def trust_objects(spec: SiteSpec) -> list[Object]:
 
 def headless_service(spec: SiteSpec) -> Object:
     """The headless Service that gives StatefulSet pods their names. It publishes nothing that sites would call."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {
-            "type": "ClusterIP",
-            "clusterIP": "None",
-            "selector": selector(spec.federation, NAME),
-            "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
-        },
+    body = {
+        "type": "ClusterIP",
+        "clusterIP": "None",
+        "selector": selector(spec.federation, NAME),
+        "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
     }
+    return service(spec, NAME, NAME, body)
 
 
 def _key_env(pool: PoolSpec) -> Object:

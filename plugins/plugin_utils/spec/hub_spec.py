@@ -45,10 +45,8 @@ class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
-        allowed_sources: peers that may reach the door for sites; anybody if there are none.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
-        renew_before: how long before its end a certificate is renewed; None for the default.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)

@@ -18,9 +18,7 @@ class Gpu(Parsed):
     """Devices of each pod.
 
     Attributes:
-        resource: name of the extended resource.
         count: how many; 0 for none. One where the others are given, and not this.
-        runtime_class: of the pod; empty for none.
     """
 
     resource: Text = "nvidia.com/gpu"

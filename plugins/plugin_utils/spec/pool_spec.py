@@ -28,11 +28,7 @@ class PoolSpec(PodsSpec):
     computes is the SuperExec with process isolation, else the SuperNode.
 
     Attributes:
-        mode: kind of its workload.
         replicas: SuperNodes of a StatefulSet; 0 for a DaemonSet.
-        node_config: with placeholders, see module_utils/node_config.py.
-        termination_grace_period: seconds. SIGTERM stops a SuperNode in less than 6 s (it takes leave of the SuperLink first; a SuperNode
-            that is killed instead is refused for 60 s afterwards).
     """
 
     name: Text = ""
@@ -43,7 +39,7 @@ class PoolSpec(PodsSpec):
     superexec_image: Text = ""
     superexec_resources: Amounts = field(default_factory=dict)
     superexec_extra_args: Texts = field(default_factory=list)
-    termination_grace_period: Number = 15
+    termination_grace_period: Number = 15  # a SuperNode takes leave in less than 6 s; killed, it is refused for 60 s
 
     @property
     def is_daemon(self) -> bool:
