@@ -12,4 +12,13 @@ from .load_balancer import LoadBalancer
 from .node_port import NodePort
 from .route import Route
 
-EXPOSURES: dict[str, Exposure] = {one.name: one for one in (Exposure(), NodePort(), LoadBalancer(), Ingress(), Route())}
+EXPOSURES: dict[str, Exposure] = {
+    one.name: one
+    for one in (
+        Exposure(),
+        NodePort(),
+        LoadBalancer(),
+        Ingress(),
+        Route(),
+    )
+}
