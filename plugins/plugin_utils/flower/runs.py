@@ -105,10 +105,7 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
     """
     files = {"run-config.toml": run_config.write(config)} if config else {}
     options = ["--run-config", "@FOLDER@/run-config.toml"] if config else []
-    step = {
-        "command": ["run", "@FOLDER@/app", CONNECTION, *options, "--format", "json"],
-        "once": uuid.uuid4().hex,
-    }
+    step = {"command": ["run", "@FOLDER@/app", CONNECTION, *options, "--format", "json"], "once": uuid.uuid4().hex}
     archive = app.archive()
     pod = cli.wait_for_superlink(60)
     lost: ClusterError | None = None

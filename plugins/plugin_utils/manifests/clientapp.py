@@ -50,7 +50,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     container = superexec.container(
         spec,
-        pool,
+        pool.superexec,
         ["--runtime-api-address", address, "--root-certificates", f"{TRUST_DIR}/ca.crt"],
         env=[{"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}],
         mounts=[mount(TRUST_VOLUME, TRUST_DIR)],

@@ -15,7 +15,7 @@ from ..base.values import Object, compact
 from ..spec.hub_spec import HubSpec
 from .exposures.base_exposure import SERVICE, Exposure, join
 from .exposures.exposure_registry import EXPOSURES
-from .objects import metadata
+from .objects import service
 
 RUNTIME_SERVICE = "superlink-runtime"
 
@@ -51,28 +51,18 @@ def fleet_service(spec: HubSpec) -> Object:
         "ports": [port],
         **exposure.service_fields(spec),
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(
-            spec, SERVICE, "superlink", annotations=spec.service_annotations, extra_labels=spec.service_labels
-        ),
-        "spec": compact(body),
-    }
+    more = {"annotations": spec.service_annotations, "extra_labels": spec.service_labels}
+    return service(spec, SERVICE, "superlink", compact(body), **more)
 
 
 def runtime_service(spec: HubSpec) -> Object:
     """The Service of the port for the ServerApp; never published outside the cluster."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(spec, RUNTIME_SERVICE, "superlink"),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": selector(spec.federation, "superlink"),
-            "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
-        },
+    body = {
+        "type": "ClusterIP",
+        "selector": selector(spec.federation, "superlink"),
+        "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
     }
+    return service(spec, RUNTIME_SERVICE, "superlink", body)
 
 
 def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:

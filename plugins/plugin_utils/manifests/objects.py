@@ -10,6 +10,7 @@ bytes. Nothing here opens a connection, reads a file or imports Ansible.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..base.labels import MANAGER, PART_OF, selector
 from ..base.values import Object, compact
@@ -69,6 +70,11 @@ def config_map(
         "metadata": metadata(spec, object_name, name, component),
         "data": dict(data),
     }
+
+
+def service(spec: PartSpec, object_name: str, name: str, body: Object, **more: Any) -> Object:
+    """A Service; C(more) as C(metadata) takes it."""
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(spec, object_name, name, **more), "spec": body}
 
 
 def service_account(spec: PartSpec, name: str) -> Object:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..base.values import Object, compact
+from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
-from ..spec.shared_spec import FlowerSpec
 from .objects import labels
 
 UPSTREAM_IMAGES = {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container of a ClientApp SuperExec, in the SuperNode's pod or in a separate one."""
+"""The container of a SuperExec: of ClientApps, in the SuperNode's pod or in a separate one, and of the ServerApp."""
 
 from __future__ import annotations
 
@@ -10,41 +10,49 @@ from collections.abc import Iterable
 from ..base.ports import SUPEREXEC_HEALTH_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
-from ..spec.pool_spec import PoolSpec
-from ..spec.site_spec import SiteSpec
+from ..spec.part_spec import FlowerSpec
+from ..spec.pods_spec import PodsSpec
 from .pod import container_security_context, flower_env, grpc_probes, image, mount, scratch_volume, secret_volume
 
 SECRET = "supernode-superexec"
 
 
 def container(
-    spec: SiteSpec, pool: PoolSpec, runtime: Iterable[str], *, env: Iterable[Object] = (), mounts: Iterable[Object] = ()
+    spec: FlowerSpec,
+    pods: PodsSpec,
+    runtime: Iterable[str],
+    *,
+    env: Iterable[Object] = (),
+    mounts: Iterable[Object] = (),
+    failures: int = 3,
 ) -> Object:
     """The container.
 
     Args:
-        runtime: arguments with the address of the SuperNode's Runtime API, and how it is trusted.
+        pods: its settings.
+        runtime: arguments with the address of the Runtime API, and how it is trusted.
         env: variables that these arguments refer to.
         mounts: what they need besides.
+        failures: failed liveness checks before it is restarted.
     """
     args = [
         *runtime,
         "--superexec-auth-secret-file", "/superexec/secret",
         "--health-server-address", f"0.0.0.0:{SUPEREXEC_HEALTH_PORT}",
     ]  # fmt: skip
-    if pool.runtime_dependency_installation:
+    if pods.runtime_dependency_installation:
         args.append("--allow-runtime-dependency-installation")
     return compact(
         {
             "name": "superexec",
-            "image": image(spec, "superexec", pool.superexec_image),
+            "image": image(spec, "superexec", pods.image),
             "imagePullPolicy": spec.image_pull_policy,
-            "args": args + pool.superexec_extra_args,
-            "env": merge_env(env, flower_env(spec, "/tmp"), pool.env),
-            "resources": pool.gpu.added_to(pool.superexec_resources),
+            "args": args + pods.extra_args,
+            "env": merge_env(env, flower_env(spec, "/tmp"), pods.env),
+            "resources": pods.gpu.added_to(pods.resources),
             "securityContext": container_security_context(),
-            **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=3),
-            "volumeMounts": [*mounts, mount("superexec", "/superexec"), *compute_mounts(pool)],
+            **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),
+            "volumeMounts": [*mounts, mount("superexec", "/superexec"), *compute_mounts(pods)],
         }
     )
 
@@ -54,17 +62,17 @@ def secret() -> Object:
     return secret_volume("superexec", SECRET)
 
 
-def compute_mounts(pool: PoolSpec) -> list[Object]:
+def compute_mounts(pods: PodsSpec) -> list[Object]:
     """Mounts of the container that computes."""
     mounts = [mount("tmp", "/tmp", read_only=False)]
-    if pool.shm_size:
+    if pods.shm_size:
         mounts.append(mount("shm", "/dev/shm", read_only=False))
-    return mounts + pool.volume_mounts
+    return mounts + pods.volume_mounts
 
 
-def compute_volumes(pool: PoolSpec) -> list[Object]:
+def compute_volumes(pods: PodsSpec) -> list[Object]:
     """Volumes of its pod."""
     volumes = [scratch_volume("tmp")]
-    if pool.shm_size:
-        volumes.append(scratch_volume("shm", size=pool.shm_size, memory=True))
-    return volumes + pool.volumes
+    if pods.shm_size:
+        volumes.append(scratch_volume("shm", size=pods.shm_size, memory=True))
+    return volumes + pods.volumes

@@ -92,7 +92,7 @@ def arguments(spec: HubSpec) -> list[str]:
     if spec.is_process:
         args += ["--superexec-auth-secret-file", "/superexec/secret"]
     # SuperLink passes this on to the ServerApps it starts itself; with process isolation the SuperExec decides.
-    if spec.is_process or not spec.runtime_dependency_installation:
+    if spec.is_process or not spec.pods.runtime_dependency_installation:
         args.append("--disable-runtime-dependency-installation")
     return args + spec.pods.extra_args
 

@@ -20,7 +20,7 @@ from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
 from . import clientapp, namespace, patches, policies, sidecar, superexec
-from .objects import config_map, disruption_budget, metadata, service_account
+from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
     container_security_context,
@@ -147,11 +147,11 @@ def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
     """
     first = first_ordinal(spec, pool)
     return [
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata(spec, clientapp.listener_service(pool.name, number), NAME, pool=pool.name),
-            "spec": {
+        service(
+            spec,
+            clientapp.listener_service(pool.name, number),
+            NAME,
+            {
                 "type": "ClusterIP",
                 "publishNotReadyAddresses": True,
                 "selector": {
@@ -160,7 +160,8 @@ def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
                 },
                 "ports": [{"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"}],
             },
-        }
+            pool=pool.name,
+        )
         for number in range(pool.replicas)
     ]
 
@@ -174,17 +175,13 @@ def trust_objects(spec: SiteSpec) -> list[Object]:
 
 def headless_service(spec: SiteSpec) -> Object:
     """The headless Service that gives StatefulSet pods their names. Sites do not call it."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {
-            "type": "ClusterIP",
-            "clusterIP": "None",
-            "selector": selector(spec.federation, NAME),
-            "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
-        },
+    body = {
+        "type": "ClusterIP",
+        "clusterIP": "None",
+        "selector": selector(spec.federation, NAME),
+        "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
     }
+    return service(spec, NAME, NAME, body)
 
 
 def _key_env(pool: PoolSpec) -> Object:
@@ -217,7 +214,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     containers = [_supernode(spec, pool)]
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
-        containers.append(superexec.container(spec, pool, loopback))
+        containers.append(superexec.container(spec, pool.superexec, loopback))
     template = pod_template(
         spec,
         NAME,

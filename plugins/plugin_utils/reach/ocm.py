@@ -21,7 +21,7 @@ from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..site_keys import keys, site_keygen
-from ..spec.shared_spec import NOTHING
+from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
 from .key_sources import made, note_secrets
 from .pools import wanted

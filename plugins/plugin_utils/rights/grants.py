@@ -48,12 +48,7 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
 
 
 def controller_rights(
-    part: str,
-    spec: Spec,
-    ca_namespace: str = "",
-    *,
-    works: Collection[str] = (DEPLOY,),
-    absent: Collection[str] = (),
+    part: str, spec: Spec, ca_namespace: str = "", *, works: Collection[str] = (DEPLOY,), absent: Collection[str] = ()
 ) -> dict[str, list[Right]]:
     """Namespace (empty: the whole cluster) -> the single rights that the controller needs for some works.
 

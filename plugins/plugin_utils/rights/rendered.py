@@ -11,8 +11,8 @@ from dataclasses import replace
 from ..base.kinds import group_of, plural_of
 from ..manifests import superlink, supernode
 from ..spec.hub_spec import HubSpec
+from ..spec.part_spec import NOTHING, NOWHERE, PROCESS
 from ..spec.pool_spec import DAEMON_SET, PoolSpec
-from ..spec.shared_spec import NOTHING, NOWHERE, PROCESS
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
 from .table import AUDITOR, CONTROLLER, READ
 

@@ -20,9 +20,6 @@ class OcmUse(Parsed):
     Attributes:
         ocm: whether it delivers to sites through it.
         install: whether Placements choose the sites.
-        bind_cluster_sets: false where the hub's administrators create the ManagedClusterSetBindings.
-        clientapps: whether ClientApps of some site are in their own pods, see ocm/replica_set.py.
-        enable_gates: whether the feature for that may be enabled.
     """
 
     ocm: Flag = False

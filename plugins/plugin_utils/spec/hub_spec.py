@@ -15,8 +15,8 @@ from ..base.ports import FLEET_PORT
 from ..base.times import duration
 from .addon_spec import OcmUse
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
+from .part_spec import FlowerSpec
 from .pods_spec import PodsSpec
-from .shared_spec import FlowerSpec
 
 SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"
@@ -35,8 +35,9 @@ _Issuer = Annotated[Issuer, lambda value: Issuer.parse(value or {})]
 
 
 def serverapp_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The ServerApp's own variables, without their prefix."""
-    return {key[len(SERVERAPP) :]: value for key, value in given.items() if key.startswith(SERVERAPP)}
+    """The ServerApp's variables, without their prefix."""
+    shared = {key: given[key] for key in ("runtime_dependency_installation",) if key in given}
+    return shared | {key[len(SERVERAPP) :]: value for key, value in given.items() if key.startswith(SERVERAPP)}
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,8 @@ class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
-        allowed_sources: peers that may reach the port for sites; any source if there are none.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
-        renew_before: how long before its expiry a certificate is renewed; None for the default.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)

@@ -23,7 +23,6 @@ class NetworkSiteSpec(PartSpec):
 
     Attributes:
         version: of Skupper.
-        allowed_sources: peers that may link to it; C(egress) and C(api_server): peers that its routers may call.
     """
 
     name: Text = ""
@@ -59,11 +58,7 @@ class NetworkSiteSpec(PartSpec):
 
 @dataclass(frozen=True)
 class LinkSpec(PartSpec):
-    """The link of a site to the hub.
-
-    Attributes:
-        name: of Secret and Links.
-    """
+    """The link of a site to the hub."""
 
     hub_namespace: Text = ""
     mode: Text = ""
@@ -76,11 +71,7 @@ class LinkSpec(PartSpec):
 
 @dataclass(frozen=True)
 class ListenerSpec(PartSpec):
-    """The listener of a site, or the hub's connector.
-
-    Attributes:
-        routing_key: the key that connects listeners and the connector; empty for the federation's.
-    """
+    """The listener of a site, or the hub's connector."""
 
     host: Text = ""
     port: Number = 0

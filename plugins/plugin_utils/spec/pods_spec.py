@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..base.values import Object
-from .fields import Amounts, Env, Labels, Listed, Mapped, Number, Parsed, Text, Texts
+from .fields import Amounts, Env, Flag, Labels, Listed, Mapped, Number, Parsed, Text, Texts
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,7 @@ class Gpu(Parsed):
     """Devices of each pod.
 
     Attributes:
-        resource: name of the extended resource.
         count: how many; 0 for none. One where the others are set, and not this.
-        runtime_class: of the pod; empty for none.
     """
 
     resource: Text = "nvidia.com/gpu"
@@ -63,4 +61,5 @@ class PodsSpec(Parsed):
     topology_spread_constraints: Listed = field(default_factory=list)
     priority_class: Text = ""
     pod_labels: Labels = field(default_factory=dict)
+    runtime_dependency_installation: Flag = False
     pod_annotations: Labels = field(default_factory=dict)

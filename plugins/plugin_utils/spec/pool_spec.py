@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ...module_utils import node_config
 from ..base.values import text
-from .fields import Amounts, Flag, Mapped, Number, Text, Texts, merge_env
+from .fields import Amounts, Mapped, Number, Text, Texts, merge_env
+from .part_spec import PROCESS
 from .pods_spec import PodsSpec
-from .shared_spec import PROCESS
 
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
@@ -28,11 +28,7 @@ class PoolSpec(PodsSpec):
     computes is the SuperExec with process isolation, else the SuperNode.
 
     Attributes:
-        mode: kind of its workload.
         replicas: SuperNodes of a StatefulSet; 0 for a DaemonSet.
-        node_config: with placeholders, see module_utils/node_config.py.
-        termination_grace_period: seconds. SIGTERM stops a SuperNode in less than 6 s (it takes leave of the SuperLink first; a SuperNode
-            that is killed instead is refused for 60 s afterwards).
     """
 
     name: Text = ""
@@ -43,8 +39,7 @@ class PoolSpec(PodsSpec):
     superexec_image: Text = ""
     superexec_resources: Amounts = field(default_factory=dict)
     superexec_extra_args: Texts = field(default_factory=list)
-    termination_grace_period: Number = 15
-    runtime_dependency_installation: Flag = False
+    termination_grace_period: Number = 15  # a SuperNode takes leave in less than 6 s; killed, it is refused for 60 s
 
     @property
     def is_daemon(self) -> bool:
@@ -55,6 +50,12 @@ class PoolSpec(PodsSpec):
     def is_process(self) -> bool:
         """Whether a SuperExec computes."""
         return self.isolation == PROCESS
+
+    @property
+    def superexec(self) -> PodsSpec:
+        """Settings of its SuperExecs."""
+        image, resources, extra_args = self.superexec_image, self.superexec_resources, self.superexec_extra_args
+        return replace(self, image=image, resources=resources, extra_args=extra_args)
 
     @property
     def uses_partition(self) -> bool:

@@ -11,9 +11,9 @@ from typing import Any
 
 from ..base.names import CLIENTAPPS, WORKLOAD
 from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts
+from .part_spec import NOTHING, FlowerSpec
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
-from .shared_spec import NOTHING, FlowerSpec
 
 
 @dataclass(frozen=True)
