@@ -221,7 +221,7 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(federation, home, monkeypatc
     home.delete("v1", "ResourceQuota", "none", HOME)
     with pytest.raises(ClusterError, match="FailedCreate.*violates PodSecurity"):
         make(home, POOL, other, run_as_user=0)
-    with pytest.raises(ClusterError, match="not finished after 2 s.*Unschedulable"):
+    with pytest.raises(ClusterError, match="not done after 2 s.*Unschedulable"):
         make(home, POOL, other, node_selector={"no": "such"}, seconds=2)
     with pytest.raises(ClusterError, match="ErrImageNeverPull"):
         make(home, POOL, other, image="docker.io/flwr/no-such:1", image_pull_policy="Never")
