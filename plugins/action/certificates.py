@@ -34,6 +34,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.marks import proo
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 
 APPLYSET = "superlink"
 
@@ -52,11 +53,11 @@ class ActionModule(CertificateAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Find the address, create what is missing, wait for what others create, return the facts."""
-        spec = params["spec"]
+        spec = HubSpec.parse(params["spec"])
         library.require()
         with self.connect() as hub:
-            place = ca_namespace.resolve(hub, spec["namespace"], params["ca_namespace"])
-            params = {**params, "ca_namespace": place}
+            place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
+            params = {**params, "spec": spec, "ca_namespace": place}
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
             wanted = self.wanted(params, found, params["ca_lifetime_days"])
@@ -113,11 +114,11 @@ class ActionModule(CertificateAction):
             "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
         }
 
-    def _no_address(self, hub: Cluster, spec: dict[str, Any]) -> str:
+    def _no_address(self, hub: Cluster, spec: HubSpec) -> str:
         if self.check:
             return credentials.UNKNOWN_ADDRESS
         raise ClusterError(
-            f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec['exposure']}); "
+            f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec.exposure}); "
             "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."
         )
 
@@ -135,7 +136,7 @@ class ActionModule(CertificateAction):
             read(hub, seen, secret_ref(wanted.namespace, mounted))
         return seen
 
-    def _apply_members(self, hub: Cluster, spec: dict[str, Any], plan: Plan, wanted: Wanted) -> Any:
+    def _apply_members(self, hub: Cluster, spec: HubSpec, plan: Plan, wanted: Wanted) -> Any:
         """Further objects of the release, and what must exist before the rest of it."""
         return apply_objects(
             hub,
@@ -161,9 +162,9 @@ class ActionModule(CertificateAction):
             time.sleep(1)  # between two looks, until the deadline
 
     @staticmethod
-    def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
+    def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:
         """The namespace of the CA keys and its policy, unless the namespace is someone else's, or another federation's."""
-        ca_spec = namespace.beside(spec, wanted.ca_namespace)
+        ca_spec = spec.beside(wanted.ca_namespace)
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
             return []  # others create it, or it is one of the SuperLink's objects

@@ -16,8 +16,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import PLACEMENTS, addon_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 
 class ActionModule(ClusterAction):
@@ -105,7 +107,7 @@ class ActionModule(ClusterAction):
             if one.remove:
                 found += [item for item in items if leaving.site_of(item) == site]
                 if cluster is not None:
-                    spec = {"cluster": site, "ocm_cluster": name, "federation": params["federation"]}
+                    spec = SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"])
                     apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
                     apps.remove(None)
                     self._labels += apps.results

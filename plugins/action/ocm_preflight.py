@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 
 
 class ActionModule(ClusterAction):
@@ -20,7 +21,7 @@ class ActionModule(ClusterAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read everything, then report all faults at once."""
         with self.connect() as hub:
-            found = hub_reader.at_addon(hub, params["spec"])
+            found = hub_reader.at_addon(hub, AddonSpec.parse(params["spec"]))
         return {
             **found,
             "changed": False,

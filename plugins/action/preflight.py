@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -24,7 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import drafted
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 
 
 class ActionModule(CertificateAction):
@@ -38,26 +39,26 @@ class ActionModule(CertificateAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Connect to the cluster, check rights, its clock and the gateway's certificate."""
-        spec = given_spec(self, SUPERLINK, params["spec"])
+        spec = given_spec(self, params["spec"])
         params = {**params, "spec": spec}
-        spec = {**spec, "skupper": any(map(self.is_in_network, params["sites"]))}
+        spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
-        if boolean(spec.get("insecure")):
+        if spec.insecure:
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            ca_namespace = ca_namespaces.resolve(cluster, spec["namespace"], params["ca_namespace"])
+            ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
             found = self._look(cluster, spec, ca_namespace)
             ask.require(
                 cluster,
                 grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent),
             )
-            rehearsed = rehearsal.rehearse(cluster, drafted(SUPERLINK, spec), found.absent, SUPERLINK)
-            identity = Ledger(cluster, spec["namespace"], spec["federation"]).identity()
+            rehearsed = rehearsal.rehearse(cluster, superlink.objects(spec.complete()), found.absent, SUPERLINK)
+            identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
-            if not boolean(spec.get("insecure")):
+            if not spec.insecure:
                 certificate = self._check_certificate(cluster, params, warnings)
             skew = cluster.skew
         return {
@@ -67,7 +68,7 @@ class ActionModule(CertificateAction):
             "rehearsed": rehearsed,
             "certificate": certificate,
             "identity": identity,
-            "skupper": spec["skupper"],
+            "skupper": spec.skupper,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }
@@ -83,13 +84,13 @@ class ActionModule(CertificateAction):
         warnings += plan_checks.warnings(plan, datetime.datetime.now(datetime.timezone.utc))
         return certificates.describe(plan.certificate) if plan.certificate else {}
 
-    def _look(self, cluster: Cluster, spec: dict[str, Any], ca_namespace: str) -> look_at.Found:
+    def _look(self, cluster: Cluster, spec: HubSpec, ca_namespace: str) -> look_at.Found:
         """Does what is going to be written belong to someone else, or to another host of this inventory?"""
         found = look_at.look(cluster, SUPERLINK, spec, ca_namespace, owner=None, claim=False)
         other = self.claim(self.inventory_host, [f"{SUPERLINK} {one}" for one in found.places])
         if other:
             raise ClusterError(
-                f"this host and {other} are the same namespace {spec['namespace']} of the same cluster: they would overwrite each other. "
+                f"this host and {other} are the same namespace {spec.namespace} of the same cluster: they would overwrite each other. "
                 "Deploy one of them in another place (superlink_namespace, flower_context, flower_kubeconfig), or remove it from the inventory."
             )
         return found

@@ -31,7 +31,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.source import LEAF
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spec import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 display = Display()
 

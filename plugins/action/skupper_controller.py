@@ -16,13 +16,13 @@ from ansible.module_utils.urls import open_url
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults, version_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults, version_fault
 
 _APPS = "apps/v1"
 
@@ -40,20 +40,20 @@ class ActionModule(SkupperAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Install in the way of the spec; do nothing for none."""
         self.begin()
-        spec = plain(params["spec"])
-        self.refuse(site_faults(spec))
-        if spec["install"] == "none":
+        self.refuse(site_faults(params["spec"]))
+        spec = NetworkSiteSpec.parse(params["spec"])
+        if spec.install == "none":
             return self.finished("nothing to install")
         with self.reach() as cluster:
             if params["state"] == "absent":
                 return self._absent(cluster, spec, params["wait_timeout"])
-            if spec["install"] == "operator":
+            if spec.install == "operator":
                 return self._operator(cluster, spec, params["wait_timeout"])
             return self._manifests(cluster, spec, params)
 
     # ---- manifests ---------------------------------------------------------------------------------------------------
 
-    def _manifests(self, cluster: Cluster, spec: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    def _manifests(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         namespace = controller.home(spec)
         live = self._deployment(cluster, namespace)
         ours = self._is_ours(live, namespace)
@@ -77,9 +77,9 @@ class ActionModule(SkupperAction):
                 "skupper_site_upgrade: true upgrades it; the routers of all its sites restart"
             )
             return self.finished(f"Skupper's controller is {controller.image(live)}", namespace=namespace)
-        if spec["scope"] == "cluster":
+        if spec.scope == "cluster":
             wanted = controller.marked(wanted, cluster.get("v1", "Namespace", namespace))
-        made = [] if spec["scope"] == "cluster" else self.make_namespace(cluster, spec, params["wait_timeout"])
+        made = [] if spec.scope == "cluster" else self.make_namespace(cluster, spec, params["wait_timeout"])
         self.apply(
             cluster,
             [*made, *wanted],
@@ -100,7 +100,7 @@ class ActionModule(SkupperAction):
         return labels.get(sets.PART_OF) == sets.set_id(controller.NAME, namespace)
 
     @staticmethod
-    def _read(spec: Mapping[str, Any]) -> list[Object]:
+    def _read(spec: NetworkSiteSpec) -> list[Object]:
         where = controller.location(spec)
         try:
             if "://" in where:
@@ -113,13 +113,13 @@ class ActionModule(SkupperAction):
                 "skupper_site_manifests."
             ) from error
         try:
-            return controller.read(content, spec.get("manifests_checksum") or "", where)
+            return controller.read(content, spec.manifests_checksum, where)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
 
     # ---- operator ----------------------------------------------------------------------------------------------------
 
-    def _operator(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _operator(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         namespace = controller.home(spec)
         try:
             found = [
@@ -138,12 +138,7 @@ class ActionModule(SkupperAction):
                 raise ClusterError(f"{wrong}.")
             name = found[0]["metadata"]["name"]
         else:
-            self.apply(
-                cluster,
-                controller.subscription(spec),
-                applyset=controller.NAME,
-                applyset_namespace=namespace,
-            )
+            self.apply(cluster, controller.subscription(spec), applyset=controller.NAME, applyset_namespace=namespace)
             name = controller.PACKAGE
         if self.check and not found:
             return self.finished("the operator would be installed", namespace=namespace)
@@ -171,7 +166,7 @@ class ActionModule(SkupperAction):
 
     # ---- absent ------------------------------------------------------------------------------------------------------
 
-    def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _absent(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         """Remove what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
         namespace = controller.home(spec)
         if cluster.get("v1", "Namespace", namespace) is None:
@@ -179,9 +174,7 @@ class ActionModule(SkupperAction):
         if self.is_served(cluster):
             left = [
                 f"{one['metadata']['namespace']}/{one['metadata']['name']}"
-                for one in cluster.list(
-                    "skupper.io/v2alpha1", "Site", namespace if spec.get("scope") == "namespace" else None
-                )
+                for one in cluster.list("skupper.io/v2alpha1", "Site", namespace if spec.scope == "namespace" else None)
             ]
             if left:
                 self.warn(
@@ -201,9 +194,9 @@ class ActionModule(SkupperAction):
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
 
-    def _remove_namespace(self, cluster: Cluster, spec: Mapping[str, Any], namespace: str, seconds: float) -> str:
+    def _remove_namespace(self, cluster: Cluster, spec: NetworkSiteSpec, namespace: str, seconds: float) -> str:
         """Remove the namespace that was created for the controller alone, unless someone uses it; returns why it stays."""
-        if spec["install"] != "manifests" or spec.get("scope") != "cluster":
+        if spec.install != "manifests" or spec.scope != "cluster":
             return ""
         live = cluster.get("v1", "Namespace", namespace)
         left = of_others(cluster, namespace)

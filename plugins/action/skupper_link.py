@@ -13,8 +13,6 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_joining import Join
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
@@ -27,7 +25,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import link_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import link_faults
 
 _SET = skupper.applyset(skupper.LINK)
 # Placeholder in check mode for what Skupper will create.
@@ -49,13 +48,14 @@ class ActionModule(SkupperAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Read both, decide, get a certificate, apply Secret and Links, wait for the link."""
         self.begin()
-        spec, seconds = plain(params["spec"]), params["wait_timeout"]
-        self.refuse(link_faults(spec))
+        given, seconds = params["spec"], params["wait_timeout"]
+        self.refuse(link_faults(given))
+        spec = LinkSpec.parse(given)
         library.require()
         with contextlib.ExitStack() as stack:
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())
-            join = Join(self, hub, site, spec, seconds, duration(spec.get("renew_before")))
+            join = Join(self, hub, site, spec, seconds, spec.renew_before)
             done = self._absent(join) if params["state"] == "absent" else self._present(join, renew=params["renew"])
         return {**done, "site": self.inventory_host}
 
@@ -128,7 +128,7 @@ class ActionModule(SkupperAction):
         ]
         self.remove(join.site, links.outlived(spec, own), join.seconds)
         proven = links.redeemed_uids(spec, own)
-        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"], proven=proven)
+        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec.namespace, proven=proven)
         if not self.check and (plan.do == links.TOKEN or own.token is not None):
             join.forget_grant()
         ours = [item for item in wanted if item["kind"] == "Link"]
@@ -236,12 +236,12 @@ class ActionModule(SkupperAction):
         gone = sum(one["change"] == "deleted" for one in (*self.done["objects"], *self.done["hub_objects"]))
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}", denied=False, link={})
 
-    def withdraw(self, hub: Cluster, spec: Mapping[str, Any], seconds: float) -> None:
+    def withdraw(self, hub: Cluster, spec: LinkSpec, seconds: float) -> None:
         """Remove the hub's objects for the link of a site."""
-        namespace, going = spec["hub_namespace"], []
+        namespace, going = spec.hub_namespace, []
         for kind, name in (
-            ("Certificate", skupper.certificate_name(spec["cluster"])),
-            ("AccessGrant", skupper.grant_name(spec["cluster"])),
+            ("Certificate", skupper.certificate_name(spec.cluster)),
+            ("AccessGrant", skupper.grant_name(spec.cluster)),
         ):
             live = self.read(hub, kind, name, namespace)
             if live is not None and is_ours(live):

@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers i
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
 # Each site says for itself whether its volumes may be deleted.
@@ -37,13 +37,13 @@ class ActionModule(FleetAction):
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Bring the sites, or take them away."""
+        """Deploy the sites, or remove them."""
         ways = self.reach(sites)
         if params["state"] == "absent":
             self._remove(ways, outcomes)
             return {}
         for name, site in sites.items():
-            faults = supernode_faults(site.spec)
+            faults = supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         if not outcomes.good():

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import supernode_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 
 class ActionModule(FleetAction):
@@ -21,9 +21,9 @@ class ActionModule(FleetAction):
     ARGS = {**OPTIONS, "hub": {"type": "dict", "default": {}}, "ocm": {"type": "dict", "default": {}}}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Check the variables of each site; if they are good, look at its cluster."""
+        """Check the variables of each site; if they are valid, check its cluster."""
         for name, site in sites.items():
-            faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.spec)
+            faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         hub = {**params["hub"], "ocm": params["ocm"]}

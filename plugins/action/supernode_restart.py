@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode_restart): restart SuperNodes that run with older files than their site holds."""
+"""Action of M(federated.flower.supernode_restart): restart SuperNodes that run with outdated files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ActionModule(FleetAction):
 
     @staticmethod
     def _restart(rollout: steps.Rollout, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What keeps a site from going on is an answer: whoever asked decides what that means."""
+        """What prevents a site from continuing is a valid result: the caller decides what it means."""
         result: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
         try:
             rollout.ways[name].restart(rollout.restart_of(name, params["files"], params["mark"]), result)

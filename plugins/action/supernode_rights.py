@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.supernode_rights): who needs which rights in the clusters of sites."""
+"""Action of M(federated.flower.supernode_rights): the needed rights in the clusters of sites."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class ActionModule(FleetAction):
     ARGS = {**OPTIONS, "settings": {"type": "dict", "default": {}}}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Nothing is asked; a site whose own API server nobody reaches needs no rights there."""
+        """No cluster is contacted; a site without direct access needs no rights there."""
         for name, site in sites.items():
             outcomes[name].facts = {"rights": []}
             if DELIVERIES[site.way.delivery].own_access:
                 try:
-                    outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.spec, params["settings"])}
+                    outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.given, params["settings"])}
                 except ValueError as error:
                     outcomes.fail(name, str(error))
         return {}

@@ -63,7 +63,7 @@ class ActionModule(FleetAction):
             params["server_name"],
             params["wanted"],
             params["bundle"],
-            bool(way.site.spec.get("ca_bundle")),
+            bool(way.site.spec.ca_bundle),
             params["first"],
             entry.get("expected", []),
             params["wait_timeout"],

@@ -34,7 +34,7 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "partitions": {"type": "int"},
 }
 
-# See MAX_SUPERNODES in plugin_utils/spec/supernode_spec.py.
+# See MAX_SUPERNODES in plugin_utils/validate/supernode_faults.py.
 MAX_REPLICAS = 1000
 # Numbers of pods and partitions are int32 in Kubernetes (StatefulSetOrdinals.start).
 _MAX_NUMBER = 2**31 - 1

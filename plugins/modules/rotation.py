@@ -170,7 +170,7 @@ renew:
   type: list
   elements: str
 restarts:
-  description: With O(step=look), whether SuperNodes of the sites are restarted, so that all have to be online before.
+  description: With O(step=look), whether SuperNodes of the sites are restarted, so that all must be online before.
   returned: success
   type: bool
 reasons:

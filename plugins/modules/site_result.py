@@ -13,7 +13,7 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A task that works on all sites of a batch at once (C(run_once)) tells in C(sites) what became of each of them. This one gives each host
+    A task that works on all sites of a batch at once (C(run_once)) returns in C(sites) the result of each of them. This one gives each host
     its own: changed or failed, with message, diff, objects and warnings. So recap, C(max_fail_percentage), C(rescue) and C(serial) see hosts.
   - >-
     This module is a step of the roles and playbooks of this collection. Its options may change in any release.

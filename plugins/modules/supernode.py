@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode
-short_description: Deploy the SuperNodes of sites, or take them away
+short_description: Deploy the SuperNodes of sites, or remove them
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -24,14 +24,14 @@ description:
 options:
   state:
     description:
-      - V(absent) takes away what was deployed, with its secrets. Volumes are deleted in sites whose variable
+      - V(absent) removes what was deployed, with its secrets. Volumes are deleted in sites whose variable
         C(flower_delete_volumes) is true.
     type: str
     choices: [present, absent]
     default: present
   part:
     description:
-      - V(clientapp) deploys nothing but the ClientApps of sites where they are a workload of their own.
+      - V(clientapp) deploys nothing but the ClientApps of sites where they run in their own pods.
     type: str
     choices: [all, clientapp]
     default: all
@@ -55,7 +55,7 @@ options:
     default: 300
   force:
     description:
-      - Restart pods whatever runs and whoever is offline.
+      - Restart pods even if a run is active or SuperNodes are offline.
     type: bool
     default: false
 extends_documentation_fragment:

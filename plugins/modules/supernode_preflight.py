@@ -18,18 +18,18 @@ description:
     and compares clocks.
   - >-
     Of a site that is reached through Open Cluster Management nothing is asked but its hub; what keeps objects from it is named, and how
-    it is mended.
+    it is resolved.
   - >-
     This module is a step of the playbook C(federated.flower.site). Its options may change in any release.
 options:
   hub:
     description:
-      - What M(federated.flower.preflight) returned for the hub; empty if it was not looked at.
+      - What M(federated.flower.preflight) returned for the hub; empty if it was not checked.
     type: dict
     default: {}
   ocm:
     description:
-      - What M(federated.flower.ocm_preflight) returned for the hub; empty if it was not looked at.
+      - What M(federated.flower.ocm_preflight) returned for the hub; empty if it was not checked.
     type: dict
     default: {}
 extends_documentation_fragment:

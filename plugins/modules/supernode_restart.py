@@ -13,13 +13,13 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A SuperNode reads its trust, its key and its shared secret once. Replaces the pods that began before the present files were there, site
-    by site and pool by pool; before each pool every SuperNode of all other sites has to be online and no run may be active.
+    A SuperNode reads its CA bundle, its key and its shared secret once. Replaces the pods that started before the current files existed, site
+    by site and pool by pool; before each pool every SuperNode of all other sites must be online and no run may be active.
   - >-
     At a site that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the other,
     when a key or shared secret is another one than at their last restart.
   - >-
-    What keeps a site from going on does not fail it; C(trouble) says so.
+    What prevents a site from continuing does not fail it; C(trouble) has the reason.
   - >-
     This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
@@ -37,13 +37,13 @@ options:
     default: ""
   force:
     description:
-      - Restart them whatever runs and whoever is offline.
+      - Restart them even if a run is active or SuperNodes are offline.
     type: bool
     default: false
   heal:
     description:
       - >-
-        Restart them whoever is offline, since something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
+        Restart them even if SuperNodes are offline, because something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
     type: bool
     default: false
   wait:

@@ -15,7 +15,7 @@ description:
   - >-
     Gives Roles, bindings and ServiceAccounts as objects. No cluster is asked.
   - >-
-    A site whose own API server nobody reaches needs none.
+    A site without direct access to its API server needs none.
   - >-
     This module is a step of the playbook C(federated.flower.rbac). Its options may change in any release.
 options:

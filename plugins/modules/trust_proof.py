@@ -13,11 +13,11 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Puts the CAs that sites have to trust into the ConfigMap of each site, if they differ, and asks every SuperNode which certificates of
+    Puts the CA bundle into the ConfigMap of each site, if they differ, and asks every SuperNode which certificates of
     the gateway it takes: its sidecar makes a new connection with what it has loaded. A SuperNode without a sidecar cannot be asked, so the
-    handshake is made beside it with its trust file, and the age of its process tells whether it has taken that file in.
+    handshake is made beside it with its trust file, and the age of its process shows whether it has read that file.
   - >-
-    A site that is down, or whose SuperNodes refuse, does not fail this task; C(trouble) says so.
+    A site that is down, or whose SuperNodes refuse, does not fail this task; C(trouble) has the reason.
   - >-
     This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
@@ -33,22 +33,22 @@ options:
     required: true
   wanted:
     description:
-      - C(now) and C(next) with the serials that should be shown; an empty serial for whatever there is.
+      - C(now) and C(next) with the serials that should be shown; an empty serial for any.
     type: dict
     required: true
   bundle:
     description:
-      - What sites have to trust, PEM. Empty to leave it as it is. A trust that a site's variables give is not changed.
+      - The CA bundle, PEM. Empty to leave it as it is. A trust that a site's variables give is not changed.
     type: str
     default: ""
   because:
     description:
-      - RV(federated.flower.supernode_restart#module:sites). What went wrong there is told with what went wrong here.
+      - RV(federated.flower.supernode_restart#module:sites). Faults of both are reported together.
     type: dict
     default: {}
   first:
     description:
-      - Whether this is the first look at the sites; it fails when rights are missing that the rest of a rotation takes.
+      - Whether this is the first check of the sites; it fails when rights are missing that the rest of a rotation takes.
     type: bool
     default: false
   wait_timeout:
@@ -90,7 +90,7 @@ sites:
     For each site C(site), C(changed), C(msg), C(trust) (what it trusts now, PEM; none when it could not be asked), C(pods) (for each
     running SuperNode C(pod), C(pool), C(name), C(seen), which is C(now) and C(next) with C(serial) or C(error), C(stale) and C(error)),
     C(accepts) (serials that every expected SuperNode accepts), C(stale) (whether a SuperNode still runs with the trust of its start, so
-    that only a restart helps) and C(trouble) (what is wrong; empty when all is well).
+    that only a restart helps) and C(trouble) (the fault; empty if there is none).
   returned: success
   type: dict
 """

@@ -219,22 +219,24 @@ class Toy(OutsideExposure):
     service_type = "NodePort"
 
     def objects(self, spec):
-        body = {"type": "ExternalName", "externalName": spec["host"]}
+        body = {"type": "ExternalName", "externalName": spec.host}
         made = metadata(spec, "superlink-toy", "superlink")
         return [{"apiVersion": "v1", "kind": "Service", "metadata": made, "spec": body}]
 
     def address(self, spec, live):
-        return join(spec["host"], 30092)
+        return join(spec.host, 30092)
 """
 
 RENDER = f"""
 import json
 from {PACKAGE}.plugin_utils.manifests import exposure
-from {PACKAGE}.plugin_utils.spec import render
+from {PACKAGE}.plugin_utils.spec.hub_spec import HubSpec
+from {PACKAGE}.plugin_utils.validate import render, superlink_faults
 
-spec = json.load(open("spec.json"))
-front = render.superlink_front_objects(spec)
-print(json.dumps([render.superlink_faults(spec), front, exposure.address(spec)]))
+given = json.load(open("spec.json"))
+front = render.superlink_front_objects(given)
+address = exposure.address(HubSpec.parse(given))
+print(json.dumps([superlink_faults.superlink_faults(given), front, address]))
 """
 
 

@@ -41,12 +41,12 @@ gc.freeze()
 display = Display()
 
 _NO_DEFAULTS = Defaults({})
-#: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
+#: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
 
 
 def first_line(error: AnsibleError) -> str:
-    """What an error of Ansible says, without the excerpt of a file that some releases put behind it."""
+    """The message of an error of Ansible, without the excerpt of a file that some releases append."""
     return str(error).strip().partition("\n")[0]
 
 
@@ -54,13 +54,13 @@ class ClusterAction(ActionBase):
     """An action on one or more clusters.
 
     Subclasses give C(ARGS) (an argument spec without the auth options; C(SPEC) for required_if and the like) and
-    C(execute). An error that names a cluster becomes a failed result whose message begins with the inventory host.
+    C(execute). An error that names a cluster becomes a failed result whose message starts with the inventory host.
 
-    The objects of a result or of a failed apply that changed are noted for the audit trail; what else a subclass changes, it
-    tells with C(note). A change of which nothing was told is noted with the message of the result.
+    The objects of a result or of a failed apply that changed are recorded for the audit trail; other changes of a subclass are
+    recorded with C(note). A change without a note is recorded with the message of the result.
     """
 
-    #: Options that say how the cluster of the host is reached.
+    #: Options for the access to the cluster of the host.
     AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
     ARGS: dict[str, dict[str, Any]] = {}
     SPEC: dict[str, Any] = {}
@@ -101,7 +101,7 @@ class ClusterAction(ActionBase):
         return result
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        """Tell the audit trail what was changed, right after it was changed. Public facts only.
+        """Record a change for the audit trail, right after it. Public facts only.
 
         C(site): inventory name; by default the host whose cluster was connected last. C(facts): kind -> list, for example
         C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds.
@@ -112,7 +112,7 @@ class ClusterAction(ActionBase):
             self._write_note(site or self._site, facts=noted)
 
     def begin_notes(self) -> None:
-        """Find out what all notes say of this run."""
+        """Read the facts of this run that are part of all notes."""
         self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
 
     def _write_note(self, site: str, **words: Any) -> None:
@@ -121,7 +121,7 @@ class ClusterAction(ActionBase):
         Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
 
     def place(self) -> dict[str, Any]:
-        """Which federation this is, as far as the variables tell: the notes of another one are none of our business."""
+        """Which federation this is, according to the variables: the notes of another one are ignored."""
         return plain(
             {
                 "inventory": self.task_vars.get("ansible_inventory_sources") or [],
@@ -154,7 +154,7 @@ class ClusterAction(ActionBase):
 
     @property
     def show_diff(self) -> bool:
-        """Was C(--diff) asked for?"""
+        """Whether C(--diff) is set."""
         return bool(self._task.diff)
 
     def named(self, error: ClusterError) -> str:
@@ -162,11 +162,11 @@ class ClusterAction(ActionBase):
         return named(self.inventory_host, error.message)
 
     def claim(self, host: str, places: Iterable[str]) -> str:
-        """Note that some places are those of a host; returns the other host that has one of them, or an empty text."""
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
         return twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
 
     def say(self, text: str) -> None:
-        """Show people what is waited for."""
+        """Show what is waited for."""
         display.display(text)
 
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
@@ -180,10 +180,10 @@ class ClusterAction(ActionBase):
         For this host the options of the task win over the variables C(flower_auth) (a dict of the same options),
         C(flower_kubeconfig) and C(flower_context); for another host only its variables count. What is still missing
         comes from K8S_AUTH_* in the environment (see C(kube/auth.py)). A task that names a kubeconfig or a host itself
-        takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
+        uses none of the variables: parts of two clusters' addresses must not be mixed.
 
-        A host whose objects are delivered through Open Cluster Management's hub has no access of its own: what all hosts share,
-        or the environment has, leads to another cluster. Raises C(ClusterError) unless the host says more.
+        A host whose objects are delivered through Open Cluster Management's hub has no own access: what all hosts share,
+        or the environment has, refers to another cluster. Raises C(ClusterError) unless the host sets its own.
         """
         other = host is not None and host != self.inventory_host
         given = {} if other else dict(self._auth_params)

@@ -6,7 +6,7 @@
 
 A task of every host costs each of them a fork, in which Ansible templates the host's variables once more. So such an action runs
 C(run_once), evaluates the variables of all hosts itself, exactly as a task of each host would see them, and works on the sites in
-threads. What became of each site is in the result; M(federated.flower.site_result) makes it the result of each host.
+threads. The result of each site is in the result; M(federated.flower.site_result) makes it the result of each host.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ display = Display()
 
 ROLE = "supernode"
 _ROLES = Path(__file__).resolve().parents[3] / "roles"
-# What a host's own variables do not say of the play.
+# Facts of the play that are not in a host's own variables.
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
 # A thread costs next to nothing; most of the time of a site is waiting.
 _THREADS = 16
@@ -78,19 +78,19 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
 class FleetAction(ClusterAction):
     """An action on all sites of a batch; C(OPTIONS) belong to its C(ARGS)."""
 
-    #: Each site, and the hub, has its own access, which its variables say.
+    #: Each site, and the hub, has its own access, from its variables.
     AUTH = {}
-    #: Sites of which something was noted for the audit trail.
+    #: Sites with a note for the audit trail.
     _told: set[str]
     _variables: dict[str, HostVariables]
     _auth: dict[str, dict[str, Any]]
 
     @abstractmethod
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """Work on the sites whose variables are good; return what the result says besides."""
+        """Work on the sites whose variables are valid; return additional results."""
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Evaluate and check the variables of all sites, work on them, and say what became of each."""
+        """Evaluate and check the variables of all sites, work on them, and return the result of each."""
         self._told, self._variables, self._auth = set(), {}, {}
         self.begin_notes()
         names = params["sites"] if params["sites"] is not None else list(task_vars["ansible_play_batch"])
@@ -112,7 +112,7 @@ class FleetAction(ClusterAction):
                 self.note(name, words=[f"{self._task.action.rpartition('.')[2]}: {outcome.msg or 'changed'}"])
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
         count = f"{len(names)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
-        # Each host tells its own result: what is changed or failed here would be counted for this host.
+        # Each host reports its own result: what is changed or failed here would be counted for this host.
         return {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
 
     # ---- what a delivery needs of a run -----------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class FleetAction(ClusterAction):
         super().note(site, **noted)
 
     def failed(self, site: str, message: str) -> None:
-        """Note for the audit trail that a site failed."""
+        """Record in the audit trail that a site failed."""
         self._write_note(site, failed=message)
 
     # ---- variables --------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class FleetAction(ClusterAction):
         """A site, from the variables of its host.
 
         Raises:
-            ClusterError: variables cannot be evaluated, or are not what the role's argument specification says.
+            ClusterError: variables cannot be evaluated, or do not comply with the role's argument specification.
         """
         options = role_options(ROLE)
         try:

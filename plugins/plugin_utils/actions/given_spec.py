@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a host's variables say, checked before its cluster is asked: names, templates, values, inventory."""
+"""A host's variables, checked before its cluster is contacted: names, templates, values, inventory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..preflight import inventory, variables
-from ..spec.render import faults_of
+from ..rights.table import SUPERLINK
+from ..spec.hub_spec import HubSpec
+from ..validate.superlink_faults import superlink_faults
 from .cluster_action import ClusterAction
 
 variables.known()  # read once, in the parent of all forks
 
 
 def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], *, is_site: bool) -> list[str]:
-    """What is wrong with the groups of the inventory and with the names of a host's variables.
+    """Faults of the groups of the inventory and of the names of a host's variables.
 
     Args:
         action: any action of the run.
@@ -38,11 +40,10 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], *, 
     return found
 
 
-def given_spec(action: ClusterAction, part: str, spec: dict[str, Any] | None) -> dict[str, Any]:
-    """The specification of a role, without faults.
+def given_spec(action: ClusterAction, spec: dict[str, Any] | None) -> HubSpec:
+    """The hub of a run, without faults.
 
     Args:
-        part: the role, C(superlink).
         spec: the option of the task; None for what the role assembles from its variables.
 
     Raises:
@@ -50,12 +51,12 @@ def given_spec(action: ClusterAction, part: str, spec: dict[str, Any] | None) ->
     """
     found = inventory_faults(action, action.inventory_host, action.task_vars, is_site=False)
     if spec is None:
-        spec = _assembled(action, part, found)
+        spec = _assembled(action, SUPERLINK, found)
     if not found:
-        found += faults_of(part, spec)
+        found += superlink_faults(spec)
     if found:
         raise ClusterError("\n".join(found))
-    return spec
+    return HubSpec.parse(spec)
 
 
 def _assembled(action: ClusterAction, part: str, found: list[str]) -> dict[str, Any]:

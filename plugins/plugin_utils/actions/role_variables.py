@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Role variables of many hosts in one process. Knows nothing of Ansible but a function that templates.
+"""Role variables of many hosts in one process. Independent of Ansible, except for a function that templates.
 
-Ansible templates the variables of a role in every task, and every process that it forks compiles each expression anew: 70 ms of
+Ansible templates the variables of a role in every task, and every process that it forks compiles each expression again: 70 ms of
 CPU for the role supernode and one host. The defaults of a role are pure expressions of a few variables, and most hosts of a fleet
-give these the same values. So a default is evaluated once for each set of values of the variables that it names.
+give these the same values. So a default is evaluated once for each set of values of the variables that it uses.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MISSING = ["undefined"]
 
 @cache
 def names_in(text: str) -> frozenset[str]:
-    """Variables that a template names.
+    """Variables that a template uses.
 
     Raises:
         jinja2.TemplateSyntaxError: it is not a template.
@@ -80,7 +80,7 @@ class Defaults:
         return None if found & _IMPURE else sorted(found - _CONSTANT)
 
     def shared(self, name: str, inputs: Mapping[str, Any], evaluate: Callable[[], Any]) -> Any:
-        """The value of a default for these values of the variables that it names."""
+        """The value of a default for these values of the variables that it uses."""
         key = (name, json.dumps(inputs, sort_keys=True))
         if key not in self._found:
             self._found[key] = json.dumps(evaluate())

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Facts of the present run of Ansible that the audit trail tells."""
+"""Facts of the current run of Ansible for the audit trail."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ansible import context
 from ..kube.api_errors import ApiError
 from ..kube.client import Cluster
 
-#: Options of ansible-playbook that say which part of a playbook was run. Never --extra-vars: they may hold secrets.
+#: Options of ansible-playbook that limit a playbook. Never --extra-vars: they may contain secrets.
 _OPTIONS = {"subset": "limit", "tags": "tags", "skip_tags": "skip_tags"}
-#: Variables by which AWX tells who launched a job (older releases say C(tower)).
+#: Variables in which AWX has the user who launched a job (older releases use C(tower)).
 _LAUNCHED_BY = ("awx_user_name", "tower_user_name")
 _JOB = ("awx_job_id", "tower_job_id")
 
@@ -57,7 +57,7 @@ def _listed(value: Any) -> str:
 
 
 def _user() -> str:
-    """Name of the user on the control node, by its number: LOGNAME can be set by anybody."""
+    """Name of the user on the control node, by its number: LOGNAME can be set by any user."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a container with an arbitrary user id
@@ -65,9 +65,9 @@ def _user() -> str:
 
 
 def kubernetes_user(cluster: Cluster) -> str:
-    """The name that the API server knows us by, or words on why it does not tell.
+    """Our user name at the API server, or the reason why it is not known.
 
-    The rule is Kubernetes' SelfSubjectReview (authentication.k8s.io/v1, since 1.28); everybody who is logged in may ask.
+    The rule is Kubernetes' SelfSubjectReview (authentication.k8s.io/v1, since 1.28); every authenticated user may use it.
     """
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:

@@ -11,6 +11,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from ..base.plain import plain
+
 
 def spec_filter(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as a filter: what is wrong with a spec becomes the text of the filter's error.
@@ -21,7 +23,7 @@ def spec_filter(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(spec: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return function(spec, *args, **kwargs)
+            return function(plain(spec), *args, **kwargs)
         except (AttributeError, KeyError, TypeError, ValueError) as exc:
             reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
             raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc

@@ -7,34 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from typing import Any
 
 from .addresses import is_address, is_ip, split_address
-from .values import Spec, boolean, text
-
-
-def fixed_server_name(spec: Spec) -> str:
-    """DNS name in every certificate of the gateway, independent of its address.
-
-    It is not resolved. A sidecar verifies it when the hub's address is an IP: HAProxy compares names with DNS
-    entries of a certificate only, never with IP entries.
-    """
-    return f"superlink.{spec['federation']}.flower.internal"
-
-
-def server_name(spec: Spec) -> str:
-    """Name (also the SNI) against which a site's sidecar verifies the gateway's certificate.
-
-    The C(server_name) of the spec if there is one; else the host of the address, as a router that passes TLS through
-    finds its backend by it; for an IP address, the fixed name.
-    """
-    if spec.get("server_name"):
-        return text(spec["server_name"])
-    if spec.get("superlink_address"):
-        host = split_address(text(spec["superlink_address"]))[0]
-        if not is_ip(host):
-            return host
-    return fixed_server_name(spec)
 
 
 def next_server_name(name: str) -> str:
@@ -45,29 +19,18 @@ def next_server_name(name: str) -> str:
     return f"next.{name}"
 
 
-def certificate_names(spec: Spec, addresses: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Subject alternative names of a certificate for the gateway.
-
-    Without C(certificate_internal_names) in the spec only those of C(certificate_names): what sites verify (hub/gateway_names.py)
-    is put there before.
+def certificate_names(given: Iterable[str]) -> dict[str, list[str]]:
+    """Subject alternative names of a certificate.
 
     Args:
-        addresses: more hosts or "host:port" under which sites reach the gateway.
+        given: hosts or "host:port"; what is empty is left out.
 
     Returns:
-        C({"dns": [...], "ip": [...]}), each without doubles, in a stable order.
+        C({"dns": [...], "ip": [...]}), each without doubles, in the order given.
     """
     dns: list[str] = []
     ips: list[str] = []
-    given: list[Any] = []
-    if boolean(spec.get("certificate_internal_names", True)):
-        dns = [fixed_server_name(spec), "superlink", f"superlink.{spec['namespace']}.svc"]
-        given = [spec.get("server_name"), spec.get("host"), spec.get("superlink_address"), *addresses]
-    given += list(spec.get("certificate_names") or [])
-    for entry in given:
-        if not entry:
-            continue
-        host = text(entry)
+    for host in filter(None, given):
         if is_address(host) and not is_ip(host):
             host = split_address(host)[0]
         if is_ip(host):

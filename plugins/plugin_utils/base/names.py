@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from .values import Spec, text
-
 # Where a site's keys are created. The annotation on Secrets and pods records it; no annotation means the controller.
 KEY_SOURCE = "federated.flower/key-source"
 CONTROLLER = "controller"
@@ -23,11 +21,6 @@ CLIENT_KEY = "supernode-client-key"
 POD, WORKLOAD = "pod", "workload"
 CLIENTAPPS = (POD, WORKLOAD)
 CLIENTAPP = "clientapp"
-
-
-def parted(spec: Spec) -> bool:
-    """Whether ClientApps run in their own workload beside the SuperNodes."""
-    return text(spec.get("clientapp")) == WORKLOAD
 
 
 def keys_secret(pool: str) -> str:

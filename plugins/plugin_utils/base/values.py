@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-Spec = Mapping[str, Any]
 Object = dict[str, Any]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")

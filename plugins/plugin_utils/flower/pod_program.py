@@ -30,7 +30,7 @@ from typing import Any
 
 
 class InertApps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Keeps the code of an app from running in this container, which holds the federation's keys and its database.
+    """Prevents the code of an app from running in this container, which has the federation's keys and its database.
 
     C(flwr run) looks up the app's modules (flwr 1.41, C(object_ref.validate)), and Python imports C(package) to find
     C(package.module). Modules of the app are found as ever, but nothing in them is executed.
@@ -51,7 +51,7 @@ class InertApps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return spec
 
     def holds(self, path: str) -> bool:
-        """Say whether an entry of C(sys.path) lies in the folder."""
+        """Whether an entry of C(sys.path) is in the folder."""
         return (os.path.realpath(path) + os.sep).startswith(self.folder)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
@@ -79,7 +79,7 @@ def run_command(app: Callable[..., Any], arguments: list[str], lines: int | None
             code = app(arguments, standalone_mode=False) or 0
         except SystemExit as stop:
             code = stop.code or 0
-        except Exception as error:  # whatever flwr raises is an answer for the controller, not the end of this program
+        except Exception as error:  # any exception of flwr is an answer for the control node, not the end of this program
             code = f"{type(error).__name__}: {error}"
         finally:
             sys.stdout.flush()
@@ -95,10 +95,10 @@ def run_command(app: Callable[..., Any], arguments: list[str], lines: int | None
 
 
 def run_once(app: Callable[..., Any], arguments: list[str], token: str) -> dict[str, Any]:
-    """Run a command unless it was run with the same token before; then tell what came out of it that time.
+    """Run a command unless it was run with the same token before; then return the result of that time.
 
-    So a controller that lost its connection may ask again without doing the thing twice. A note in a folder that lives
-    as long as the pod says that the command began, and then what it answered.
+    So after a lost connection the request can be repeated without a second execution. A file in a folder that exists
+    as long as the pod records that the command started, and then its result.
     """
     folder = tempfile.gettempdir()
     for old in glob.glob(os.path.join(folder, "once-*")):
@@ -114,7 +114,7 @@ def run_once(app: Callable[..., Any], arguments: list[str], token: str) -> dict[
             if text:
                 return json.loads(text)
             time.sleep(1)
-        return {"rc": 1, "out": "it was begun, but it has left no answer"}
+        return {"rc": 1, "out": "it was started, but returned no result"}
     answer = run_command(app, arguments)
     with open(note + ".new", "w", encoding="utf-8") as stream:
         json.dump(answer, stream)
@@ -146,9 +146,9 @@ def wait_online(app: Callable[..., Any], connection: str, wanted: list[str], sec
 def wait_finished(
     app: Callable[..., Any], connection: str, run_id: str, seconds: float, pause: float
 ) -> dict[str, Any]:
-    """Look at a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer.
+    """Check a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer.
 
-    An answer that is an error ends it too: how long to put up with that is for the controller to decide.
+    An error ends it too: the control node decides how long to retry.
     """
     deadline = time.monotonic() + seconds
     while True:

@@ -170,10 +170,7 @@ def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[s
 
 
 def config(
-    settings: Settings,
-    known: Known,
-    live: Mapping[str, Any] | None,
-    ca: pki.Issued | None = None,
+    settings: Settings, known: Known, live: Mapping[str, Any] | None, ca: pki.Issued | None = None
 ) -> dict[str, Any]:
     """The ConfigMap C(superlink-clients), mounted in the gateway. It contains nothing secret.
 
@@ -265,13 +262,7 @@ def _size(data: Mapping[str, str]) -> int:
 
 
 def certify(
-    record: Record,
-    request: str,
-    *,
-    site: str,
-    settings: Settings,
-    ca_certificate: str,
-    ca: Callable[[], pki.Issued],
+    record: Record, request: str, *, site: str, settings: Settings, ca_certificate: str, ca: Callable[[], pki.Issued]
 ) -> tuple[Record, str | None]:
     """Make sure that a site's record has a valid client certificate for the site's key.
 

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ..base.addresses import split_address
-from ..base.certificate_names import certificate_names, server_name
+from ..spec.hub_spec import HubSpec
 
 _SHOWN = 3
 
@@ -33,18 +32,17 @@ class SiteNames:
     sidecar: bool = True
 
 
-def needed(spec: Mapping[str, Any], address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
+def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
     """Names that the gateway's certificate must cover -> who verifies them, for people.
 
     A sidecar verifies the server name (manifests/objects.py, C(server_name)): HAProxy compares names with DNS entries only.
     A SuperNode without one verifies the host of the address that it connects to, an IP address too.
 
     Args:
-        spec: the superlink spec.
         address: host and port that the hub publishes; empty while it is not known; names that depend on it are then omitted.
         sites: all sites.
     """
-    published = server_name({**spec, "superlink_address": address}) if address or spec.get("server_name") else ""
+    published = replace(spec, superlink_address=address).verified_name if address or spec.server_name else ""
     found: dict[str, list[str]] = {}
     for site in sites or [SiteNames("sites")]:
         if site.sidecar:
@@ -55,20 +53,6 @@ def needed(spec: Mapping[str, Any], address: str, sites: Sequence[SiteNames]) ->
         if name:
             found.setdefault(name, []).append(site.site)
     return {name: _people(who) for name, who in found.items()}
-
-
-def wanted(spec: Mapping[str, Any], address: str, must: Iterable[str]) -> list[str]:
-    """Names for a certificate of the gateway, DNS names first.
-
-    Args:
-        spec: the superlink spec. Without C(certificate_internal_names) only the names that are required and those of
-            C(certificate_names) are taken: public CAs sign no others.
-        address: host and port that the hub publishes.
-        must: the names that sites verify.
-    """
-    asked = {**spec, "superlink_address": address, "certificate_names": [*must, *(spec.get("certificate_names") or [])]}
-    found = certificate_names(asked)
-    return [*found["dns"], *found["ip"]]
 
 
 def _people(who: list[str]) -> str:

@@ -2,11 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way to the gateway: Service, Ingress or Route, and the address that sites dial. How is up to C(exposures).
-
-Keys of the superlink spec used here: C(exposure), C(port), C(node_port), C(host), C(service_annotations), C(service_labels),
-and those of the exposures.
-"""
+"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect. It is defined by C(exposures)."""
 
 from __future__ import annotations
 
@@ -15,101 +11,88 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.ports import FLEET_PORT, RUNTIME_PORT
-from ..base.values import Object, Spec, compact, integer, text
-from .exposures.base_exposure import SERVICE, Exposure, join, port_of
+from ..base.values import Object, compact
+from ..spec.hub_spec import HubSpec
+from .exposures.base_exposure import SERVICE, Exposure, join
 from .exposures.exposure_registry import EXPOSURES
-from .objects import metadata
+from .objects import service
 
 RUNTIME_SERVICE = "superlink-runtime"
 
 
-def exposure_of(spec: Spec) -> Exposure:
-    """The exposure that the spec names."""
-    return EXPOSURES[spec["exposure"]]
+def exposure_of(spec: HubSpec) -> Exposure:
+    """The exposure of the spec."""
+    return EXPOSURES[spec.exposure]
 
 
-def objects(spec: Spec) -> list[Object]:
+def objects(spec: HubSpec) -> list[Object]:
     """Services, Ingress and Route of the hub."""
     rendered = [fleet_service(spec)]
-    if spec["isolation"] == "process":
+    if spec.is_process:
         rendered.append(runtime_service(spec))
     return [*rendered, *exposure_of(spec).objects(spec)]
 
 
-def fleet_service(spec: Spec) -> Object:
-    """The Service of the door for sites."""
+def fleet_service(spec: HubSpec) -> Object:
+    """The Service of the port for sites."""
     exposure = exposure_of(spec)
     port = compact(
         {
             "name": "fleet",
-            "port": port_of(spec),
+            "port": spec.port,
             "protocol": "TCP",
             "targetPort": "fleet",
-            "nodePort": integer(spec.get("node_port")) if "node_port" in exposure.options else None,
+            "nodePort": spec.node_port if "node_port" in exposure.options else None,
         }
     )
     body = {
         "type": exposure.service_type,
-        "selector": selector(spec, "superlink"),
+        "selector": selector(spec.federation, "superlink"),
         "ports": [port],
         **exposure.service_fields(spec),
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(
-            spec,
-            SERVICE,
-            "superlink",
-            annotations=spec.get("service_annotations"),
-            extra_labels=spec.get("service_labels"),
-        ),
-        "spec": compact(body),
+    more = {"annotations": spec.service_annotations, "extra_labels": spec.service_labels}
+    return service(spec, SERVICE, "superlink", compact(body), **more)
+
+
+def runtime_service(spec: HubSpec) -> Object:
+    """The Service of the port for the ServerApp; never published outside the cluster."""
+    body = {
+        "type": "ClusterIP",
+        "selector": selector(spec.federation, "superlink"),
+        "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
     }
+    return service(spec, RUNTIME_SERVICE, "superlink", body)
 
 
-def runtime_service(spec: Spec) -> Object:
-    """The Service of the door for the ServerApp; never published outside the cluster."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(spec, RUNTIME_SERVICE, "superlink"),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": selector(spec, "superlink"),
-            "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
-        },
-    }
-
-
-def address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
-    """Address "host:port" under which sites reach the gateway, or "" as long as nobody can know it.
+def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
+    """Address "host:port" under which sites reach the gateway, or "" as long as it is not known.
 
     The C(superlink_address) of the spec always wins. Everything else is read from live objects: the Service with the
     address its load balancer got, the Route with its host, Nodes for a node port.
 
     Args:
-        live: objects as the API server returns them, in any order; kinds that say nothing are passed over.
+        live: objects as the API server returns them, in any order; irrelevant kinds are ignored.
     """
-    if spec.get("superlink_address"):
-        return text(spec["superlink_address"])
+    if spec.superlink_address:
+        return spec.superlink_address
     return exposure_of(spec).address(spec, list(live))
 
 
-def likely_address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
+def likely_address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
     """The address, or while there is none yet one with the host that it will have and any port; "" if neither is known.
 
-    Good enough to know the names that sites will verify, before anything is made.
+    Sufficient to know the names that sites will verify, before anything is created.
     """
     found = list(live)
     return address(spec, found) or join(exposure_of(spec).likely_host(spec, found), FLEET_PORT)
 
 
-def needs_nodes(spec: Spec) -> bool:
-    """Whether C(address) has to look at the cluster's nodes."""
+def needs_nodes(spec: HubSpec) -> bool:
+    """Whether C(address) must read the cluster's nodes."""
     return exposure_of(spec).needs_nodes(spec)
 
 
-def sets_route_host(spec: Spec) -> bool:
-    """Whether a Route with a host of its own is made."""
+def sets_route_host(spec: HubSpec) -> bool:
+    """Whether a Route with its own host is created."""
     return exposure_of(spec).sets_route_host(spec)

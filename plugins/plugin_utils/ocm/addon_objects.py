@@ -16,21 +16,6 @@ Edited in place, an AddOnTemplate or AddOnDeploymentConfig changes all clusters 
 The namespace of a config is never left to its default, which would move every object to another one. It is never empty
 either: the schema of 0.16 does not take that.
 
-Keys of the add-on's spec (role C(ocm_addon)), beside those of every spec:
-
-    name                 of the add-on
-    install              "Placements" or "Manual"
-    placement            name of the Placement in the federation's namespace
-    cluster_sets         cluster sets from which the Placement selects; each is bound to the namespace
-    bind_cluster_sets    bool; false where the hub's administrators create the ManagedClusterSetBindings
-    predicates           the Placement's own (Placement API v1beta1); the label of the federation if empty
-    number_of_clusters, prioritizers, spread, decision_groups     the Placement's own; empty for none
-    tolerations          of the Placement, in addition to those for unreachable clusters
-    rollout              the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once
-    clientapps           bool; whether ClientApps of some site are in their own pods, see replica_set.py
-
-and of a site's, beside those of supernode.py: C(ocm_addon), the add-on's name, C(ocm_cluster), the ManagedCluster's name,
-C(hub_namespace), and C(ocm_install).
 """
 
 from __future__ import annotations
@@ -44,8 +29,11 @@ from typing import Any
 from ..base.kinds import group_of, plural_of
 from ..base.labels import MANAGER, PART_OF
 from ..base.names import WORKLOAD
-from ..base.values import Object, Spec, boolean, compact, integer, text
+from ..base.values import Object, compact, text
 from ..manifests import namespace
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..spec.part_spec import PartSpec
+from ..spec.site_spec import SiteSpec
 from . import api
 
 # Label of a ManagedCluster by which the Placement selects, by default.
@@ -59,8 +47,6 @@ RESTART_NOTE = "federated.flower/restart"
 # On the ManagedClusterAddOn of a site that has ClientApps in addition to its SuperNodes.
 APPS_NOTE = "federated.flower/clientapp"
 APPLICATION = "supernode"
-PLACEMENTS, MANUAL = "Placements", "Manual"
-INSTALLS = (PLACEMENTS, MANUAL)
 # Pods of a pool for which the site reports why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
 
@@ -119,32 +105,27 @@ def config_reference(item: Mapping[str, Any]) -> Object:
 # ---- the add-on ------------------------------------------------------------------------------------------------------
 
 
-def addon_objects(spec: Spec) -> list[Object]:
+def addon_objects(spec: AddonSpec) -> list[Object]:
     """All objects of the add-on that are no cluster's own, in the order in which they can be applied."""
-    name, instance = text(spec["name"]), spec["federation"]
-    base = template(name, instance, namespace.objects(spec) or [_placeholder(spec)])
-    config = deployment_config(name, instance, spec["namespace"], text(spec["namespace"]))
+    name, instance = spec.name, spec.federation
+    base = template(name, instance, namespace.objects(spec) or [_placeholder(spec, name)])
+    config = deployment_config(name, instance, spec.namespace, spec.namespace)
     found = [base, config]
-    # ClientApps are always delivered by Placements.
-    if boolean(spec.get("bind_cluster_sets")) and (spec["install"] == PLACEMENTS or boolean(spec.get("clientapps"))):
-        found += [set_binding(spec, text(one)) for one in spec["cluster_sets"]]
-    if spec["install"] == PLACEMENTS:
+    if spec.bind_cluster_sets and spec.has_placements:
+        found += [set_binding(spec, one) for one in spec.cluster_sets]
+    if spec.install == PLACEMENTS:
         found.append(placement(spec))
     found.append(management_addon(spec, base, config))
     return found
 
 
-def _placeholder(spec: Spec) -> Object:
+def _placeholder(spec: PartSpec, addon: str) -> Object:
     """If someone else creates the namespace, a template still needs a manifest."""
-    meta = {
-        "name": f"{spec['name']}-addon",
-        "namespace": text(spec["namespace"]),
-        "labels": addon_labels(spec["federation"]),
-    }
+    meta = {"name": f"{addon}-addon", "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
 
 
-def management_addon(spec: Spec, base: Object, config: Object) -> Object:
+def management_addon(spec: AddonSpec, base: Object, config: Object) -> Object:
     """The ClusterManagementAddOn. Both kinds of configs are supported, and none is missing in the default."""
     references = [config_reference(item) for item in (base, config)]
     supported = [
@@ -155,23 +136,23 @@ def management_addon(spec: Spec, base: Object, config: Object) -> Object:
         }
         for one in references
     ]
-    strategy: Object = {"type": spec["install"]}
-    if spec["install"] == PLACEMENTS:
-        entry: Object = {"name": spec["placement"], "namespace": spec["namespace"], "configs": references}
-        entry["rolloutStrategy"] = spec.get("rollout") or {"type": "All"}
+    strategy: Object = {"type": spec.install}
+    if spec.install == PLACEMENTS:
+        entry: Object = {"name": spec.placement, "namespace": spec.namespace, "configs": references}
+        entry["rolloutStrategy"] = spec.rollout or {"type": "All"}
         strategy["placements"] = [entry]
-    words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec['federation']}"}
+    words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec.federation}"}
     return {
         "apiVersion": api.ADDONS,
         "kind": "ClusterManagementAddOn",
-        "metadata": {"name": spec["name"], "labels": addon_labels(spec["federation"])},
+        "metadata": {"name": spec.name, "labels": addon_labels(spec.federation)},
         "spec": {"addOnMeta": words, "supportedConfigs": supported, "installStrategy": strategy},
     }
 
 
-def set_binding(spec: Spec, cluster_set: str) -> Object:
+def set_binding(spec: AddonSpec, cluster_set: str) -> Object:
     """Allow the Placements of a namespace to select from a cluster set. Its name is that of the set."""
-    meta = {"name": cluster_set, "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    meta = {"name": cluster_set, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {
         "apiVersion": api.SETS,
         "kind": "ManagedClusterSetBinding",
@@ -180,11 +161,10 @@ def set_binding(spec: Spec, cluster_set: str) -> Object:
     }
 
 
-def predicates(spec: Spec) -> list[Object]:
+def predicates(spec: AddonSpec) -> list[Object]:
     """The Placement's predicates: the user's, or clusters with the label of the federation."""
-    given = spec.get("predicates") or []
-    labelled = {"labelSelector": {"matchLabels": {FEDERATION_LABEL: text(spec["federation"])}}}
-    return list(given) or [{"requiredClusterSelector": labelled}]
+    labelled = {"labelSelector": {"matchLabels": {FEDERATION_LABEL: spec.federation}}}
+    return spec.predicates or [{"requiredClusterSelector": labelled}]
 
 
 def unreachable_tolerations() -> list[Object]:
@@ -192,39 +172,38 @@ def unreachable_tolerations() -> list[Object]:
     return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
 
 
-def placement(spec: Spec) -> Object:
+def placement(spec: AddonSpec) -> Object:
     """The Placement. A cluster that does not report for a while keeps its SuperNodes: they may still be training."""
-    spread = spec.get("spread")
     body = {
-        "clusterSets": [text(one) for one in spec["cluster_sets"]],
-        "numberOfClusters": integer(spec.get("number_of_clusters")),
+        "clusterSets": spec.cluster_sets,
+        "numberOfClusters": spec.number_of_clusters,
         "predicates": predicates(spec),
-        "prioritizerPolicy": {"configurations": spec["prioritizers"]} if spec.get("prioritizers") else None,
-        "spreadPolicy": {"spreadConstraints": spread} if spread else None,
-        "decisionStrategy": {"groupStrategy": spec["decision_groups"]} if spec.get("decision_groups") else None,
-        "tolerations": unreachable_tolerations() + list(spec.get("tolerations") or []),
+        "prioritizerPolicy": {"configurations": spec.prioritizers} if spec.prioritizers else None,
+        "spreadPolicy": {"spreadConstraints": spec.spread} if spec.spread else None,
+        "decisionStrategy": {"groupStrategy": spec.decision_groups} if spec.decision_groups else None,
+        "tolerations": unreachable_tolerations() + spec.tolerations,
     }
-    meta = {"name": spec["placement"], "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    meta = {"name": spec.placement, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}
 
 
 # ---- one cluster -----------------------------------------------------------------------------------------------------
 
 
-def configs(spec: Spec, common: Sequence[Object]) -> list[Object]:
+def configs(spec: SiteSpec, common: Sequence[Object]) -> list[Object]:
     """Template and config for a site.
 
     Args:
         common: the manifests that it shares with others, see C(ocm/template.py).
     """
-    addon, instance = text(spec["ocm_addon"]), spec["federation"]
+    addon, instance = spec.ocm_addon, spec.federation
     return [
-        template(addon, instance, common or [_placeholder({**spec, "name": addon})]),
-        deployment_config(addon, instance, spec["hub_namespace"], text(spec["namespace"])),
+        template(addon, instance, common or [_placeholder(spec, addon)]),
+        deployment_config(addon, instance, spec.hub_namespace, spec.namespace),
     ]
 
 
-def managed_addon(spec: Spec, references: Iterable[Object], *, apps: bool = False) -> Object:
+def managed_addon(spec: SiteSpec, references: Iterable[Object], *, apps: bool = False) -> Object:
     """The ManagedClusterAddOn: it lists all of its configs itself, so no default applies to it.
 
     With the strategy Placements the object itself is created by OCM; here only its configs are set.
@@ -232,27 +211,27 @@ def managed_addon(spec: Spec, references: Iterable[Object], *, apps: bool = Fals
     Args:
         apps: whether the site has ClientApps in addition to its SuperNodes, or had them and they are not removed yet.
     """
-    notes = {SITE_NOTE: text(spec["cluster"]), **({APPS_NOTE: WORKLOAD} if apps else {})}
+    notes = {SITE_NOTE: spec.cluster, **({APPS_NOTE: WORKLOAD} if apps else {})}
     return {
         "apiVersion": api.ADDONS,
         "kind": "ManagedClusterAddOn",
         "metadata": {
-            "name": spec["ocm_addon"],
-            "namespace": spec["ocm_cluster"],
-            "labels": addon_labels(spec["federation"]),
+            "name": spec.ocm_addon,
+            "namespace": spec.ocm_cluster,
+            "labels": addon_labels(spec.federation),
             "annotations": notes,
         },
         "spec": {"configs": list(references)},
     }
 
 
-def work_name(spec: Spec, part: str) -> str:
+def work_name(spec: SiteSpec, part: str) -> str:
     """Name of one of a site's ManifestWorks."""
-    return f"{spec['ocm_addon']}-{part}"
+    return f"{spec.ocm_addon}-{part}"
 
 
 def manifest_work(
-    spec: Spec,
+    spec: SiteSpec,
     part: str,
     manifests: Iterable[Object],
     *,
@@ -276,9 +255,9 @@ def manifest_work(
     """
     meta: Object = {
         "name": work_name(spec, part),
-        "namespace": spec["ocm_cluster"],
-        "labels": addon_labels(spec["federation"]),
-        "annotations": {SITE_NOTE: text(spec["cluster"])},
+        "namespace": spec.ocm_cluster,
+        "labels": addon_labels(spec.federation),
+        "annotations": {SITE_NOTE: spec.cluster},
     }
     if owner is not None:
         named = {"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "name": owner["metadata"]["name"]}

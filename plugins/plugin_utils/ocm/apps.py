@@ -17,8 +17,9 @@ from typing import Any
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
-from ..base.values import Object, Spec
+from ..base.values import Object
 from ..kube.client import Cluster
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema, scraping
 from . import work as works
 
@@ -64,18 +65,17 @@ class Apps:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         workloads: the site's ClientApps; empty for a site without them.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
     """
 
     def __init__(
-        self, hub: Cluster, spec: Spec, workloads: Sequence[Object], *, check: bool = False, show_diff: bool = False
+        self, hub: Cluster, spec: SiteSpec, workloads: Sequence[Object], *, check: bool = False, show_diff: bool = False
     ) -> None:
         self.hub, self.spec, self.workloads, self.check, self.show_diff = hub, spec, list(workloads), check, show_diff
         self.results: list[Result] = []
-        self.label = replica_set.label(spec["federation"])
+        self.label = replica_set.label(spec.federation)
         self.version = replica_set.version(spec, self.workloads) if self.workloads else ""
 
     def bring(self, seconds: float | None, gate: Callable[[], None]) -> None:
@@ -115,28 +115,28 @@ class Apps:
         return str((self._cluster()["metadata"].get("labels") or {}).get(self.label) or "")
 
     def _cluster(self) -> dict[str, Any]:
-        name = self.spec["ocm_cluster"]
+        name = self.spec.ocm_cluster
         live = self.hub.get(api.CLUSTERS, "ManagedCluster", name)
         if live is None:
-            raise ClusterError(f"{self.spec['cluster']}: {checks.cluster(name, None)[0]}.")
+            raise ClusterError(f"{self.spec.cluster}: {checks.cluster(name, None)[0]}.")
         return live
 
     def _refuse_unheard(self) -> None:
         """In a cluster that does not report, running ClientApps are better than none."""
-        silent = checks.unavailable(self.spec["ocm_cluster"], self._cluster())
+        silent = checks.unavailable(self.spec.ocm_cluster, self._cluster())
         if silent:
-            raise ClusterError(f"{self.spec['cluster']}: {silent}. Its ClientApps stay as they are; run again then.")
+            raise ClusterError(f"{self.spec.cluster}: {silent}. Its ClientApps stay as they are; run again then.")
 
     def _make(self) -> list[Object]:
         """The version's objects, if they are not there as they should be."""
         name = replica_set.name_of(self.version)
-        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
+        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace)
         known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
         rules = _has_rules(live) if live else schema.supports_replica_set_rules(known)
         watches = scraping.is_watched(live) if live else schema.supports_replica_set_watch(known)
-        if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
+        if self.spec.clientapp_pace == replica_set.OCM and not rules:
             raise ClusterError(
-                f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "
+                f"{self.spec.cluster}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
             )
         wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
@@ -152,20 +152,20 @@ class Apps:
         while clock is not None and not self.check and self._works(version):
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} has not deleted its previous ClientApps "
+                    f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} has not deleted its previous ClientApps "
                     f"(ManifestWork {replica_set.name_of(version)}) after {clock.seconds:g} s: its agent must clean up first. "
                     "Run again when they are gone."
                 )
 
     def _set(self, version: str | None) -> None:
         """The label that selects the version: the only field of the ManagedCluster that is written."""
-        meta: Object = {"name": self.spec["ocm_cluster"], "labels": {self.label: version} if version else {}}
+        meta: Object = {"name": self.spec.ocm_cluster, "labels": {self.label: version} if version else {}}
         self._apply([{"apiVersion": api.CLUSTERS, "kind": "ManagedCluster", "metadata": meta}])
 
     def _works(self, version: str) -> list[dict[str, Any]]:
-        where = f"{self.spec['hub_namespace']}.{replica_set.name_of(version)}"
+        where = f"{self.spec.hub_namespace}.{replica_set.name_of(version)}"
         return self.hub.list(
-            api.WORKS, "ManifestWork", self.spec["ocm_cluster"], labels=f"{api.REPLICA_SET_LABEL}={where}"
+            api.WORKS, "ManifestWork", self.spec.ocm_cluster, labels=f"{api.REPLICA_SET_LABEL}={where}"
         )
 
     def _wait(self, clock: Clock) -> None:
@@ -183,12 +183,12 @@ class Apps:
             if refused or nobody or not clock.tick():
                 why = [nobody or (state.why if state else self._unplaced(work)), nodes_work.trouble(work)]
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the ClientApps of the managed cluster {self.spec['ocm_cluster']} are not ready after "
+                    f"{self.spec.cluster}: the ClientApps of the managed cluster {self.spec.ocm_cluster} are not ready after "
                     f"{clock.seconds:g} s: {'; '.join(filter(None, why))}.{self._armed()}"
                 )
 
     def _is_paced(self) -> bool:
-        return self.spec.get("clientapp_pace") == replica_set.OCM
+        return self.spec.clientapp_pace == replica_set.OCM
 
     def _armed(self) -> str:
         """What continues after a turn that failed."""
@@ -196,7 +196,7 @@ class Apps:
             return ""
         return (
             f" The hub's own rollout continues with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
-            f"{self.spec['hub_namespace']}/{replica_set.name_of(self.version)}). To end it, run again with the previous image."
+            f"{self.spec.hub_namespace}/{replica_set.name_of(self.version)}). To end it, run again with the previous image."
         )
 
     def _wanted(self) -> list[str]:
@@ -209,18 +209,18 @@ class Apps:
             return f"the ManifestWork {work['metadata']['name']} is still outdated"
         name = replica_set.name_of(self.version)
         label = f"{api.PLACEMENT_LABEL}={name}"
-        found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec["hub_namespace"], labels=label)
-        if self.spec["ocm_cluster"] in placements.decisions(found):
+        found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec.hub_namespace, labels=label)
+        if self.spec.ocm_cluster in placements.decisions(found):
             return f"the ManifestWorkReplicaSet {name} has not created a ManifestWork for it yet"
         return (
-            f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec['ocm_addon']}, which Open Cluster "
+            f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec.ocm_addon}, which Open Cluster "
             "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and the "
             "labels of supernode_clientapp_predicates"
         )
 
     def _replica_set(self) -> dict[str, Any]:
         name = replica_set.name_of(self.version)
-        return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"]) or {}
+        return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace) or {}
 
     def _nobody_works(self) -> str:
         """Why no controller processes ManifestWorkReplicaSets; empty when one does."""

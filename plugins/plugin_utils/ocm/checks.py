@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import MANAGER
-from ..base.values import Spec, boolean
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, clusters, schema
 
 # Required kinds, and what serves them.
@@ -140,75 +141,72 @@ def gate_command(manager: Mapping[str, Any], part: str, feature: str) -> str:
     return f"`kubectl patch clustermanager {manager['metadata']['name']} --type=json -p '{json.dumps([patch])}'`"
 
 
-def foreign(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
+def foreign(spec: AddonSpec, live: Mapping[str, Any] | None) -> list[str]:
     """Faults of a ClusterManagementAddOn of that name that is not ours, or another federation's."""
     labels = ((live or {}).get("metadata") or {}).get("labels") or {}
     owner, instance = labels.get("app.kubernetes.io/managed-by"), labels.get("app.kubernetes.io/instance")
-    if live is None or (owner == MANAGER and instance == spec["federation"]):
+    if live is None or (owner == MANAGER and instance == spec.federation):
         return []
     whose = f"the federation {instance}" if owner == MANAGER else "someone else"
     return [
-        f"the hub has an add-on {spec['name']} already, which belongs to {whose}: set flower_ocm_addon to another name "
+        f"the hub has an add-on {spec.name} already, which belongs to {whose}: set flower_ocm_addon to another name "
         "(add-ons are one namespace for the whole hub)"
     ]
 
 
-def taken(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
+def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
     """Faults of the add-on that a managed cluster has already: that of another federation, or of another host of the inventory.
 
     Args:
-        spec: the site's specification.
         live: its ManagedClusterAddOn; one that Open Cluster Management has just created has no status yet.
     """
     meta = (live or {}).get("metadata") or {}
-    instance = (meta.get("labels") or {}).get("app.kubernetes.io/instance", spec["federation"])
-    site = (meta.get("annotations") or {}).get(addon_objects.SITE_NOTE, spec["cluster"])
-    if instance != spec["federation"]:
+    instance = (meta.get("labels") or {}).get("app.kubernetes.io/instance", spec.federation)
+    site = (meta.get("annotations") or {}).get(addon_objects.SITE_NOTE, spec.cluster)
+    if instance != spec.federation:
         return [
-            f"the managed cluster {spec['ocm_cluster']} has an add-on {spec['ocm_addon']} of the federation {instance}: set flower_ocm_addon "
+            f"the managed cluster {spec.ocm_cluster} has an add-on {spec.ocm_addon} of the federation {instance}: set flower_ocm_addon "
             "to another name"
         ]
-    if site != spec["cluster"]:
+    if site != spec.cluster:
         return [
-            f"the managed cluster {spec['ocm_cluster']} is the site {site} of this federation: two hosts of the inventory need two "
+            f"the managed cluster {spec.ocm_cluster} is the site {site} of this federation: two hosts of the inventory need two "
             "clusters (ocm_name). If the host was renamed: -e flower_claim_sites=true takes the site over"
         ]
     return []
 
 
-def bindings(spec: Spec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
+def bindings(spec: AddonSpec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
     """Faults of cluster sets: those that do not exist, and those that are not bound to the namespace.
 
     Args:
-        spec: the add-on's specification.
         sets: names of the hub's ManagedClusterSets.
         bound: cluster sets that are bound to the federation's namespace.
     """
     known, found = set(sets), []
-    for name in spec["cluster_sets"]:
+    for name in spec.cluster_sets:
         if name not in known:
             found.append(
                 f"ocm_addon_cluster_sets: there is no ManagedClusterSet {name}; there are {', '.join(sorted(known)) or 'none'}"
             )
-        elif name not in set(bound) and not boolean(spec.get("bind_cluster_sets")):
+        elif name not in set(bound) and not spec.bind_cluster_sets:
             found.append(
-                f"no ManagedClusterSetBinding binds the cluster set {name} to the namespace {spec['namespace']}, so the Placement "
-                f"would select nothing: `clusteradm clusterset bind {name} --namespace {spec['namespace']}`, or "
+                f"no ManagedClusterSetBinding binds the cluster set {name} to the namespace {spec.namespace}, so the Placement "
+                f"would select nothing: `clusteradm clusterset bind {name} --namespace {spec.namespace}`, or "
                 "ocm_addon_bind_cluster_sets: true"
             )
     return found
 
 
-def replica_set_kind(spec: Spec) -> tuple[tuple[str, str], ...]:
+def replica_set_kind(spec: AddonSpec) -> tuple[tuple[str, str], ...]:
     """Additional kinds for ClientApps in their own pods."""
-    return ((api.REPLICA_SETS, "ManifestWorkReplicaSet"),) if boolean(spec.get("clientapps")) else ()
+    return ((api.REPLICA_SETS, "ManifestWorkReplicaSet"),) if spec.clientapps else ()
 
 
-def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
+def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
     """Faults of features that the served schema does not have.
 
     Args:
-        spec: the add-on's specification.
         work: OpenAPI document of the work API.
         cluster: that of the cluster API that has Placements.
     """
@@ -218,8 +216,8 @@ def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> lis
             "ManifestWorks of this hub do not support the update strategy ReadOnly, by which a site publishes the public parts of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
-    if spec["install"] == addon_objects.PLACEMENTS:
-        unknown = schema.unknown_selectors(cluster, spec.get("predicates") or [])
+    if spec.install == PLACEMENTS:
+        unknown = schema.unknown_selectors(cluster, spec.predicates)
         if unknown:
             found.append(
                 f"ocm_addon_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every cluster "
@@ -228,11 +226,7 @@ def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> lis
     return found
 
 
-def cluster(
-    name: str,
-    live: Mapping[str, Any] | None,
-    requests: Iterable[Mapping[str, Any]] = (),
-) -> list[str]:
+def cluster(name: str, live: Mapping[str, Any] | None, requests: Iterable[Mapping[str, Any]] = ()) -> list[str]:
     """Faults of one managed cluster.
 
     Args:
@@ -318,12 +312,11 @@ def chosen(
 
 
 def clientapps(
-    spec: Spec, live: Mapping[str, Any], addon: Mapping[str, Any], schema_of: Callable[[], Mapping[str, Any]]
+    spec: SiteSpec, live: Mapping[str, Any], addon: Mapping[str, Any], schema_of: Callable[[], Mapping[str, Any]]
 ) -> list[str]:
     """Why ClientApps would not reach a cluster, as far as known without OCM.
 
     Args:
-        spec: the site's specification.
         live: its ManagedCluster.
         addon: what was read about the add-on; empty if it was not read.
         schema_of: returns the OpenAPI document of the cluster API that has Placements.
@@ -333,8 +326,8 @@ def clientapps(
             "supernode_clientapp is workload, but the add-on is not configured for it: set flower_clientapp: "
             "workload for this host, because playbooks read it"
         ]
-    found, sets = [], list(spec["clientapp_cluster_sets"])
-    wanted = spec.get("clientapp_predicates") or []
+    found, sets = [], spec.clientapp_cluster_sets
+    wanted = spec.clientapp_predicates
     if wanted:
         unknown = schema.unknown_selectors(schema_of(), list(wanted))
         if unknown:
@@ -344,7 +337,7 @@ def clientapps(
             )
         elif not any(_fits(one["requiredClusterSelector"], live) for one in wanted):
             found.append(
-                f"no predicate of supernode_clientapp_predicates fits the ManagedCluster {spec['ocm_cluster']}, so it would get no ClientApps"
+                f"no predicate of supernode_clientapp_predicates fits the ManagedCluster {spec.ocm_cluster}, so it would get no ClientApps"
             )
     strangers = [name for name in sets if addon and name not in addon["cluster_sets"]]
     if strangers:
@@ -354,7 +347,7 @@ def clientapps(
     own = (live["metadata"].get("labels") or {}).get(api.SET_LABEL)
     if not found and own not in sets and "global" not in sets:
         found.append(
-            f"the ManagedCluster {spec['ocm_cluster']} is in the cluster set {own or '(none)'}, and the ClientApps' Placement selects from "
+            f"the ManagedCluster {spec.ocm_cluster} is in the cluster set {own or '(none)'}, and the ClientApps' Placement selects from "
             f"{', '.join(sets)}"
         )
     return found

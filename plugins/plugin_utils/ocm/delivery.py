@@ -12,10 +12,11 @@ from typing import Any
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
-from ..base.names import parted
-from ..base.values import Object, Spec
+from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import clientapp
+from ..spec.addon_spec import MANUAL, PLACEMENTS
+from ..spec.site_spec import SiteSpec
 from . import addon as addons
 from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, template
 from . import work as works
@@ -34,14 +35,13 @@ class Delivery:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         objects: all of the site's objects.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
     """
 
     def __init__(
-        self, hub: Cluster, spec: Spec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False
+        self, hub: Cluster, spec: SiteSpec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False
     ) -> None:
         self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
         self.results: list[Result] = []
@@ -63,7 +63,7 @@ class Delivery:
         """
         self._apply(self.configs)
         live = self._staying()
-        if live is None and self.spec["ocm_install"] == addon_objects.PLACEMENTS:
+        if live is None and self.spec.ocm_install == PLACEMENTS:
             if self.check:
                 return None
             live = self._chosen()
@@ -83,7 +83,7 @@ class Delivery:
 
         Call it when its SuperNodes are ready. See C(Apps.bring).
         """
-        if parted(self.spec):
+        if self.spec.has_apps_apart:
             self.apps.bring(seconds, gate)
         elif self._has_apps:
             self.apps.remove(seconds)
@@ -113,13 +113,13 @@ class Delivery:
                 return
             refused = addon.failed or works.applied(work).failed
             if (refused and patience.is_over()) or not clock.tick():
-                waits = [f"add-on {self.spec['ocm_addon']}: {addon.why}" if not addon.done else "", nodes.why]
+                waits = [f"add-on {self.spec.ocm_addon}: {addon.why}" if not addon.done else "", nodes.why]
                 waits.append(nodes_work.trouble(work))
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the SuperNodes of the managed cluster {self.spec['ocm_cluster']} are not ready after "
+                    f"{self.spec.cluster}: the SuperNodes of the managed cluster {self.spec.ocm_cluster} are not ready after "
                     f"{clock.seconds:g} s: {'; '.join(filter(None, waits))}."
                     if not refused
-                    else f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} refuses what was delivered: "
+                    else f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} refuses what was delivered: "
                     f"{'; '.join(filter(None, waits))}. Rights for kinds that its work agent may not write come from a ClusterRole "
                     'there with the label open-cluster-management.io/aggregate-to-work: "true".'
                 )
@@ -131,8 +131,8 @@ class Delivery:
         """
         strange = checks.taken(self.spec, self._addon())
         if strange:
-            raise ClusterError(f"{self.spec['cluster']}: nothing is deleted: {strange[0]}.")
-        meta = {"namespace": self.spec["ocm_cluster"]}
+            raise ClusterError(f"{self.spec.cluster}: nothing is deleted: {strange[0]}.")
+        meta = {"namespace": self.spec.ocm_cluster}
         gone: list[Object] = [
             {
                 "apiVersion": api.WORKS,
@@ -141,10 +141,10 @@ class Delivery:
             }
             for part in ("nodes", "keys")
         ]
-        if self.spec["ocm_install"] == addon_objects.MANUAL:
-            name = self.spec["ocm_addon"]
+        if self.spec.ocm_install == MANUAL:
+            name = self.spec.ocm_addon
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
-        if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec["ocm_cluster"]) is not None:
+        if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec.ocm_cluster) is not None:
             self.apps.remove(seconds)
         self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
 
@@ -159,14 +159,14 @@ class Delivery:
             "diff": [entry for result in results for entry in result.diff],
             "warnings": [word for result in results for word in result.warnings],
             "requests": sum(result.requests for result in results),
-            "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec['ocm_cluster']}",
+            "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec.ocm_cluster}",
         }
 
     def _apply(self, objects: Sequence[Object], **options: Any) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff, **options))
 
     def _addon(self) -> dict[str, Any] | None:
-        return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec["ocm_addon"], self.spec["ocm_cluster"])
+        return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec.ocm_addon, self.spec.ocm_cluster)
 
     def _staying(self) -> dict[str, Any] | None:
         """The add-on, unless it is being deleted: objects that belong to it would be deleted with it."""
@@ -175,7 +175,7 @@ class Delivery:
 
     def _work(self) -> dict[str, Any] | None:
         name = addon_objects.work_name(self.spec, nodes_work.PART)
-        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
+        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec.ocm_cluster)
 
     def _gone(self) -> None:
         """Wait until a previous add-on is gone."""
@@ -183,7 +183,7 @@ class Delivery:
         while self._addon() is not None:
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the add-on {self.spec['ocm_addon']} of the managed cluster {self.spec['ocm_cluster']} is "
+                    f"{self.spec.cluster}: the add-on {self.spec.ocm_addon} of the managed cluster {self.spec.ocm_cluster} is "
                     f"still being deleted after {_CHOSEN:g} s: its agent must clean up first. Run again when it is gone."
                 )
 
@@ -197,15 +197,15 @@ class Delivery:
                 clock = Clock(_CHOSEN)
         if self._is_decided():
             raise ClusterError(
-                f"{self.spec['cluster']}: the Placement has selected the managed cluster {self.spec['ocm_cluster']}, and Open Cluster "
-                f"Management has not created its add-on {self.spec['ocm_addon']} within {_MADE:g} s: is the hub's add-on manager running?"
+                f"{self.spec.cluster}: the Placement has selected the managed cluster {self.spec.ocm_cluster}, and Open Cluster "
+                f"Management has not created its add-on {self.spec.ocm_addon} within {_MADE:g} s: is the hub's add-on manager running?"
             )
         raise ClusterError(
-            f"{self.spec['cluster']}: no Placement has selected the managed cluster {self.spec['ocm_cluster']} for the add-on "
-            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Add to the cluster the label {addon_objects.FEDERATION_LABEL}="
-            f"{self.spec['federation']}, or the labels of ocm_addon_predicates; or remove the host from the inventory."
+            f"{self.spec.cluster}: no Placement has selected the managed cluster {self.spec.ocm_cluster} for the add-on "
+            f"{self.spec.ocm_addon} within {_CHOSEN:g} s. Add to the cluster the label {addon_objects.FEDERATION_LABEL}="
+            f"{self.spec.federation}, or the labels of ocm_addon_predicates; or remove the host from the inventory."
         )
 
     def _is_decided(self) -> bool:
-        found = hub_reader.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec["ocm_addon"]))
-        return self.spec["ocm_cluster"] in (found or ())
+        found = hub_reader.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec.ocm_addon))
+        return self.spec.ocm_cluster in (found or ())

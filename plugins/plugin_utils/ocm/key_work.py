@@ -23,9 +23,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..base.names import PUBLIC_KEYS
-from ..base.values import Object, Spec
+from ..base.values import Object
 from ..manifests import key_job
 from ..site_keys import public
+from ..spec.site_spec import SiteSpec
 from . import addon_objects
 from . import work as works
 
@@ -51,12 +52,11 @@ class JobState(NamedTuple):
 
 
 def idle_work(
-    spec: Spec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
+    spec: SiteSpec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
 ) -> Object:
     """The ManifestWork of a site that has nothing to do.
 
     Args:
-        spec: the site's specification.
         secrets: all Secrets that the site may have.
         owner: the live ManagedClusterAddOn.
         first: objects without which nothing else can be there, a Namespace that no template can carry.
@@ -65,7 +65,7 @@ def idle_work(
 
 
 def keygen_work(
-    spec: Spec,
+    spec: SiteSpec,
     request: Mapping[str, Any],
     program: Mapping[str, str],
     seconds: int,
@@ -75,7 +75,6 @@ def keygen_work(
     """The ManifestWork with the job.
 
     Args:
-        spec: the site's specification.
         request: see C(site_keys/maker.py), complete.
         program: files of the job's program.
         seconds: for the whole job.
@@ -94,7 +93,7 @@ def keygen_work(
 
 
 def _work(
-    spec: Spec,
+    spec: SiteSpec,
     brought: list[Object],
     secrets: Iterable[str],
     owner: Mapping[str, Any] | None,
@@ -111,7 +110,7 @@ def _work(
     looked_at = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": PUBLIC_KEYS, "namespace": spec["namespace"]},
+        "metadata": {"name": PUBLIC_KEYS, "namespace": spec.namespace},
     }
     # The agent reads them in this order: the status of the job is never newer than the job's result.
     listed = [*first, key_job.owner(spec), *brought]

@@ -48,13 +48,7 @@ def site_of(item: Mapping[str, Any]) -> str:
 
 
 def decide(
-    site: str,
-    name: str,
-    cluster: Mapping[str, Any] | None,
-    *,
-    listed: bool,
-    chosen: bool | None,
-    forget: bool = False,
+    site: str, name: str, cluster: Mapping[str, Any] | None, *, listed: bool, chosen: bool | None, forget: bool = False
 ) -> Departure:
     """What becomes of one site.
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from ..apply.readiness import State, stateful_set
 from ..base.labels import POOL_LABEL
-from ..base.values import Object, Spec
-from ..manifests.supernode import STATEFUL_SET
+from ..base.values import Object
+from ..spec.pool_spec import STATEFUL_SET
+from ..spec.site_spec import SiteSpec
 from . import addon_objects
 from . import work as works
 
@@ -44,11 +45,10 @@ _POD = {
 _USUAL = ("ContainerCreating", "PodInitializing")
 
 
-def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
+def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
     """The ManifestWork.
 
     Args:
-        spec: the site's specification.
         own: its own objects (C(template.split)).
         owner: the live ManagedClusterAddOn; None when it does not exist yet.
         restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
@@ -58,9 +58,7 @@ def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, re
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
 
 
-def watch(
-    objects: Iterable[Object],
-) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
+def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
     """What a ManifestWork needs so that the StatefulSets among its objects can be judged.
 
     Returns:

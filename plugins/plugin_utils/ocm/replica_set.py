@@ -12,9 +12,6 @@ its value C(available), or each restart of a SuperNode would remove the ClientAp
 With C(clientapp_pace: ocm) a version is named by its content without images, new images are edited in, and OCM's own
 rollout paces. That takes conditionRules, without which a rollout never leaves its first clusters (ocm,
 C(clusterRolloutStatusFunc), from 1.1 on), or takes what is applied for what is ready (before).
-
-Keys of a site's spec used here: C(federation), C(hub_namespace), C(ocm_addon), C(clientapp_predicates),
-C(clientapp_cluster_sets), C(clientapp_pace), C(clientapp_rollout).
 """
 
 from __future__ import annotations
@@ -24,7 +21,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.names import CLIENTAPP
-from ..base.values import Object, Spec, text
+from ..base.values import Object, text
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, nodes_work
 
 PREFIX = f"{CLIENTAPP}-"
@@ -59,14 +57,14 @@ def version_of(name: str) -> str:
     return name.removeprefix(PREFIX)
 
 
-def version(spec: Spec, workloads: Sequence[Object]) -> str:
+def version(spec: SiteSpec, workloads: Sequence[Object]) -> str:
     """What distinguishes these ClientApps from others.
 
     Args:
         workloads: all of the site's, see clientapp.py.
     """
     listed: Sequence[Any] = workloads
-    if spec.get("clientapp_pace") == OCM:
+    if spec.clientapp_pace == OCM:
         listed = [without_images(item) for item in workloads]
     return addon_objects.digest([listed, _predicates(spec, ""), _where(spec)], DIGITS)
 
@@ -81,7 +79,7 @@ def without_images(item: Object) -> Object:
     return bare
 
 
-def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Object]:
+def objects(spec: SiteSpec, workloads: Sequence[Object], *, rules: bool) -> list[Object]:
     """Placement and ManifestWorkReplicaSet of a site's version, in the order in which they can be applied.
 
     Args:
@@ -91,10 +89,10 @@ def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Obj
     return [placement(spec, own), replica_set(spec, own, workloads, rules=rules)]
 
 
-def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
+def replica_set(spec: SiteSpec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
     """The ManifestWorkReplicaSet."""
     listed, watched, asked = nodes_work.watch(workloads)
-    paced = spec.get("clientapp_pace") == OCM
+    paced = spec.clientapp_pace == OCM
     conditions = {
         (item["kind"], item["metadata"]["name"]): [
             {
@@ -105,9 +103,9 @@ def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: boo
         ]
         for item in (listed if rules else ())
     }
-    rollout = {"type": "All"}
+    rollout: Object = {"type": "All"}
     if paced:
-        rollout = spec.get("clientapp_rollout") or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
+        rollout = spec.clientapp_rollout or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
     return {
         "apiVersion": api.REPLICA_SETS,
         "kind": "ManifestWorkReplicaSet",
@@ -129,35 +127,35 @@ def progressing(item: Object) -> str:
     return f"{have} != '{addon_objects.content_of(item)}' || {_PROGRESSING}"
 
 
-def placement(spec: Spec, own: str) -> Object:
+def placement(spec: SiteSpec, own: str) -> Object:
     """Which clusters have this version."""
     body = {
-        "clusterSets": [text(one) for one in spec["clientapp_cluster_sets"]],
+        "clusterSets": spec.clientapp_cluster_sets,
         "predicates": _predicates(spec, own),
         "tolerations": addon_objects.unreachable_tolerations(),
     }
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
 
 
-def _predicates(spec: Spec, own: str) -> list[Object]:
+def _predicates(spec: SiteSpec, own: str) -> list[Object]:
     """The user's predicates, each with the version's label and the add-on."""
     found = []
-    for one in spec.get("clientapp_predicates") or [{}]:
+    for one in spec.clientapp_predicates or [{}]:
         chosen = copy.deepcopy(dict(one.get("requiredClusterSelector") or {}))
         asked = dict(chosen.get("labelSelector") or {})
-        has_addon = {"key": f"{api.ADDON_LABEL}{spec['ocm_addon']}", "operator": "Exists"}
+        has_addon = {"key": f"{api.ADDON_LABEL}{spec.ocm_addon}", "operator": "Exists"}
         chosen["labelSelector"] = {
-            "matchLabels": {**(asked.get("matchLabels") or {}), label(spec["federation"]): own},
+            "matchLabels": {**(asked.get("matchLabels") or {}), label(spec.federation): own},
             "matchExpressions": [*(asked.get("matchExpressions") or []), has_addon],
         }
         found.append({"requiredClusterSelector": chosen})
     return found
 
 
-def _where(spec: Spec) -> list[Any]:
+def _where(spec: SiteSpec) -> list[Any]:
     """What besides its ClientApps is a version's own."""
-    return [text(spec["hub_namespace"]), list(spec["clientapp_cluster_sets"]), text(spec.get("clientapp_pace"))]
+    return [spec.hub_namespace, spec.clientapp_cluster_sets, spec.clientapp_pace]
 
 
-def _meta(spec: Spec, own: str) -> Object:
-    return {"name": name_of(own), "namespace": text(spec["hub_namespace"]), "labels": labels(spec["federation"])}
+def _meta(spec: SiteSpec, own: str) -> Object:
+    return {"name": name_of(own), "namespace": spec.hub_namespace, "labels": labels(spec.federation)}

@@ -22,12 +22,12 @@ from typing import Any
 from ..base.values import Object
 from ..manifests.clientapp import POD_NAME
 from ..manifests.sidecar import CLIENT
-from ..manifests.supernode import DAEMON_SET, STATEFUL_SET, TRUST
+from ..manifests.supernode import TRUST
+from ..spec.pool_spec import MODES
 
 _OPEN, _CLOSE = "{{", "}}"
 
 # Numbers of a site, and what a rotation of certificates changes while the rest stays.
-_OWN_KINDS = (STATEFUL_SET, DAEMON_SET)
 _OWN_MAPS = (TRUST, CLIENT)
 
 
@@ -82,7 +82,7 @@ def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     own: list[Object] = []
     for item in objects:
         kind, name = item["kind"], item["metadata"]["name"]
-        is_own = kind in _OWN_KINDS or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
+        is_own = kind in MODES or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
         is_own = is_own or not survives(item)
         (own if is_own else common).append(item)
     return common, own

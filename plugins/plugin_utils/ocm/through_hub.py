@@ -15,6 +15,7 @@ from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..manifests import key_job
 from ..site_keys import public, shipped
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, key_work, scraping
 from . import work as works
 
@@ -29,7 +30,6 @@ class ThroughHub:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         owner: returns the live ManagedClusterAddOn, after applying it.
         first: see C(key_work.idle_work).
         seconds: how long to wait until the site has reported anything.
@@ -39,7 +39,7 @@ class ThroughHub:
     def __init__(
         self,
         hub: Cluster,
-        spec: Mapping[str, Any],
+        spec: SiteSpec,
         owner: Callable[[], Mapping[str, Any] | None],
         *,
         first: Sequence[Mapping[str, Any]] = (),
@@ -48,7 +48,7 @@ class ThroughHub:
     ) -> None:
         self.hub, self.spec, self.owner, self.first = hub, spec, owner, [dict(item) for item in first]
         self.seconds, self.check = seconds, check
-        self.name = str(spec["cluster"])
+        self.name = spec.cluster
         #: What became of the ManifestWork.
         self.written: list[Result] = []
         self._made: Mapping[str, Any] | None = None
@@ -66,8 +66,8 @@ class ThroughHub:
             return reported
         live = self._live()
         if live is None or self.check:
-            return key_work.result(live, self.spec["namespace"])
-        return key_work.result(self._answered(live, Clock(self.seconds)), self.spec["namespace"])
+            return key_work.result(live, self.spec.namespace)
+        return key_work.result(self._answered(live, Clock(self.seconds)), self.spec.namespace)
 
     def make_room(self, seconds: float) -> bool:
         """Wait for the job of another run, for as long as it may take, and remove it."""
@@ -93,7 +93,7 @@ class ThroughHub:
         try:
             self._apply(wanted)
             live = self._wait(key_work.job_of(wanted), clock)
-            self._pending = key_work.result(live, self.spec["namespace"])
+            self._pending = key_work.result(live, self.spec.namespace)
         finally:
             self._apply(key_work.idle_work(self.spec, request["secrets"], owner, self.first))
 
@@ -110,15 +110,15 @@ class ThroughHub:
         return self._made
 
     def _secrets(self, live: Mapping[str, Any] | None) -> set[str]:
-        reported = key_work.result(live, self.spec["namespace"])
+        reported = key_work.result(live, self.spec.namespace)
         return {
-            *key_job.secret_names(pool["name"] for pool in self.spec["pools"]),
+            *key_job.secret_names(pool.name for pool in self.spec.pools),
             *key_job.secret_names(pool.name for pool in reported.pools),
         }
 
     def _live(self) -> dict[str, Any] | None:
         name = addon_objects.work_name(self.spec, key_work.PART)
-        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
+        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec.ocm_cluster)
 
     def _apply(self, wanted: Mapping[str, Any], live: Mapping[str, Any] | None = None) -> None:
         if self._watches is None:
@@ -132,7 +132,7 @@ class ThroughHub:
         while not (works.applied(live).done and key_work.owner_uid(live)):
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.name}: the agents of the managed cluster {self.spec['ocm_cluster']} have not applied the "
+                    f"{self.name}: the agents of the managed cluster {self.spec.ocm_cluster} have not applied the "
                     f"ManifestWork {addon_objects.work_name(self.spec, key_work.PART)} ({works.applied(live).why or 'no values were reported'}). "
                     "Is the cluster available, and may its work agent write what is refused? Run again then."
                 )
@@ -155,7 +155,7 @@ class ThroughHub:
             if state.failed or refused or not clock.tick():
                 why = there.why if there.failed else state.words
                 raise ClusterError(
-                    f"{self.name}: job {self.spec['namespace']}/{job} on the managed cluster {self.spec['ocm_cluster']} could not "
+                    f"{self.name}: job {self.spec.namespace}/{job} on the managed cluster {self.spec.ocm_cluster} could not "
                     f"create the site's keys: {why}. Its log is available in its pod, in that cluster: kubectl logs -n "
-                    f"{self.spec['namespace']} job/{job}. The state is consistent: run again after resolving it."
+                    f"{self.spec.namespace} job/{job}. The state is consistent: run again after resolving it."
                 )

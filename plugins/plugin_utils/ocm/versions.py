@@ -57,9 +57,7 @@ def unused_apps(
 
 
 def unused(
-    made: Iterable[Mapping[str, Any]],
-    managements: Iterable[Mapping[str, Any]],
-    clusters: Iterable[Mapping[str, Any]],
+    made: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Objects to delete, as a list for C(apply) with C(state=absent).
 

@@ -13,13 +13,13 @@ from typing import Any
 from ..apply import applyset
 from ..apply.order import id_of
 from ..base.errors import ClusterError
-from ..base.names import SITE
-from ..base.values import Spec
 from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..manifests import namespace as namespaces
 from ..marks import proof, record
-from ..spec.render import drafted
+from ..rights.need import Spec
+from ..spec.site_spec import SiteSpec
+from ..validate.render import drafted
 from . import ca_namespace as ca_namespaces
 from . import reserved
 
@@ -62,7 +62,7 @@ def look(
     Raises:
         ClusterError: all that belongs to someone else, and the remedy.
     """
-    home = spec["namespace"]
+    home = spec.namespace
     made = namespaces.objects(spec)
     # Where others create namespaces, the right to read them may be missing.
     asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
@@ -75,7 +75,7 @@ def look(
         if parent is None and not any(faults):
             faults += _taken_names(cluster, part, spec)
     if ca_namespace and not any(faults):
-        faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec["federation"]))
+        faults.append(ca_namespaces.fault(cluster, home, ca_namespace, spec.federation))
     if any(faults):
         raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
     return Found(
@@ -101,14 +101,16 @@ def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:
 def _taken_names(cluster: Cluster, part: str, spec: Spec) -> list[str]:
     """Faults of objects of someone else in the namespace with names that the deployment will use."""
     wanted: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    at_site = spec.get("key_source") == SITE  # then only the site reads its Secrets, and its Job checks them
-    for item in [*drafted(part, spec), *reserved.objects(part, spec)]:
+    at_site = (
+        isinstance(spec, SiteSpec) and spec.makes_keys
+    )  # then only the site reads its Secrets, and its Job checks them
+    for item in [*drafted(spec), *reserved.objects(part, spec)]:
         if item["metadata"].get("namespace") and not (at_site and item["kind"] == "Secret"):
             wanted.setdefault((item["apiVersion"], item["kind"]), {})[item["metadata"]["name"]] = item
     faults = []
     for (api_version, kind), items in wanted.items():
         try:
-            there = _read(cluster, api_version, kind, spec["namespace"], items)
+            there = _read(cluster, api_version, kind, spec.namespace, items)
         except (Forbidden, NotServed):
             continue  # missing rights are reported later; what cannot be read is checked when it is written
         faults += [_named(items[one["metadata"]["name"]], one) for one in there if one["metadata"]["name"] in items]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.values import text
-from ..rights.need import WORKS, Spec
+from ..rights.need import WORKS
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, WAYS
-from ..spec.faults import Faults
+from ..validate.faults import Faults
 
 KINDS = ("ServiceAccount", "User", "Group")
 STATES = ("present", "absent")
@@ -48,7 +48,7 @@ class Subject:
         return {"apiGroup": "rbac.authorization.k8s.io", "kind": self.kind, "name": self.name}
 
 
-def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
+def faults(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     """What is wrong with the variables, sentences that name cluster, variable and value.
 
     Args:

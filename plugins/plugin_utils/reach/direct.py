@@ -60,7 +60,7 @@ class Way:
 
     @property
     def cluster(self) -> Cluster:
-        """The connection, which is made when it is needed first."""
+        """The connection, which is opened on first use."""
         if self._cluster is None:
             self._cluster = self.run.connect(self.site.name)
             self._cluster.name = self.site.name
@@ -138,7 +138,7 @@ class Way:
         return done(result)
 
     def _replaces_apps(self, objects: Sequence[Object]) -> bool:
-        """Whether ClientApps that run in pods of their own are about to be replaced."""
+        """Whether ClientApps in their own pods will be replaced."""
         apps = [item for item in objects if clientapp.is_one(item)]
         return bool(apps) and any(
             one["change"] == "changed" for one in apply_objects(self.cluster, apps, check=True).objects
@@ -198,7 +198,7 @@ class Way:
         return removing.remove(self.cluster, wanted, check=self.run.check)
 
     def _identity(self) -> str:
-        """By which the site notes whose it is; empty where the hub has no ledger any more."""
+        """The identity of the hub that the site records; empty where the hub has no ledger any more."""
         if self.site.claim:
             return ""
         with self.run.connect(self.site.hub) as hub:
@@ -207,7 +207,7 @@ class Way:
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-    """See C(site.Statuses). Several clusters are asked at the same time."""
+    """See C(site.Statuses). Several clusters are read at the same time."""
 
     def one(site: Site) -> Facts:
         found = direct_status.unknown(skupper=site.way.connectivity == "skupper")

@@ -2,20 +2,19 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at a site's cluster before anything is changed there."""
+"""Check a site's cluster before anything is changed there."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.names import SITE
-from ..base.values import boolean
 from ..kube.api_errors import Forbidden
 from ..kube.client import Cluster
-from ..manifests import gpu, key_job, supernode
+from ..manifests import key_job, supernode
 from ..marks import record
 from ..ownership import look as look_at
 from ..preflight import clocks, devices, rehearsal
@@ -23,7 +22,7 @@ from ..rights import ask, grants
 from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
-from ..spec.render import drafted
+from ..spec.site_spec import SiteSpec
 from .site import Run, Site
 
 
@@ -34,7 +33,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         run: the run.
         cluster: a connection.
         site: the site.
-        hub: what M(federated.flower.preflight) returned for the hub; empty if nobody looked.
+        hub: what M(federated.flower.preflight) returned for the hub; empty if it was not checked.
 
     Returns:
         C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
@@ -44,7 +43,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     """
     spec = site.spec
     warnings = []
-    if boolean(spec.get("insecure")):
+    if spec.insecure:
         warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
     version = cluster.request("GET", "/version")["gitVersion"]
     owner = record.notes(site.federation, site.name, hub.get("identity") or "")
@@ -53,15 +52,14 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
     if other:
         raise ClusterError(
-            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Give one "
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
             "of them another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
         )
-    at_site = spec.get("key_source") == SITE
-    wanted = {**spec, "keys_account": _account_is_given(cluster, spec["namespace"])} if at_site else dict(spec)
+    wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
     ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
-    if at_site and wanted["keys_account"]:
+    if wanted.keys_account:
         _check_account(cluster, wanted)
-    rehearsed = rehearsal.rehearse(cluster, drafted(SUPERNODE, wanted), away, SUPERNODE)
+    rehearsed = rehearsal.rehearse(cluster, supernode.objects(wanted.complete()), away, SUPERNODE)
     warnings += _devices(cluster, wanted)
     warnings += _check_clock(cluster, wanted, hub)
     return {
@@ -74,20 +72,20 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
 
 
 def _account_is_given(cluster: Cluster, namespace: str) -> bool:
-    """Whether the site's administrators made the account of the Job that makes keys. One that may not be seen counts as absent."""
+    """Whether the site's administrators created the account of the Job that creates keys. One that cannot be read counts as absent."""
     try:
         return cluster.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
     except Forbidden:
         return False
 
 
-def _check_account(cluster: Cluster, spec: Mapping[str, Any]) -> None:
-    """May that account write the Secrets of all pools? Not known where its rights come from another Role."""
-    namespace = spec["namespace"]
+def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
+    """Whether that account may write the Secrets of all pools. Not known where its rights come from another Role."""
+    namespace = spec.namespace
     role = cluster.get("rbac.authorization.k8s.io/v1", "Role", key_job.ACCESS, namespace)
     if role is None:
         return
-    wanted = key_job.rules(key_job.secret_names(pool["name"] for pool in spec["pools"]))
+    wanted = key_job.rules(key_job.secret_names(pool.name for pool in spec.pools))
     lacking = missing(singles(wanted, namespace), role.get("rules") or [])
     if lacking:
         raise ClusterError(
@@ -97,21 +95,20 @@ def _check_account(cluster: Cluster, spec: Mapping[str, Any]) -> None:
         )
 
 
-def _devices(cluster: Cluster, spec: Mapping[str, Any]) -> list[str]:
-    """What pools ask for and no node has. Only a DaemonSet pool needs the right to look at nodes."""
-    pools = [supernode.effective_pool(spec, pool) for pool in spec["pools"]]
-    if not any(gpu.count(pool.get("gpu")) for pool in pools):
+def _devices(cluster: Cluster, spec: SiteSpec) -> list[str]:
+    """What pools request and no node has. Only a DaemonSet pool needs the right to read nodes."""
+    if not any(pool.gpu.count for pool in spec.pools):
         return []
     try:
         return devices.warnings(spec, cluster.list("v1", "Node"))
     except Forbidden:
-        return ["whether a node has the GPUs that pools ask for is unknown: nodes may not be listed here"]
+        return ["whether a node has the GPUs that pools request is unknown: nodes may not be listed here"]
 
 
-def _check_clock(cluster: Cluster, spec: Mapping[str, Any], hub: Mapping[str, Any]) -> list[str]:
+def _check_clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> list[str]:
     """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it? Returns warnings."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    fault, warning = clocks.between(cluster.skew, hub.get("skew"), signed=not boolean(spec.get("insecure")))
+    fault, warning = clocks.between(cluster.skew, hub.get("skew"), signed=not spec.insecure)
     fault = fault or clocks.validity(hub.get("certificate") or {}, cluster.skew, now)
     if fault:
         raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")

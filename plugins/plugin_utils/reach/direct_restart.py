@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pods of a site that run with older files than the site holds."""
+"""Pods of a site that run with outdated files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def old(
         namespace: the site's.
         files: keys of C(FILES).
         secret_digests: gives entry -> digest of a Secret.
-        check: check mode, in which what a pod is to read may not be made yet.
+        check: check mode, in which files of a pod may not exist yet.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     held: dict[tuple[str, str], Mapping[str, str]] = {}
@@ -59,7 +59,7 @@ def old(
                     secret_digests(place[1]) if place[0] == "Secret" else _map_digests(site, namespace, place[1])
                 )
             if entry not in held[place] and check:
-                found.setdefault(pool, []).append(pod)  # what it will read is not made yet
+                found.setdefault(pool, []).append(pod)  # what it will read does not exist yet
                 break
             if entry not in held[place]:
                 raise ClusterError(f"{place[0]} {namespace}/{place[1]} on {site.name} has no entry {entry}")
@@ -75,7 +75,7 @@ def _map_digests(site: Cluster, namespace: str, name: str) -> Mapping[str, str]:
 
 
 def _container(pod: Mapping[str, Any]) -> str:
-    """The container that reads the files: the SuperNode, or the SuperExec of a ClientApp in a pod of its own."""
+    """The container that reads the files: the SuperNode, or the SuperExec of a ClientApp in its own pod."""
     return "superexec" if pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP else site_proof.CONTAINER
 
 
@@ -91,7 +91,7 @@ def _places(pod: dict[str, Any], pool: str, name: str) -> dict[str, tuple[str, t
     for kind, option in FILES.items():
         path = site_proof.argument(pod, option, _container(pod))
         if _container(pod) != site_proof.CONTAINER and kind != "superexec":
-            continue  # what a ClientApp trusts is no trust of the hub's
+            continue  # what a ClientApp trusts is not the hub's CA bundle
         if path and not (kind in ("trust", "loopback") and (kind == "trust") == site_proof.has_sidecar(pod)):
             found[kind] = (path.rpartition("$(")[0] + name if "$(" in path else path, *places[kind])
     return found

@@ -33,7 +33,7 @@ def unknown(*, skupper: bool = False) -> dict[str, Any]:
 
 
 def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
-    """Read the pools and their pods; fills in what C(unknown) made.
+    """Read the pools and their pods; completes the result of C(unknown).
 
     Args:
         site: a connection.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Bring a site its trust, and have its SuperNodes prove what they accept."""
+"""Deploy a site's CA bundle, and test which certificates its SuperNodes accept."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _SLICE = 30  # seconds of one exec: load balancers cut connections that are sile
 
 
 def prove(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, result: dict[str, Any]) -> None:
-    """Bring the trust and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
+    """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
 
     Args:
         run: the run.
         site: a connection to the site's cluster.
         name: the site's, in the inventory.
         namespace: the site's.
-        wanted: what is to be proved.
+        wanted: what to test.
         result: filled in as it goes.
 
     Raises:
@@ -65,8 +65,8 @@ def _bring(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, re
         held = trust_bundle(result["trust"])
         if trust_bundle(held, wanted.bundle) != held:
             raise ClusterError(
-                "its trust is given by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
-                "of the hub holds as ca.crt, run site.yml for this site, then run this again"
+                "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
+                "of the hub has as ca.crt, run site.yml for this site, then run this again"
             )
         result["trust"] = wanted.bundle
         return False

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the keys of a site that is reached directly are made: on the control node, or by a job in the site's cluster."""
+"""Where the keys of a site that is reached directly are created: on the control node, or by a job in the site's cluster."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from ..manifests import key_job, namespace
 from ..pki import keypairs
 from ..rotation import internal, site_proof
 from ..site_keys import job, keys, site_keygen
+from ..spec.site_spec import SiteSpec
 from .site import KeysMade, Run, Site
 
 
 class KeySource(Protocol):
-    """One place where keys are made."""
+    """One place where keys are created."""
 
     def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
-        """Make what is missing."""
+        """Create what is missing."""
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
         """Delete keys: pool -> names."""
 
     def renew(self, mark: str) -> bool:
-        """Make the shared secrets new that do not carry the mark; whether one was."""
+        """Recreate the shared secrets without the mark; returns whether one was."""
 
     def digests(self, name: str) -> Mapping[str, str]:
         """Entry -> digest of a Secret."""
 
 
 def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
-    """Note what became of Secrets (name -> change); whether any of them changed."""
+    """Record the changes of Secrets (name -> change); returns whether any of them changed."""
     listed = [
         {"kind": "Secret", "namespace": site.namespace, "name": name, "change": change}
         for name, change in changes.items()
@@ -48,16 +49,16 @@ def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
     return bool(written)
 
 
-def missing_namespace(cluster: Cluster, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The Namespace, where the role makes it and it is not there."""
+def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
+    """The Namespace, where the role creates it and it does not exist."""
     wanted = namespace.objects(spec)
-    if not wanted or cluster.get("v1", "Namespace", spec["namespace"]) is not None:
+    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
         return []
     return wanted
 
 
 class AtController:
-    """Keys that the control node makes and writes into the site's Secrets."""
+    """Keys that the control node creates and writes into the site's Secrets."""
 
     def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
         self.run, self.site, self.cluster = run, site, cluster
@@ -66,10 +67,10 @@ class AtController:
         """See C(KeySource)."""
         spec, check = self.site.spec, self.run.check
         selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
-        listed = self.cluster.list("v1", "Secret", spec["namespace"], labels=selector)
+        listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
         live = {item["metadata"]["name"]: item for item in listed}
         plan = keys.plan(
-            spec["federation"], spec["namespace"], wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
+            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
@@ -78,9 +79,9 @@ class AtController:
         outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
         objects = outcome.objects
         if any(keys.source_of(there) == SITE for there in live.values()):
-            # What the site told of its keys, and the owner of those that are no longer wanted.
+            # What the site reported about its keys, and the owner of those that are no longer wanted.
             ended = [
-                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec["namespace"]}}
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec.namespace}}
                 for name in (PUBLIC_KEYS, key_job.OWNER)
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
@@ -115,7 +116,7 @@ class AtController:
 
 
 class AtSite:
-    """Keys that a job in the site's cluster makes, and that never leave it."""
+    """Keys that a job in the site's cluster creates, and that never leave it."""
 
     def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
         self.run, self.site, self.cluster = run, site, cluster
@@ -154,7 +155,7 @@ class AtSite:
         return note_secrets(self.run, self.site, became)
 
     def digests(self, name: str) -> Mapping[str, str]:
-        """See C(KeySource). Of the Secrets that a site makes itself only digests can be seen."""
+        """See C(KeySource). Of the Secrets that a site creates itself only digests are visible."""
         return job.read(self.cluster, self.site.namespace).digests.get(name, {})
 
 

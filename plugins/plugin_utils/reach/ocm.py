@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A site that only the hub of Open Cluster Management reaches. Its cluster is never asked anything."""
+"""A site that only the hub of Open Cluster Management reaches. Its cluster is never contacted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import Result
@@ -20,11 +21,13 @@ from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
 from ..site_keys import keys, site_keygen
+from ..spec.part_spec import NOTHING
+from ..spec.site_spec import SiteSpec
 from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site
 
-_HUB_SECONDS = 30  # a hub is asked for many sites at once
+_HUB_SECONDS = 30  # a hub is read for many sites at once
 
 
 class Way:
@@ -41,7 +44,7 @@ class Way:
 
     @property
     def hub(self) -> Cluster:
-        """The connection to the hub, which is made when it is needed first."""
+        """The connection to the hub, which is opened on first use."""
         if self._hub is None:
             self._hub = self.run.connect(self.site.hub)
         return self._hub
@@ -53,24 +56,24 @@ class Way:
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
-        name = self.site.spec["ocm_cluster"]
+        name = self.site.spec.ocm_cluster
         warnings = hub_reader.at_site(self.hub, self.site.spec, hub.get("ocm") or {}, claim=self.site.claim)
         other = self.run.claim(self.site.name, [f"managed cluster {self.hub.server} {name}"])
         if other:
             raise ClusterError(
-                f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Give one of them another "
+                f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them another "
                 "place (ocm_name), or take it out of the inventory."
             )
         return Looked(
-            f"the ManagedCluster {self.site.spec['ocm_cluster']} can be reached through {self.hub.name}", warnings
+            f"the ManagedCluster {self.site.spec.ocm_cluster} can be reached through {self.hub.name}", warnings
         )
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
-        """See C(site.Reach). The site's namespace comes with the add-on."""
+        """See C(site.Reach). The site's namespace is part of the add-on."""
         run, spec = self.run, self.site.spec
         needed, ready = wanted(self.site.name, spec, allocation, dead, lambda: self.hub.list("v1", "Node"))
-        # The certificate is issued for the key that is made now; it is no part of the add-on's template.
-        drafted = {**spec, "client_certificate": spec.get("client_certificate") or "-"}
+        # The certificate is issued for the key that is created now; it is not part of the add-on's template.
+        drafted = replace(spec, client_certificate=spec.client_certificate or NOTHING)
         delivery = Delivery(self.hub, drafted, supernode.objects(drafted), check=run.check, show_diff=run.show_diff)
         place = self._place(drafted, delivery)
         if run.check:
@@ -90,7 +93,7 @@ class Way:
             ready,
         )
 
-    def _place(self, spec: Mapping[str, Any], delivery: Delivery) -> ThroughHub:
+    def _place(self, spec: SiteSpec, delivery: Delivery) -> ThroughHub:
         return ThroughHub(
             self.hub, spec, delivery.bring_addon, seconds=self.site.seconds, check=self.run.check, first=delivery.first
         )
@@ -140,14 +143,14 @@ class Way:
                 restarting.restart(self.hub, spec, present, seconds)
                 words = [f"restarted pod {self.site.namespace}/{name}" for name in old]
                 self.run.note(self.site.name, words=words)
-                for pool in spec["pools"]:
-                    wanted.online(pool["name"])
+                for pool in spec.pools:
+                    wanted.online(pool.name)
             result["restarted"] = old
         result["renewed"] = bool(wanted.mark)
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """See C(site.Reach). Its pods cannot be asked: what its cluster has is taken for what they accept."""
-        name = self.site.spec["ocm_cluster"]
+        """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted."""
+        name = self.site.spec.ocm_cluster
         told, objects = trust.bring(self.hub, name, self.site.name, wanted.bundle, wanted.seconds, check=self.run.check)
         if not self.run.check:
             self.run.note(self.site.name, objects=of_objects(objects))
@@ -155,15 +158,15 @@ class Way:
             changed=bool(objects),
             trust=told,
             accepts=sorted({serial for serial in wanted.wanted.values() if serial}),
-            msg="its pods were not asked: it is reached through Open Cluster Management, and has what they are to trust",
+            msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
         )
 
     def offline(self) -> str:
         """See C(site.Reach)."""
         spec = self.site.spec
-        work = self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec["ocm_cluster"])
-        told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, as its agent told last"
-        return f"Pods on {spec['ocm_cluster']}: {told}."
+        work = self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
+        told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
+        return f"Pods on {spec.ocm_cluster}: {told}."
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""
@@ -172,7 +175,7 @@ class Way:
             note_secrets(self.run, self.site, {name: change})
 
     def remove(self, *, volumes: bool) -> Done:
-        """See C(site.Reach). Its keys are deleted with what is taken away."""
+        """See C(site.Reach). Its keys are deleted with the other objects."""
         delivery = self._delivery([])
         delivery.remove(self.site.seconds)
         return self._done(delivery)
@@ -183,11 +186,11 @@ def _objects(results: Iterable[Result]) -> list[dict[str, str]]:
 
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-    """See C(site.Statuses). One list of each kind at the hub, whatever the number of sites."""
+    """See C(site.Statuses). One list of each kind at the hub, for any number of sites."""
     groups: dict[tuple[str, str, str], dict[str, str]] = {}
     for site in sites:
-        key = (site.hub, site.federation, str(site.spec["ocm_addon"]))
-        groups.setdefault(key, {})[site.name] = str(site.spec["ocm_cluster"])
+        key = (site.hub, site.federation, site.spec.ocm_addon)
+        groups.setdefault(key, {})[site.name] = site.spec.ocm_cluster
     found: dict[str, Facts] = {}
     for (host, federation, addon), own in groups.items():
         try:

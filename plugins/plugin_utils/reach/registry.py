@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The deliveries that there are. A new one is a module or package beside this file, and an entry here.
+"""All deliveries. A new one is a module or package beside this file, and an entry here.
 
-An entry names its module, which is loaded when a site is reached that way: who delivers directly loads nothing else.
+An entry names its module, which is loaded when a site is reached that way: direct delivery loads nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.names import CONTROLLER, SITE
-from ..spec.ocm_spec import OCM
+from ..validate.ocm_faults import OCM
 from .site import Facts, Reach, Run, Site
 
 DIRECT = "direct"
@@ -23,13 +23,13 @@ DIRECT = "direct"
 
 @dataclass(frozen=True)
 class Delivery:
-    """What has to be known of a delivery before a site is reached.
+    """What must be known of a delivery before a site is reached.
 
     Attributes:
         module: in this package; has a class C(Way), which is a C(site.Reach), and a function C(statuses) (C(site.Statuses)).
-        key_sources: where keys can be made, the default first.
+        key_sources: where keys can be created, the default first.
         own_access: whether the variables of a host lead to its own API server.
-        why: for a host without such access, what its objects come through.
+        why: for a host without such access, what delivers its objects.
     """
 
     module: str

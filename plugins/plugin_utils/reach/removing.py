@@ -25,20 +25,20 @@ _PARTS = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to go.
+    """What to remove.
 
     Attributes:
         namespace: of the part.
         applyset: name of its set.
         federation: the federation's name.
         site: inventory name of the site; empty for the hub.
-        identity: of the hub, by which a site notes whose it is; empty where it is not known.
+        identity: of the hub, which the site records; empty where it is not known.
         claim: whether what another federation, hub or host deployed is removed.
         credentials: Secrets and records, too.
         volumes: volumes, too.
         ca_namespace: namespace with the CA keys, to be removed as well; empty for none.
         skupper: whether the part is in a Skupper network.
-        key_source: where the keys were made.
+        key_source: where the keys were created.
         seconds: how long to wait until it is gone.
     """
 
@@ -95,15 +95,15 @@ def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[s
 
 
 def _await_keys(cluster: Cluster, wanted: Wanted) -> None:
-    """Wait until Kubernetes has deleted the Secrets of an owner that was deleted, and with the last one what tells of them."""
+    """Wait until Kubernetes has deleted the Secrets of an owner that was deleted, and with the last one the ConfigMap about them."""
 
     def gone() -> bool:
         return cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
 
     if not Waiter(cluster, wanted.seconds).until(gone):
         raise ClusterError(
-            f"the keys that {cluster.name} made itself are still in namespace {wanted.namespace} after "
-            f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} names them. Does the cluster's garbage collector "
+            f"the keys that {cluster.name} created itself are still in namespace {wanted.namespace} after "
+            f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Does the cluster's garbage collector "
             "(kube-controller-manager) run? Run again when it does, or let the site's administrators delete them."
         )
 

@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
+from ..spec.site_spec import SiteSpec
+from ..validate.supernode_faults import supernode_faults
 
 Facts = dict[str, Any]
 
@@ -25,7 +28,7 @@ class Way(NamedTuple):
 
     Attributes:
         delivery: how objects reach it, a key of C(registry.DELIVERIES).
-        key_source: where its keys are made.
+        key_source: where its keys are created.
         connectivity: how its SuperNodes reach the SuperLink.
     """
 
@@ -49,17 +52,17 @@ class Run(Protocol):
         """A connection to the cluster of an inventory host."""
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        """Note for the audit trail what was changed at a site."""
+        """Record in the audit trail what was changed at a site."""
 
     def claim(self, host: str, places: Iterable[str]) -> str:
-        """Note that some places are those of a host; returns the other host that has one of them, or an empty text."""
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
 
     def say(self, text: str) -> None:
-        """Show people what is waited for."""
+        """Show what is waited for."""
 
 
 def named(host: str, message: str) -> str:
-    """A message that begins with the name of an inventory host."""
+    """A message that starts with the name of an inventory host."""
     return message if message.startswith(f"{host}: ") else f"{host}: {message}"
 
 
@@ -69,37 +72,39 @@ class Site:
 
     Attributes:
         name: of the inventory host.
-        spec: of its SuperNodes, see C(manifests/objects.py).
+        spec: what is deployed there.
         way: how it is reached.
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.
         seconds: how long the site may take for one step.
-        claim: whether what another hub, or another host, deployed there is taken over.
-        identity: of the hub, by which the site notes whose it is; empty while it is not known.
+        claim: whether to take over what another hub, or another host, deployed there.
+        identity: of the hub, which the site records; empty while it is not known.
+        given: the variables of the specification.
     """
 
     name: str
-    spec: Facts
+    spec: SiteSpec
     way: Way
     hub: str = ""
     hub_namespace: str = "flower"
     seconds: int = 300
     claim: bool = False
     identity: str = ""
+    given: Facts = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
         """Its namespace."""
-        return str(self.spec["namespace"])
+        return self.spec.namespace
 
     @property
     def federation(self) -> str:
         """The federation's name."""
-        return str(self.spec["federation"])
+        return self.spec.federation
 
 
 # Variables of the role supernode that are no part of the specification.
-_PREFIX, _APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
+_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
 
 
 def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
@@ -110,15 +115,24 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
         given: the variables of the role supernode, evaluated.
         way: how it is reached.
         seconds: how long it may take for one step.
+
+    Raises:
+        ClusterError: the variables have faults, and cannot even be read.
     """
-    spec: Facts = {
+    variables: Facts = {
         variable[len(_PREFIX) :]: value
         for variable, value in given.items()
-        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in _APART
+        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in APART
     }
-    spec |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    try:
+        spec = SiteSpec.parse(variables)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ClusterError(
+            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {error}"
+        ) from error
     claim = boolean(given.get("supernode_claim"))
-    return Site(name, spec, way, str(given["supernode_hub"]), str(spec["hub_namespace"]), seconds, claim)
+    return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
 
 
 @dataclass
@@ -127,7 +141,7 @@ class Done:
 
     Attributes:
         changed: whether something was changed, or would be.
-        objects: what became of each object, as C(apply) tells it.
+        objects: the result for each object, in the format of C(apply).
         diff: entries for C(--diff).
         warnings: sentences.
         requests: requests to API servers.
@@ -149,7 +163,7 @@ class KeysMade(Done):
     """Outcome of C(make_keys).
 
     Attributes:
-        keys: public facts of the wanted keys, each with C(expected): whether a pod that runs is to have it.
+        keys: public facts of the wanted keys, each with C(expected): whether a running pod must have it.
         extra: pool -> names of keys that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
@@ -168,8 +182,8 @@ class Looked:
     Attributes:
         msg: a sentence.
         warnings: sentences.
-        version: of Kubernetes; empty where nobody can be asked.
-        skew: seconds by which the site's clock is ahead; None where nobody can be asked.
+        version: of Kubernetes; empty where it cannot be read.
+        skew: seconds by which the site's clock is ahead; None where it cannot be read.
         rehearsed: whether the API server was asked to try the objects.
     """
 
@@ -182,15 +196,15 @@ class Looked:
 
 @dataclass(frozen=True)
 class Proof:
-    """What SuperNodes are asked to prove.
+    """What is tested at SuperNodes.
 
     Attributes:
         server_name: the gateway's name.
-        wanted: label -> serial of the certificate that they are to accept.
-        bundle: the trust to bring first, PEM; empty to leave it as it is.
-        own_bundle: whether the site's trust is given by its variables.
-        first: whether this is the first step, so that missing rights are to be named.
-        expected: keys of SuperNodes that have to answer.
+        wanted: label -> serial of the certificate that they must accept.
+        bundle: the CA bundle to deploy first, PEM; empty to leave it as it is.
+        own_bundle: whether the site's CA bundle is set by its variables.
+        first: whether this is the first step, so that missing rights must be reported.
+        expected: keys of SuperNodes that must answer.
         seconds: how long they may take.
     """
 
@@ -208,7 +222,7 @@ class Restart:
     """Which SuperNodes are restarted, and what is done before.
 
     Attributes:
-        files: C(trust), C(key), C(superexec): what they are to run with the present form of.
+        files: C(trust), C(key), C(superexec): of what they must run with the current version.
         mark: of a demand for new shared secrets; empty for none.
         gate: called before each pool; raises ClusterError while nothing may be restarted.
         online: called after each pool with its name; waits for its SuperNodes.
@@ -224,31 +238,31 @@ class Reach(Protocol):
     """The way to one site. A module that has such a class C(Way) has a function C(statuses), too (C(Statuses))."""
 
     def preflight(self, hub: Facts) -> Looked:
-        """Look at the site before anything is changed. C(hub): what was found out about the hub, empty if nobody looked."""
+        """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
-        """Make the keys and secrets that are missing.
+        """Create the keys and secrets that are missing.
 
-        C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys that are to be replaced.
+        C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys to replace.
         """
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
-        """Bring the site's objects and wait for its pods. C(gate): called before ClientApps in pods of their own are replaced."""
+        """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """The same for its ClientApps alone."""
 
     def restart(self, wanted: Restart, result: Facts) -> None:
-        """Restart SuperNodes that run with older files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
+        """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
 
     def trust(self, wanted: Proof, result: Facts) -> None:
-        """Bring the trust and have it proved; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
+        """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
 
     def offline(self) -> str:
-        """Where the site's pods run, and what they say, for a site whose SuperNodes are not online."""
+        """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
-        """Delete keys that nobody needs any more."""
+        """Delete keys that are no longer needed."""
 
     def remove(self, *, volumes: bool) -> Done:
         """Take the site's objects away; its volumes, too, if that is wanted."""
@@ -261,4 +275,4 @@ class Statuses(Protocol):
     """What runs at sites that are reached in the same way."""
 
     def __call__(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
-        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is an answer."""
+        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""

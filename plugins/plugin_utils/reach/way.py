@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a site is reached, and where its keys are made: asked of its variables here, and nowhere else. Pure."""
+"""How a site is reached, and where its keys are created: read from its variables here, and nowhere else. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def way_of(variables: Mapping[str, Any]) -> Way:
         variables: of the inventory host, templated.
 
     Raises:
-        ClusterError: names variable, value and the way out.
+        ClusterError: with variable, value and the remedy.
     """
     delivery = _choice(variables, DELIVERY, DELIVERIES, DIRECT)
     sources = DELIVERIES[delivery].key_sources
@@ -48,7 +48,7 @@ def way_of(variables: Mapping[str, Any]) -> Way:
 def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
     """Those of some hosts whose objects are delivered in one way.
 
-    A host whose variables are wrong is none of them: the check of the sites says what is wrong. Where playbooks are only listed, or
+    A host whose variables are wrong is not among them: the checks of the sites report the fault. Where playbooks are only listed, or
     checked for their syntax, there are no variables of hosts.
     """
     return [host for host, way in _ways(hostvars, hosts) if way.delivery == delivery]

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ...module_utils.node_config import uses_partition
 from ..base.errors import ClusterError
 from ..hub.credentials import UNKNOWN_ADDRESS
 from ..kube.client import Cluster
 from ..ledger import access, ranges, records
 from ..ledger.store import Ledger, name_fault
-from ..manifests import federation, supernode
+from ..manifests import federation
 from ..pki import certificates
 from ..reach.site import Run
+from ..spec.pool_spec import PoolSpec
 
 KEYS, CLIENT = "keys", "client"
 
@@ -31,7 +31,7 @@ class Numbers:
 
     Attributes:
         allocation: site -> pool -> C(offset) and C(partitions).
-        dead: site -> fingerprints of keys that the site has to replace.
+        dead: site -> fingerprints of keys that the site must replace.
         faults: site -> why it has no numbers.
         identity: of the hub.
         changed: sites whose numbers, or whose denial, changed.
@@ -49,18 +49,18 @@ class Numbers:
 def allocate(
     run: Run,
     ledger: Ledger,
-    pools: Mapping[str, list[dict[str, Any]]],
+    pools: Mapping[str, Sequence[PoolSpec]],
     *,
     partitions: int | None,
     repartition: bool,
     renew: Sequence[str] = (),
 ) -> Numbers:
-    """Give sites their ranges.
+    """Allocate the ranges of sites.
 
     Args:
         run: the run.
         ledger: of the federation.
-        pools: site -> its pools, in the order in which new ranges are given.
+        pools: site -> its pools, in the order in which new ranges are allocated.
         partitions: how many the fleet has; None to follow the pools.
         repartition: whether sites may move.
         renew: C(keys), C(client): what is replaced although it is good.
@@ -75,7 +75,7 @@ def allocate(
     pools = {site: listed for site, listed in pools.items() if site not in result.faults}
     held = {site: records.numbers(record) for site, record in found.items()}
     wanted = {
-        site: {pool["name"]: supernode.pool_replicas(pool) or 0 for pool in listed if _counts_across_fleet(pool)}
+        site: {pool.name: pool.replicas for pool in listed if pool.uses_partition and not pool.is_daemon}
         for site, listed in pools.items()
     }
     outcome = ranges.Allocation(ranges.empty_book())
@@ -100,7 +100,7 @@ def allocate(
     changed = ledger.change_book(change)
     if changed:
         was, now = before["sites"], outcome.book["sites"]
-        # A change that is no site's own, such as the number of partitions, is told with the first.
+        # A change that is not of a single site, such as the number of partitions, is reported with the first.
         result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
     for site in set(pools) & set(outcome.book.get("denied", {})):
         denial = outcome.book["denied"][site]
@@ -121,7 +121,7 @@ def allocate(
     result.warnings = list(outcome.moved)
     if outcome.stale:
         result.warnings.append(
-            f"{', '.join(outcome.stale)} still count the fleet with fewer than its {outcome.book['partitions']} "
+            f"{', '.join(outcome.stale)} still use fewer than the fleet's {outcome.book['partitions']} "
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )
     return result
@@ -143,7 +143,7 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
     if found is not None:
         return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
     if check:
-        stand_in = certificates.make_ca("made together with the hub", datetime.timedelta(days=1)).certificate
+        stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
         return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
     raise ClusterError(
         f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
@@ -152,14 +152,14 @@ def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict
 
 
 def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Note the ranges of a site that are new or differ, and the pools that have none any more."""
+    """Record the ranges of a site that are new or differ, and the pools that have none any more."""
     was, now = before.get("pools", {}), after.get("pools", {})
     gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
     run.note(site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone])
 
 
 def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:
-    """Fingerprints of keys that the site has to replace."""
+    """Fingerprints of keys that the site must replace."""
     if record is None:
         return []
     chosen = records.dead_keys(record)
@@ -170,15 +170,11 @@ def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _counts_across_fleet(pool: dict[str, Any]) -> bool:
-    return supernode.pool_mode(pool) == supernode.STATEFUL_SET and uses_partition(pool.get("node_config") or {})
-
-
-def _allocation(book: ranges.Book, site: str, pools: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def _allocation(book: ranges.Book, site: str, pools: Sequence[PoolSpec]) -> dict[str, dict[str, int]]:
     entry = book["sites"].get(site, {"partitions": book["partitions"], "pools": {}})
     return {
-        pool["name"]: {
-            "offset": entry["pools"].get(pool["name"], {}).get("offset", 0),
+        pool.name: {
+            "offset": entry["pools"].get(pool.name, {}).get("offset", 0),
             "partitions": entry["partitions"] or book["partitions"],
         }
         for pool in pools

@@ -47,7 +47,7 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
     Raises:
         ClusterError: the SuperLink does not answer, or does not unregister a node.
     """
-    # A site with dead keys was not applied: it has neither what to wait for nor what to take from it.
+    # A site with dead keys was not applied: there is nothing to wait for and nothing to remove.
     found, unreadable = hub.ledger.read_sites()
     faults = {name: unreadable[name] for name in sites if name in unreadable}
     known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
@@ -85,7 +85,7 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
 
 
 def _revoke(hub: Registry, superseded: Mapping[str, list[Any]], faults: dict[str, str]) -> None:
-    """Take back the certificates of keys that sites no longer have; by now they hold their new ones."""
+    """Revoke the certificates of keys that sites no longer have; by now they have their new ones."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat()
     for site, old in superseded.items():
         try:

@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 
 class Told(Run, Protocol):
-    """A run that is told of sites that failed."""
+    """A run that records sites that failed."""
 
     def failed(self, site: str, message: str) -> None:
-        """Note for the audit trail that a site failed."""
+        """Record in the audit trail that a site failed."""
 
 
 @dataclass
@@ -34,13 +34,13 @@ class Outcome:
 
     Attributes:
         changed: whether something was changed, or would be.
-        failed: whether it was given up.
+        failed: whether it failed.
         msg: a sentence; of a failed site it begins with the site's name.
-        objects: what became of each object, as C(apply) tells it.
+        objects: the result for each object, in the format of C(apply).
         diff: entries for C(--diff).
         warnings: sentences.
         requests: requests to API servers.
-        facts: what else is told of it.
+        facts: additional results.
     """
 
     changed: bool = False
@@ -87,12 +87,12 @@ class Outcomes:
         return [name for name, outcome in self.sites.items() if not outcome.failed]
 
     def add(self, name: str, done: Done) -> None:
-        """Add the outcome of a step, and note for the audit trail what it changed."""
+        """Add the outcome of a step, and record its changes for the audit trail."""
         self.sites[name].add(done)
         self.run.note(name, objects=of_objects(done.objects))
 
     def fail(self, name: str, message: str) -> None:
-        """Give a site up. Only its first error counts."""
+        """Mark a site as failed. Only its first error counts."""
         outcome = self.sites[name]
         if not outcome.failed:
             outcome.failed = True
@@ -102,7 +102,7 @@ class Outcomes:
     def each(self, step: Callable[[str], Any], names: Iterable[str] | None = None) -> dict[str, Any]:
         """Run a step for every good site, several at the same time; returns what it returned for those that are still good.
 
-        An error that people should read is the end of that site alone. Any other one is a fault of this collection and ends all.
+        A ClusterError ends only that site. Any other one is a fault of this collection and ends all.
         """
         chosen = [name for name in (self.good() if names is None else names) if not self.sites[name].failed]
         found: dict[str, Any] = {}

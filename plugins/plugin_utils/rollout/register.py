@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tell the SuperLink the sites' public keys, all in one exec, and give sites their client certificates."""
+"""Register the sites' public keys at the SuperLink, all in one exec, and issue client certificates for sites."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Registry:
         self.ledger = Ledger(hub, namespace, federation, check=run.check)
 
     def register(self, sites: Mapping[str, KeysMade], regions: Mapping[str, str | None]) -> Registered:
-        """Bring ledger and SuperLink to the keys that the sites hold.
+        """Update ledger and SuperLink to the keys that the sites have.
 
         Args:
             sites: site -> its keys.
@@ -95,7 +95,7 @@ class Registry:
         if self._in_use:
             final.update(self._reread())
         if registered:
-            # The gateway is to know whose the new keys are.
+            # The gateway needs the owners of the new keys.
             self._store().bring()
         check = self.run.check
         return Registered(
@@ -145,7 +145,7 @@ class Registry:
         return ClientStore(self.hub, self.namespace, self.ledger, note=self.run.note, check=self.run.check)
 
     def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record]) -> dict[str, str]:
-        """Give each site that asks for one a good client certificate; says for which it is new, and why."""
+        """Issue a valid client certificate for each site that requests one; returns for which it is new, and why."""
         requests = {name: site.client_request for name, site in sites.items() if site.client_request and name in merged}
         if not requests:
             return {}
@@ -157,8 +157,8 @@ class Registry:
             settings, certificate = clients.Settings(self.federation, self.namespace, "", 90), ""
         else:
             raise ClusterError(
-                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.hub.name} is not there, so no client certificate can be issued: "
-                "deploy the hub first, or set supernode_mtls to false for a hub that asks for none."
+                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.hub.name} does not exist, so no client certificate can be issued: "
+                "deploy the hub first, or set supernode_mtls to false for a hub that requests none."
             )
         ca: list[pki.Issued] = []
 
@@ -166,7 +166,7 @@ class Registry:
             if not ca:
                 stand_in = live is None
                 ca.append(
-                    pki.make_ca("made together with the hub", datetime.timedelta(days=1))
+                    pki.make_ca("created together with the hub", datetime.timedelta(days=1))
                     if stand_in
                     else store.authority(settings)
                 )
@@ -192,7 +192,7 @@ class Registry:
         return reasons
 
     def _register(self, merged: dict[str, records.Record]) -> tuple[int, dict[str, dict[str, Any]]]:
-        """Register what is new; returns how many keys that were, and what Flower says of the nodes that there were before."""
+        """Register what is new; returns how many keys that were, and the state at Flower of the nodes that existed before."""
         if self.run.check:
             pretended: dict[str, dict[str, Any]] = {
                 key["node_id"]: {} for record in merged.values() for key in record["keys"].values()

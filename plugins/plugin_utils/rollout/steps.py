@@ -2,27 +2,26 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""SuperNodes of many sites, from nothing to online: allocate, make keys, register, apply, wait, confirm.
+"""SuperNodes of many sites, from nothing to online: allocate, create keys, register, apply, wait, confirm.
 
 What concerns the hub is done once for all sites. A key is registered before its SuperNode starts: an unregistered key is refused for a
-minute and longer. A site that fails is left where it is, and harms no other.
+minute and longer. A site that fails stops there, and does not affect others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.names import WORKLOAD
-from ..base.values import boolean, integer
 from ..flower.cli import FlowerCLI
 from ..ledger import records
+from ..manifests import supernode
 from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
-from ..spec import render
+from ..validate.supernode_faults import render_faults
 from . import numbers, online
 from .outcome import Outcomes, Told, resting
 from .register import Registered, Registry
@@ -62,7 +61,7 @@ class Rollout:
         hub: ledger and SuperLink.
         host: inventory name of the hub.
         sites: name -> site.
-        ways: name -> the way to it.
+        ways: name -> its delivery.
         outcomes: what becomes of them.
         options: see there.
     """
@@ -81,11 +80,11 @@ class Rollout:
         self.outcomes, self.options = outcomes, options
 
     def deploy(self) -> None:
-        """Bring all sites that have not failed so far."""
+        """Deploy all sites that have not failed so far."""
         if KEYS not in self.options.renew:
             self._deploy(self.outcomes.good())
             return
-        # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would hold up the others.
+        # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
         for name in self.outcomes.good():
             self._deploy([name])
 
@@ -100,7 +99,7 @@ class Rollout:
             registered.dead.update(second.dead)
             registered.restart |= second.restart
         alive = [name for name in keys if not registered.dead.get(name)]
-        # A pod with a dead key would never be ready; the site's last step says what to do.
+        # A pod with a dead key would never be ready; the site's last step reports the remedy.
         self.outcomes.each(resting(self.ways, self._apply), alive)
         for name in alive:
             renew = KEYS in self.options.renew
@@ -126,7 +125,7 @@ class Rollout:
         found = self._numbers = numbers.allocate(
             self.run,
             self.hub.ledger,
-            {name: self.sites[name].spec["pools"] for name in chosen},
+            {name: self.sites[name].spec.pools for name in chosen},
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,
@@ -137,12 +136,15 @@ class Rollout:
             self.outcomes.fail(name, fault)
         given = [name for name in chosen if not self.outcomes[name].failed]
         for name in given:
-            spec = self.sites[name].spec
-            spec["superlink_address"] = spec.get("superlink_address") or published.get("address", "")
-            spec["server_name"] = spec.get("server_name") or published.get("server_name", "")
-            spec["ca_bundle"] = spec.get("ca_bundle") or published.get("ca_bundle", "")
-            spec["allocation"] = found.allocation[name]
-            self.sites[name].identity = found.identity
+            site = self.sites[name]
+            site.spec = replace(
+                site.spec,
+                superlink_address=site.spec.superlink_address or published.get("address", ""),
+                server_name=site.spec.server_name or published.get("server_name", ""),
+                ca_bundle=site.spec.ca_bundle or published.get("ca_bundle", ""),
+                allocation=found.allocation[name],
+            )
+            site.identity = found.identity
             self.outcomes[name].changed |= name in found.changed
         return self.outcomes.each(resting(self.ways, lambda name: self._make(name, ())), given)
 
@@ -154,9 +156,10 @@ class Rollout:
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
         if not keys:
             return Registered()
-        registered = self.hub.register(keys, {name: self.sites[name].spec.get("region") or None for name in keys})
+        registered = self.hub.register(keys, {name: self.sites[name].spec.region or None for name in keys})
         for name in keys:
-            self.sites[name].spec["client_certificate"] = registered.certificates.get(name, "")
+            site = self.sites[name]
+            site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
             self.outcomes[name].changed |= name in registered.changed
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
@@ -171,12 +174,12 @@ class Rollout:
         return done
 
     def wait_no_run(self, site: Site) -> None:
-        """Wait until no run is active, before ClientApps in pods of their own are replaced."""
-        if site.spec.get("clientapp") != WORKLOAD or boolean(site.spec.get("clientapp_force")):
+        """Wait until no run is active, before ClientApps in their own pods are replaced."""
+        if not site.spec.has_apps_apart or site.spec.clientapp_force:
             return
         with self.run.connect(site.hub) as hub:
-            seconds = integer(site.spec.get("clientapp_wait")) or 0
-            conditions.wait_no_run(FlowerCLI(hub, site.hub_namespace), seconds, self.run.say, _WAY_OUT)
+            cli = FlowerCLI(hub, site.hub_namespace)
+            conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT)
 
     def _restart(self, name: str, files: Sequence[str]) -> None:
         result: dict[str, Any] = {"changed": False, "restarted": [], "renewed": False}
@@ -193,7 +196,7 @@ class Rollout:
             name: of the site.
             files: see C(Restart).
             mark: see C(Restart).
-            heal: whether its SuperNodes run with what nobody takes any more: then others are not waited for.
+            heal: whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
         """
         return Restart(files, mark, lambda: self._gate(name, heal), lambda pool: self._await_online(name, pool))
 
@@ -208,7 +211,7 @@ class Rollout:
                 conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
             return
         away = conditions.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
-        # With a certificate that it does not know, a SuperNode of this site may be away already; restarting it mends that.
+        # With an unknown certificate, a SuperNode of this site may be offline already; a restart resolves this.
         away.pop(name, None)
         if away:
             told = "; ".join(f"{site}: {words}" for site, words in away.items())
@@ -220,7 +223,7 @@ class Rollout:
     def _await_online(self, name: str, pool: str) -> None:
         found = self.hub.ledger.read_sites()[0]
         if conditions.exemption(name, self.hub.ledger.read_book(), found):
-            return  # it is denied: nobody waits for it
+            return  # it is denied: do not wait for it
         seconds = self.sites[name].seconds
         nodes = [node for node, key in records.node_ids(found[name]).items() if key["pool"] == pool]
         status = FlowerCLI(self.hub.hub, self.hub.namespace).nodes(nodes, seconds)
@@ -257,17 +260,15 @@ class Rollout:
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
 
     def deploy_apps(self, seconds: int, *, wait: int, force: bool) -> None:
-        """Bring the ClientApps of the sites where they are a workload of their own, and nothing else."""
+        """Deploy the ClientApps of the sites where they are in their own pods, and nothing else."""
 
         def one(name: str) -> None:
             site = self.sites[name]
-            site.spec |= {"clientapp_wait": wait, "clientapp_force": force}
-            if site.spec.get("clientapp") != WORKLOAD:
+            site.spec = replace(site.spec, clientapp_wait=wait, clientapp_force=force)
+            if not site.spec.has_apps_apart:
                 self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
                 return
-            done = self.ways[name].apply_apps(
-                render.clientapp_objects(site.spec), lambda: self.wait_no_run(site), seconds
-            )
+            done = self.ways[name].apply_apps(supernode.clientapps(site.spec), lambda: self.wait_no_run(site), seconds)
             self.outcomes.add(name, done)
             self.outcomes[name].msg = done.msg
             if done.failed:
@@ -280,16 +281,16 @@ def objects_of(site: Site) -> list[dict[str, Any]]:
     """All objects of a site.
 
     Raises:
-        ClusterError: the specification has faults, or address, CA or allocation are not known.
+        ClusterError: address, CA or numbers are not known, or what the hub publishes cannot be used.
     """
-    try:
-        return render.supernode_objects(site.spec)
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
+    faults = render_faults(site.spec)
+    if faults:
+        raise ClusterError("\n".join(faults))
+    return supernode.objects(site.spec)
 
 
 def _denied(name: str, denied: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """What to say of a site that is kept out on purpose: no fault, but nothing to forget either."""
+    """A message about a site that is denied: not a fault, but it should be visible."""
     return (
         f"{name} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
         f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "

@@ -26,7 +26,7 @@ from .ca_state import State
 def needed_names(publication: Mapping[str, str]) -> list[str]:
     """Names without which sites do not reach the gateway, from what the hub publishes."""
     verified = [publication["server_name"], publication["address"]]
-    found = certificate_names({"certificate_internal_names": False, "certificate_names": verified})
+    found = certificate_names(verified)
     return [*found["dns"], *found["ip"]]
 
 

@@ -19,6 +19,7 @@ from ..base.names import PUBLIC_KEYS
 from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
 from ..manifests import key_job
+from ..spec.site_spec import SiteSpec
 from . import public, shipped
 
 _JOB = ("batch/v1", "Job", key_job.NAME)
@@ -39,19 +40,18 @@ class AtSite:
 
     Args:
         site: a connection to it.
-        spec: the site's specification.
     """
 
-    def __init__(self, site: Cluster, spec: Mapping[str, Any]) -> None:
+    def __init__(self, site: Cluster, spec: SiteSpec) -> None:
         self.site, self.spec, self.name = site, spec, site.name
 
     def read(self) -> public.Public:
         """What the site reports now."""
-        return read(self.site, self.spec["namespace"])
+        return read(self.site, self.spec.namespace)
 
     def make_room(self, seconds: float) -> bool:
         """See C(make_room) below."""
-        return make_room(self.site, self.spec["namespace"], seconds)
+        return make_room(self.site, self.spec.namespace, seconds)
 
     def run(self, request: Mapping[str, Any], seconds: int) -> None:
         """See C(run) below."""
@@ -75,7 +75,7 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
         return False
     while there is not None:
         spec, going = there["spec"], there["metadata"].get("deletionTimestamp")
-        if not spec.get("suspend"):
+        if not spec.suspend:
             suspended = Clock(_ORPHANED)
         if not going and (_is_over(there) or suspended.is_over()):
             _delete(site, there)
@@ -94,19 +94,18 @@ def _is_over(job: Mapping[str, Any]) -> bool:
     return state.failed or (state.ready and not job["spec"].get("suspend"))
 
 
-def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seconds: int) -> None:
+def run(site: Cluster, spec: SiteSpec, request: Mapping[str, Any], seconds: int) -> None:
     """Let the site create its keys.
 
     Args:
         site: a connection to the site's cluster; needs no right on Secrets when C(given) below is true.
-        spec: the site's specification.
         request: see C(maker.py), without C(owner).
         seconds: how long the job may take, image pull included.
 
     Raises:
         ClusterError: with the end of the job's log, or what its pod waits for.
     """
-    namespace = spec["namespace"]
+    namespace = spec.namespace
     given = site.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
     suffix = "".join(secrets.choice(string.ascii_lowercase) for _letter in range(5))
     account = key_job.ACCESS if given else key_job.own_name(suffix)

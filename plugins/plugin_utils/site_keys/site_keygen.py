@@ -15,6 +15,7 @@ from ..base.names import PUBLIC_KEYS
 from ..base.values import natural
 from ..manifests import key_job
 from ..pki import certificates, keypairs, library
+from ..spec.site_spec import SiteSpec
 from . import keys, public
 
 
@@ -90,14 +91,11 @@ def _text(prints: Mapping[tuple[str, str], str]) -> str:
     return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
 
 
-def make(
-    place: Place, spec: Mapping[str, Any], wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
-) -> Outcome:
+def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]) -> Outcome:
     """Let the site create what is missing. If nothing is, one request and no changes.
 
     Args:
         place: the way to the site.
-        spec: the site's specification.
         wanted: what the site must have.
         seconds: how long the site's job may take.
         prepare: called before anything is created; the namespace must exist afterwards.
@@ -105,7 +103,7 @@ def make(
     Raises:
         ClusterError: the site's job could not do it.
     """
-    namespace = spec["namespace"]
+    namespace = spec.namespace
     before = place.read()
     work = public.survey(wanted, before)
     if not work.reasons:
@@ -126,7 +124,7 @@ def make(
     return Outcome(found, before, after)
 
 
-def foresee(place: Place, spec: Mapping[str, Any], wanted: keys.Wanted) -> Outcome:
+def foresee(place: Place, spec: SiteSpec, wanted: keys.Wanted) -> Outcome:
     """What C(make) would do. What the site would create has placeholders, which are used only here."""
     library.require()
     before = place.read()
@@ -145,11 +143,11 @@ def stand_in(pool: str, name: str) -> dict[str, str]:
     return keys.key_facts(pool, name, keypairs.supernode_public_key(keypairs.make_supernode_key()))
 
 
-def drop(place: Place, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
+def drop(place: Place, spec: SiteSpec, extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
     """Let the site delete keys that are no longer needed; returns the result for each Secret."""
     place.make_room(seconds)
     known = place.read()
-    lasting = {pool["name"] for pool in spec["pools"]}
+    lasting = {pool.name for pool in spec.pools}
     left = [
         keys.Pool(pool.name, [name for name in pool.names if name not in extra.get(pool.name, [])], pool.offset)
         for pool in known.pools
@@ -160,7 +158,7 @@ def drop(place: Place, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str
     return changes(known, place.read())
 
 
-def renew(place: Place, spec: Mapping[str, Any], names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
+def renew(place: Place, spec: SiteSpec, names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
     """Let the site recreate shared secrets without the mark; returns the result for each Secret.
 
     A site that has created none yet is not changed.
@@ -179,12 +177,12 @@ def renew(place: Place, spec: Mapping[str, Any], names: Sequence[str], mark: str
     return changes(known, place.read())
 
 
-def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
+def _request(spec: SiteSpec, wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
     """The request for the site's job, see C(maker.py)."""
     return {
         **asdict(wanted),
-        "federation": spec["federation"],
-        "namespace": spec["namespace"],
+        "federation": spec.federation,
+        "namespace": spec.namespace,
         "drop": {},
         "renew": {},
         "secrets": key_job.secret_names(pool.name for pool in [*wanted.pools, *known.pools]),

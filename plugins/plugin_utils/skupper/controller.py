@@ -23,6 +23,7 @@ from ..base.kinds import builtin
 from ..base.labels import MANAGER
 from ..base.values import text
 from ..manifests.skupper import API
+from ..spec.network_spec import NetworkSiteSpec
 from .ownership import is_ours
 from .state import State
 
@@ -37,16 +38,16 @@ PACKAGE = "skupper-operator"
 OPENSHIFT_OPERATORS = "openshift-operators"  # has an OperatorGroup for all namespaces
 
 
-def location(spec: Mapping[str, Any]) -> str:
+def location(spec: NetworkSiteSpec) -> str:
     """Where the manifests are: the user's file or URL, else those of the release."""
-    return text(spec.get("manifests")) or f"{RELEASES}/{spec['version']}/skupper-{spec['scope']}-scope.yaml"
+    return spec.manifests or f"{RELEASES}/{spec.version}/skupper-{spec.scope}-scope.yaml"
 
 
-def home(spec: Mapping[str, Any]) -> str:
+def home(spec: NetworkSiteSpec) -> str:
     """Namespace of the controller."""
-    if spec["install"] == "operator":
-        return text(spec["operator_namespace"])
-    return text(spec["namespace"]) if spec["scope"] == "namespace" else SYSTEM
+    if spec.install == "operator":
+        return spec.operator_namespace
+    return spec.namespace if spec.scope == "namespace" else SYSTEM
 
 
 def read(content: bytes, checksum: str, where: str) -> list[Object]:
@@ -131,7 +132,7 @@ def image(deployment: Mapping[str, Any] | None) -> str:
     return text(next((one.get("image") for one in containers), ""))
 
 
-def subscription(spec: Mapping[str, Any]) -> list[Object]:
+def subscription(spec: NetworkSiteSpec) -> list[Object]:
     """The operator's Subscription, with an OperatorGroup where the namespace has none."""
     namespace = home(spec)
     made: list[Object] = []
@@ -145,14 +146,14 @@ def subscription(spec: Mapping[str, Any]) -> list[Object]:
             }
         )
     body = {
-        "channel": spec["operator_channel"],
+        "channel": spec.operator_channel,
         "name": PACKAGE,
-        "source": spec["operator_source"],
-        "sourceNamespace": spec["operator_source_namespace"],
-        "installPlanApproval": spec["operator_approval"],
+        "source": spec.operator_source,
+        "sourceNamespace": spec.operator_source_namespace,
+        "installPlanApproval": spec.operator_approval,
     }
-    if spec.get("operator_csv"):
-        body["startingCSV"] = spec["operator_csv"]
+    if spec.operator_csv:
+        body["startingCSV"] = spec.operator_csv
     made.append(
         {
             "apiVersion": OPERATORS,

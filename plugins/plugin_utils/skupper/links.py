@@ -19,6 +19,7 @@ from typing import Any
 
 from ..base.values import text
 from ..manifests.skupper import groups, link_name
+from ..spec.network_spec import LinkSpec
 from . import link_credentials, state, tokens
 from .ownership import is_ours, is_redeemed
 
@@ -88,9 +89,9 @@ class Plan:
     warnings: tuple[str, ...] = ()
 
 
-def own_links(spec: Mapping[str, Any], site: Site) -> list[Object]:
+def own_links(spec: LinkSpec, site: Site) -> list[Object]:
     """Links that this collection created, or that come from its token: those have the token's name."""
-    of_token = re.compile(rf"{re.escape(spec['name'])}(-\d+)?")
+    of_token = re.compile(rf"{re.escape(spec.name)}(-\d+)?")
     ours = is_ours(site.token) or is_ours(site.secret) or is_redeemed(site.secret)
     return [
         link
@@ -99,7 +100,7 @@ def own_links(spec: Mapping[str, Any], site: Site) -> list[Object]:
         or (
             ours
             and of_token.fullmatch(link["metadata"]["name"])
-            and text((link.get("spec") or {}).get("tlsCredentials")) == spec["name"]
+            and text((link.get("spec") or {}).get("tlsCredentials")) == spec.name
         )
     ]
 
@@ -112,16 +113,11 @@ def leads_to(link: Object, endpoints: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def decide(
-    spec: Mapping[str, Any],
-    hub: Hub,
-    site: Site,
-    now: datetime.datetime,
-    renew_before: datetime.timedelta | None = None,
+    spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, renew_before: datetime.timedelta | None = None
 ) -> Plan:
     """What to do about the link of a site.
 
     Args:
-        spec: the link spec.
         hub: state of the hub.
         site: what the site has.
         now: the time to judge by.
@@ -157,7 +153,7 @@ def decide(
         f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient" for link in working
     )
     names = _names(ours)
-    if spec["mode"] == "token":
+    if spec.mode == "token":
         # The first Secret comes from a token; later ones come from the hub's Certificate, without a new Link.
         if not ours or not site.entries.get("tls.crt"):
             return Plan(TOKEN, "there is no link yet", names=names, warnings=warnings)
@@ -168,13 +164,13 @@ def decide(
     return Plan(CERTIFICATE, "", names=names, warnings=warnings)
 
 
-def _fault(spec: Mapping[str, Any], hub: Hub, site: Site) -> str:
+def _fault(spec: LinkSpec, hub: Hub, site: Site) -> str:
     if hub.site is None:
-        return f"there is no Site in namespace {spec['hub_namespace']} of the hub: run federated.flower.site for the hub first"
+        return f"there is no Site in namespace {spec.hub_namespace} of the hub: run federated.flower.site for the hub first"
     if site.site is None:
-        return f"there is no Site in namespace {spec['namespace']}: the role skupper_site creates one"
+        return f"there is no Site in namespace {spec.namespace}: the role skupper_site creates one"
     if state.uid(site.site) == state.uid(hub.site):
-        return f"its namespace {spec['namespace']} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
+        return f"its namespace {spec.namespace} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
     return ""
 
 
@@ -194,7 +190,7 @@ def _names(ours: Iterable[Object]) -> dict[str, str]:
     return found
 
 
-def leftovers(spec: Mapping[str, Any], site: Site) -> list[Object]:
+def leftovers(spec: LinkSpec, site: Site) -> list[Object]:
     """What must be deleted before a token of the same name can be redeemed: the token, its Links, their Secret.
 
     Skupper never replaces a Secret that is there: each of its tries would use up a redemption.
@@ -206,27 +202,26 @@ def leftovers(spec: Mapping[str, Any], site: Site) -> list[Object]:
     return [obj for obj in going if obj is not None]
 
 
-def redeemed_uids(spec: Mapping[str, Any], site: Site) -> list[str]:
+def redeemed_uids(spec: LinkSpec, site: Site) -> list[str]:
     """Uids of the Secret and the Links that Skupper created from this collection's token."""
     secrets = [site.secret] if site.secret is not None and is_redeemed(site.secret) else []
     return [uid for obj in [*secrets, *own_links(spec, site)] if (uid := text(obj["metadata"].get("uid")))]
 
 
-def outlived(spec: Mapping[str, Any], site: Site) -> list[Object]:
+def outlived(spec: LinkSpec, site: Site) -> list[Object]:
     """Links of ours that are older than their Site, which its router never gets: they must be recreated."""
     return [link for link in own_links(spec, site) if state.outlived(link, site.site)]
 
 
-def redeemed_names(spec: Mapping[str, Any], site: Site) -> dict[str, str]:
+def redeemed_names(spec: LinkSpec, site: Site) -> dict[str, str]:
     """Group -> name of the Links from a token."""
     return _names(own_links(spec, site))
 
 
-def why_not(spec: Mapping[str, Any], hub: Hub, found: Sequence[Object], own_site: Object | None = None) -> str:
+def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object | None = None) -> str:
     """Why a site is not linked; empty when it is.
 
     Args:
-        spec: the link spec.
         hub: state of the hub.
         found: the Links that should lead to it.
         own_site: the site's Site, live.
@@ -236,15 +231,14 @@ def why_not(spec: Mapping[str, Any], hub: Hub, found: Sequence[Object], own_site
     if any(one.ready for _link, one in states):
         return ""
     if not found:
-        return f"there is no Link in namespace {spec['namespace']}"
+        return f"there is no Link in namespace {spec.namespace}"
     return "; ".join(f"{state.named(link)}: {one.why}" for link, one in states)
 
 
-def token_verdict(spec: Mapping[str, Any], site: Site, grant: Object | None, now: datetime.datetime) -> tokens.Verdict:
+def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetime.datetime) -> tokens.Verdict:
     """What to do about the token of a site.
 
     Args:
-        spec: the link spec.
         site: what the site has.
         grant: the hub's AccessGrant for the site, live.
         now: the time by the hub's clock.
@@ -255,7 +249,7 @@ def token_verdict(spec: Mapping[str, Any], site: Site, grant: Object | None, now
         site.token,
         reported,
         linked=bool(own_links(spec, site)),
-        secret_in_the_way=f"{spec['namespace']}/{spec['name']}" if foreign else "",
+        secret_in_the_way=f"{spec.namespace}/{spec.name}" if foreign else "",
         ours=is_ours(site.token),
     )
 

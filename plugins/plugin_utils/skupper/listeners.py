@@ -12,7 +12,8 @@ from typing import Any
 
 from ..base.ports import FLEET_PORT
 from ..base.values import integer, text
-from ..manifests.skupper import FLEET, ROUTER, routing_key
+from ..manifests.skupper import FLEET, ROUTER
+from ..spec.network_spec import ListenerSpec
 from . import state
 from .ownership import is_ours, split
 
@@ -46,15 +47,14 @@ def of_listener(service: Object | None) -> bool:
     return _OF_LISTENER in labels or ROUTER.items() <= chosen.items()
 
 
-def decide_listener(spec: Mapping[str, Any], found: Iterable[Object], service: Object | None) -> Plan:
+def decide_listener(spec: ListenerSpec, found: Iterable[Object], service: Object | None) -> Plan:
     """What to do about the Listener.
 
     Args:
-        spec: the listener spec.
         found: all Listeners of the namespace, live.
         service: the Service of the Listener's host, live.
     """
-    host, port, key = text(spec["host"]), integer(spec["port"]), routing_key(spec)
+    host, port, key = spec.host, spec.port, spec.key
     _ours, theirs = split(found)
     for one in theirs:
         given = one.get("spec") or {}
@@ -84,14 +84,13 @@ def decide_listener(spec: Mapping[str, Any], found: Iterable[Object], service: O
     return Plan()
 
 
-def decide_connector(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
+def decide_connector(spec: ListenerSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Connector.
 
     Args:
-        spec: the listener spec.
         found: all Connectors of the namespace, live.
     """
-    key = routing_key(spec)
+    key = spec.key
     _ours, theirs = split(found)
     for one in theirs:
         given = one.get("spec") or {}

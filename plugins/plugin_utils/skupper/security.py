@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..apply.readiness import condition
-from ..base.values import boolean, text
+from ..base.values import text
 from ..manifests.namespace import AUTO, BASELINE, ENFORCE, RESTRICTED
+from ..spec.network_spec import NetworkSiteSpec
 from .ownership import is_ours
 
 Object = Mapping[str, Any]
@@ -37,14 +38,13 @@ def enforced(namespace: Object | None) -> str:
     return text((((namespace or {}).get("metadata") or {}).get("labels") or {}).get(ENFORCE))
 
 
-def is_to_change(spec: Mapping[str, Any], namespace: Object | None) -> bool:
+def is_to_change(spec: NetworkSiteSpec, namespace: Object | None) -> bool:
     """Whether a namespace of ours enforces a level that refuses routers, and must be lowered.
 
     Args:
-        spec: the site spec (C(create_namespace), C(pod_security)).
         namespace: live.
     """
-    may = boolean(spec.get("create_namespace", True)) and text(spec.get("pod_security")) == AUTO
+    may = spec.create_namespace and spec.pod_security == AUTO
     return may and is_ours(namespace) and enforced(namespace) == RESTRICTED
 
 
@@ -53,20 +53,19 @@ def patch() -> dict[str, Any]:
     return {"metadata": {"labels": {ENFORCE: BASELINE}}}
 
 
-def foresee(spec: Mapping[str, Any], namespace: Object | None, *, running: bool) -> str:
+def foresee(spec: NetworkSiteSpec, namespace: Object | None, *, running: bool) -> str:
     """Message before anything is changed; may be empty.
 
     Args:
-        spec: the site spec.
         namespace: live.
         running: whether a router runs in it already.
     """
     if enforced(namespace) != RESTRICTED:
         return ""
-    reported = f"namespace {spec['namespace']} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
+    reported = f"namespace {spec.namespace} enforces Pod Security {RESTRICTED}, which refuses Skupper's routers: they set no seccompProfile"
     if is_to_change(spec, namespace):
         return f"{reported}. From now on it enforces {BASELINE}, and warns at {RESTRICTED}; flower_pod_security: {RESTRICTED} keeps it as it is"
-    return "" if running else f"{reported}. {_way_out(spec['namespace'])}"
+    return "" if running else f"{reported}. {_way_out(spec.namespace)}"
 
 
 def _way_out(namespace: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.values import text
-from ..manifests.skupper import NO_ACCESS, has_access, site_name
+from ..spec.network_spec import NO_ACCESS, NetworkSiteSpec
 from . import state
 from .ownership import is_ours, owners, split
 
@@ -44,11 +44,10 @@ def active(found: Iterable[Object]) -> Object | None:
     return next(iter(good or candidates), None)
 
 
-def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
+def decide(spec: NetworkSiteSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Sites of the namespace.
 
     Args:
-        spec: the site spec.
         found: all Sites there, live.
     """
     leaving = tuple(site for site in found if site["metadata"].get("deletionTimestamp"))
@@ -57,7 +56,7 @@ def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
         return Plan(leaving=leaving, fault=_several([*ours, *theirs]))
     if theirs:
         return _adopt(spec, theirs[0], leaving)
-    wanted = site_name(spec)
+    wanted = spec.site_name
     former = tuple(site for site in ours if site["metadata"]["name"] != wanted)
     warnings = tuple(
         f"{state.named(site)} is replaced by a Site named {wanted}: its links are recreated" for site in former
@@ -79,11 +78,11 @@ def _several(found: list[Object]) -> str:
     )
 
 
-def _adopt(spec: Mapping[str, Any], site: Object, leaving: tuple[Object, ...]) -> Plan:
+def _adopt(spec: NetworkSiteSpec, site: Object, leaving: tuple[Object, ...]) -> Plan:
     name, namespace = site["metadata"]["name"], site["metadata"]["namespace"]
     access = text((site.get("spec") or {}).get("linkAccess"))
-    if has_access(spec) and access in NO_ACCESS and not state.status(site).get("endpoints"):
-        patch = f'{{"spec":{{"linkAccess":"{text(spec["link_access"])}"}}}}'
+    if spec.has_access and access in NO_ACCESS and not state.status(site).get("endpoints"):
+        patch = f'{{"spec":{{"linkAccess":"{spec.link_access}"}}}}'
         return Plan(
             leaving=leaving,
             fault=f"{state.named(site)} was created by someone else and lets no other site link to it. Its owner may open it "

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..apply.readiness import condition
 from ..base.values import text
 from ..kube import pod_health as site_pods
-from ..manifests.skupper import NO_ACCESS
+from ..spec.network_spec import NO_ACCESS
 from . import security
 
 Object = Mapping[str, Any]

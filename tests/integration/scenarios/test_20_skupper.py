@@ -270,10 +270,10 @@ def test_bad_input(net):
     )
     told = {site: run.messages(site, failed=True) for site in SITES}
     assert run.rc and set(run.changed.values()) == {0} and not net.all("hub", "Site")
-    assert "skupper_listener_host: 'Flower_Superlink' is no DNS-1123 label" in told["site-a"], told
+    assert "skupper_listener_host: 'Flower_Superlink' is not a DNS-1123 label" in told["site-a"], told
     assert "skupper_listener_port: 70000 is not between 1 and 65535" in told["site-a"], told
     assert "has 64 characters, at most 63 are possible" in told["site-b"], told
-    assert "skupper_link_mode: 'direct,token' asks for several modes" in told["site-b"], told
+    assert "skupper_link_mode: 'direct,token' requests several modes" in told["site-b"], told
     wrong = net.hosts(site_a={"skupper_listener_port": 70000})
     run = net.fed.play("site", "--tags", "preflight", rc=None, hosts=wrong)
     failed = {host for host, numbers in run.recap.items() if numbers["failed"]}

@@ -7,6 +7,7 @@ UPDATE_GOLDEN=1 pytest writes the tables of the READMEs anew.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -118,6 +119,20 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode_spec import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import POOL_KEYS
 
     assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)
+
+
+def test_every_option_of_a_site_or_hub_is_read() -> None:
+    from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import APART
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec import hub_spec, pods_spec, pool_spec, site_spec
+
+    def names(*kinds: type) -> set[str]:
+        return {one.name for kind in kinds for one in dataclasses.fields(kind)}
+
+    given = {name.removeprefix("supernode_") for name in options("supernode") if name.startswith("supernode_")}
+    assert given - set(APART) - names(site_spec.SiteSpec, pool_spec.PoolSpec) == set()
+    known = names(hub_spec.HubSpec, pods_spec.PodsSpec)
+    known |= {f"{hub_spec.SERVERAPP}{name}" for name in names(pods_spec.PodsSpec)}
+    assert set(yaml_file("roles", "superlink", "vars", "main.yml")["__superlink_spec"]) - known == set()

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...apply.readiness import condition
-from ...manifests.certificate import API, GROUP, KIND, NAME, SECRET, issuer_ref
+from ...manifests.certificate import API, KIND, NAME, SECRET
 from ...pki import certificates, chain
+from ...spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..authority import trust_bundle
 from ..wanted import Observed, Ref, Wanted, secret_ref
 from .interface import CERT_MANAGER, Plan
@@ -29,15 +30,14 @@ class CertManager:
 
     name = CERT_MANAGER
 
-    def __init__(self, spec: Mapping[str, Any], rendered: Mapping[str, Any] | None, bundle: str = "") -> None:
+    def __init__(self, spec: HubSpec, rendered: Mapping[str, Any] | None, bundle: str = "") -> None:
         """Set what is requested.
 
         Args:
-            spec: the superlink spec, for the issuer.
             rendered: the Certificate (manifests/certificate.py), None while the hub's address is not known.
             bundle: what sites trust, PEM; by default what the issuer publishes (C(ca.crt)).
         """
-        self._issuer = issuer_ref(spec)
+        self._issuer = spec.issuer
         self._rendered = rendered
         self._bundle = bundle
 
@@ -48,11 +48,11 @@ class CertManager:
 
     def _issuer_ref(self, wanted: Wanted, name: str | None = None) -> Ref | None:
         """The issuer, or with an empty name all of its kind; None for unknown groups."""
-        kind = self._issuer["kind"]
-        if self._issuer["group"] != GROUP or kind not in (_NAMESPACED, _WIDE):
+        kind = self._issuer.kind
+        if self._issuer.group != CERT_MANAGER_GROUP or kind not in (_NAMESPACED, _WIDE):
             return None
         where = wanted.namespace if kind == _NAMESPACED else ""
-        return Ref(API, kind, where, self._issuer["name"] if name is None else name)
+        return Ref(API, kind, where, self._issuer.name if name is None else name)
 
     def _requests_ref(self, wanted: Wanted) -> Ref:
         return Ref(API, "CertificateRequest", wanted.namespace, "")
@@ -109,7 +109,7 @@ class CertManager:
 
     @property
     def _described(self) -> str:
-        return f"superlink_issuer: {self._issuer['kind']} {self._issuer['name']!r}"
+        return f"superlink_issuer: {self._issuer.kind} {self._issuer.name!r}"
 
     def _fault(self, wanted: Wanted, seen: Observed) -> str | None:
         """Faults that only a user can resolve, in that order."""

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ...manifests import certificate, patches
+from ...spec.hub_spec import HubSpec
 from ..wanted import Observed, Ref, Wanted
 from .builtin import Builtin, HandedIn
 from .cert_manager import CertManager
@@ -17,22 +17,22 @@ from .existing import ExistingSecret, ExistingValues
 from .interface import CERT_MANAGER, EXISTING, Plan, Source
 
 
-def choose(spec: Mapping[str, Any], given: Mapping[str, str]) -> Source:
+def choose(spec: HubSpec, given: Mapping[str, str]) -> Source:
     """The source.
 
     Args:
         spec: the superlink spec; C(ca_bundle) is the user's.
         given: C(ca_certificate), C(ca_key), C(certificate) and C(certificate_key), which are in no spec.
     """
-    source, bundle = spec.get("certificates_source"), spec.get("ca_bundle") or ""
+    source, bundle = spec.certificates_source, spec.ca_bundle
     if source == CERT_MANAGER:
-        rendered = patches.apply(certificate.objects(spec), spec.get("patches"), partial=True)
+        rendered = patches.apply(certificate.objects(spec), spec.patches, partial=True)
         return CertManager(spec, rendered[0] if rendered else None, bundle)
     if source == EXISTING:
         values = (given["certificate"], given["certificate_key"])
-        if spec.get("certificate_secret") and not any(values):
-            return ExistingSecret(spec["certificate_secret"], bundle)
-        if all(values) and not spec.get("certificate_secret"):
+        if spec.certificate_secret and not any(values):
+            return ExistingSecret(spec.certificate_secret, bundle)
+        if all(values) and not spec.certificate_secret:
             return ExistingValues(*values, bundle)
         return Contradiction(
             source,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the gateway is made reachable for sites: what every exposure is asked.
+"""How the gateway is made reachable for sites: the interface of every exposure.
 
 An exposure is a file beside this one with a subclass, and an entry in C(exposure_registry.py). Its options are described in the
 role's argument specification.
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...base.addresses import is_ip
-from ...base.ports import FLEET_PORT
-from ...base.values import Object, Spec, integer, text
+from ...base.values import Object
+from ...spec.hub_spec import HubSpec
 
 SERVICE = "superlink"
 ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
@@ -27,14 +27,14 @@ class Faults(Protocol):
     """What collects the faults of a spec."""
 
     def add(self, key: str, value: Any, problem: str) -> None:
-        """Note a fault of an option."""
+        """Add a fault of an option."""
 
 
 class Exposure:
     """One way to make the gateway reachable; this one is reachable from within the cluster only.
 
     Attributes:
-        name: the word of C(superlink_exposure).
+        name: the value of C(superlink_exposure).
         service_type: type of the Service.
         options: options that have an effect with this exposure, and with few others.
         passes_tls: whether something in front of the gateway finds it by the name in the TLS handshake.
@@ -47,37 +47,37 @@ class Exposure:
     passes_tls = False
     reads: tuple[tuple[str, str], ...] = ()
 
-    def service_fields(self, spec: Spec) -> dict[str, Any]:
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
         """More fields of the Service's spec."""
         return {}
 
-    def objects(self, spec: Spec) -> list[Object]:
+    def objects(self, spec: HubSpec) -> list[Object]:
         """Objects besides the Service."""
         return []
 
-    def address(self, spec: Spec, live: Live) -> str:
-        """C(host:port) under which sites reach the gateway; empty while nobody can know it.
+    def address(self, spec: HubSpec, live: Live) -> str:
+        """C(host:port) under which sites reach the gateway; empty while it is not known.
 
         Args:
             spec: the hub's, without C(superlink_address).
-            live: objects as the API server returns them; kinds that say nothing are passed over.
+            live: objects as the API server returns them; irrelevant kinds are ignored.
         """
-        return f"{SERVICE}.{spec['namespace']}.svc:{port_of(spec)}"
+        return f"{SERVICE}.{spec.namespace}.svc:{spec.port}"
 
-    def likely_host(self, spec: Spec, live: Live) -> str:
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
         """The host that the address will have, once there is one."""
-        return text(spec.get("host"))
+        return spec.host
 
-    def needs_nodes(self, spec: Spec) -> bool:
-        """Whether C(address) looks at the cluster's nodes."""
+    def needs_nodes(self, spec: HubSpec) -> bool:
+        """Whether C(address) reads the cluster's nodes."""
         return False
 
-    def sets_route_host(self, spec: Spec) -> bool:
-        """Whether a Route with a host of its own is made, which OpenShift has a right of its own for."""
+    def sets_route_host(self, spec: HubSpec) -> bool:
+        """Whether a Route with its own host is created, for which OpenShift has a separate right."""
         return False
 
-    def add_faults(self, spec: Spec, faults: Faults) -> None:
-        """Faults that only this exposure knows."""
+    def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
+        """Faults in the hub's variables of this exposure only."""
 
 
 class OutsideExposure(Exposure):
@@ -85,14 +85,9 @@ class OutsideExposure(Exposure):
 
     options: tuple[str, ...] = ("node_port", "external_traffic_policy")
 
-    def service_fields(self, spec: Spec) -> dict[str, Any]:
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
         """See C(Exposure)."""
-        return {"externalTrafficPolicy": spec.get("external_traffic_policy")}
-
-
-def port_of(spec: Spec) -> int:
-    """Port of the Service."""
-    return integer(spec.get("port")) or FLEET_PORT
+        return {"externalTrafficPolicy": spec.external_traffic_policy}
 
 
 def named(live: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The exposures that there are. A new one is a file beside this one, and an entry here."""
+"""All exposures. A new one is a file beside this one, and an entry here."""
 
 from __future__ import annotations
 

@@ -6,8 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...base.certificate_names import next_server_name
-from ...base.values import Object, Spec, compact, text
+from ...base.values import Object, compact
+from ...spec.hub_spec import HubSpec
 from ..objects import metadata
 from .base_exposure import ROUTED_PORT, SERVICE, Exposure, Faults, Live, join
 
@@ -19,18 +23,18 @@ class Ingress(Exposure):
     options = ("ingress_class",)
     passes_tls = True
 
-    def objects(self, spec: Spec) -> list[Object]:
-        """See C(Exposure). It knows the gateway by a second name, too, under which sites try the next CA's certificate."""
+    def objects(self, spec: HubSpec) -> list[Object]:
+        """See C(Exposure). It also routes a second name to the gateway, under which sites test the next CA's certificate."""
         backend = {"service": {"name": SERVICE, "port": {"name": "fleet"}}}
-        hosts = [spec["host"], next_server_name(spec["host"])]
+        hosts = [spec.host, next_server_name(spec.host)]
         return [
             {
                 "apiVersion": "networking.k8s.io/v1",
                 "kind": "Ingress",
-                "metadata": metadata(spec, SERVICE, "superlink", annotations=spec.get("ingress_annotations")),
+                "metadata": metadata(spec, SERVICE, "superlink", annotations=spec.ingress_annotations),
                 "spec": compact(
                     {
-                        "ingressClassName": spec.get("ingress_class"),
+                        "ingressClassName": spec.ingress_class,
                         "rules": [
                             {"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
                             for host in hosts
@@ -41,15 +45,12 @@ class Ingress(Exposure):
             }
         ]
 
-    def address(self, spec: Spec, live: Live) -> str:
+    def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure)."""
-        return join(text(spec.get("host")), ROUTED_PORT)
+        return join(spec.host, ROUTED_PORT)
 
-    def add_faults(self, spec: Spec, faults: Faults) -> None:
+    def add_faults(self, given: Mapping[str, Any], faults: Faults) -> None:
         """See C(Exposure)."""
-        if not spec.get("host"):
-            faults.add(
-                "host",
-                spec.get("host"),
-                "is empty; an Ingress that passes TLS through finds its backend by the host name",
-            )
+        if not given.get("host"):
+            problem = "is empty; an Ingress that passes TLS through finds its backend by the host name"
+            faults.add("host", given.get("host"), problem)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.values import Spec, text
-from .base_exposure import Live, OutsideExposure, join, named, port_of
+from ...spec.hub_spec import HubSpec
+from .base_exposure import Live, OutsideExposure, join, named
 
 
 class LoadBalancer(OutsideExposure):
@@ -19,19 +19,19 @@ class LoadBalancer(OutsideExposure):
     service_type = "LoadBalancer"
     options = ("load_balancer_class", "load_balancer_source_ranges", *OutsideExposure.options)
 
-    def service_fields(self, spec: Spec) -> dict[str, Any]:
+    def service_fields(self, spec: HubSpec) -> dict[str, Any]:
         """See C(Exposure)."""
         return {
             **super().service_fields(spec),
-            "loadBalancerClass": spec.get("load_balancer_class"),
-            "loadBalancerSourceRanges": [text(cidr) for cidr in spec.get("load_balancer_source_ranges") or []],
+            "loadBalancerClass": spec.load_balancer_class,
+            "loadBalancerSourceRanges": spec.load_balancer_source_ranges,
         }
 
-    def address(self, spec: Spec, live: Live) -> str:
+    def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure). The first address that the load balancer got."""
         status = (named(live, "Service").get("status") or {}).get("loadBalancer") or {}
         for entry in status.get("ingress") or []:
             given = entry.get("hostname") or entry.get("ip")
             if given:
-                return join(text(spec.get("host")) or given, port_of(spec))
+                return join(spec.host or given, spec.port)
         return ""

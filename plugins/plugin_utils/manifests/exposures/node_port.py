@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...base.values import Spec, integer, text
+from ...base.values import text
+from ...spec.hub_spec import HubSpec
 from .base_exposure import Live, OutsideExposure, join, named
 
 
@@ -19,21 +20,21 @@ class NodePort(OutsideExposure):
     name = "node_port"
     service_type = "NodePort"
 
-    def address(self, spec: Spec, live: Live) -> str:
+    def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure). External addresses of nodes are preferred, then internal ones; the first node by name."""
-        node_port = integer(spec.get("node_port"))
+        node_port = spec.node_port
         for entry in (named(live, "Service").get("spec") or {}).get("ports") or []:
             if entry.get("name") == "fleet":
                 node_port = entry.get("nodePort") or node_port
         return join(self.likely_host(spec, live), node_port)
 
-    def likely_host(self, spec: Spec, live: Live) -> str:
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure)."""
-        return text(spec.get("host")) or _node_address(live)
+        return spec.host or _node_address(live)
 
-    def needs_nodes(self, spec: Spec) -> bool:
+    def needs_nodes(self, spec: HubSpec) -> bool:
         """See C(Exposure)."""
-        return not spec.get("superlink_address") and not spec.get("host")
+        return not spec.superlink_address and not spec.host
 
 
 def _node_address(live: Iterable[Mapping[str, Any]]) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ...base.addresses import is_ip, split_address
 from ...base.certificate_names import next_server_name
-from ...base.values import Object, Spec, compact, text
+from ...base.values import Object, compact, text
+from ...spec.hub_spec import HubSpec
 from ..objects import metadata
 from .base_exposure import ROUTED_PORT, SERVICE, Exposure, Live, join, named
 
@@ -17,39 +18,37 @@ NEXT_ROUTE = "superlink-next"
 
 
 class Route(Exposure):
-    """See C(base_exposure.Exposure). Without a host, OpenShift makes one up."""
+    """See C(base_exposure.Exposure). Without a host, OpenShift generates one."""
 
     name = "route"
     passes_tls = True
     reads = ((API, "Route"),)
 
-    def objects(self, spec: Spec) -> list[Object]:
+    def objects(self, spec: HubSpec) -> list[Object]:
         """See C(Exposure)."""
-        return [_route(spec, SERVICE, text(spec.get("host"))), *next_route(spec)]
+        return [_route(spec, SERVICE, spec.host), *next_route(spec)]
 
-    def address(self, spec: Spec, live: Live) -> str:
+    def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure)."""
         given = (named(live, "Route").get("spec") or {}).get("host")
-        return join(text(spec.get("host")) or text(given), ROUTED_PORT)
+        return join(spec.host or text(given), ROUTED_PORT)
 
-    def sets_route_host(self, spec: Spec) -> bool:
+    def sets_route_host(self, spec: HubSpec) -> bool:
         """See C(Exposure)."""
-        return bool(spec.get("host"))
+        return bool(spec.host)
 
 
-def next_route(spec: Spec) -> list[Object]:
-    """A Route to the same door by the name under which sites try the next CA's certificate; nothing while no host is known."""
-    host = text(spec.get("host")) or (
-        split_address(text(spec["superlink_address"]))[0] if spec.get("superlink_address") else ""
-    )
+def next_route(spec: HubSpec) -> list[Object]:
+    """A Route to the same port by the name under which sites test the next CA's certificate; nothing while no host is known."""
+    host = spec.host or (split_address(spec.superlink_address)[0] if spec.superlink_address else "")
     return [_route(spec, NEXT_ROUTE, next_server_name(host))] if host and not is_ip(host) else []
 
 
-def _route(spec: Spec, name: str, host: str) -> Object:
+def _route(spec: HubSpec, name: str, host: str) -> Object:
     return {
         "apiVersion": API,
         "kind": "Route",
-        "metadata": metadata(spec, name, "superlink", annotations=spec.get("route_annotations")),
+        "metadata": metadata(spec, name, "superlink", annotations=spec.route_annotations),
         "spec": compact(
             {
                 "host": host,

@@ -18,6 +18,15 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.fields import Parsed
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
+    LinkSpec,
+    ListenerSpec,
+    NetworkSiteSpec,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.unit import goldens as goldens_on_disk
 from ansible_collections.federated.flower.tests.unit.read import role_options, schemas_of
 
@@ -111,6 +120,52 @@ def ocm_addon_spec() -> Callable[..., dict[str, Any]]:
         return spec
 
     return make
+
+
+def _parsed(kind: type[Parsed], given: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+    return lambda **changes: kind.parse(given(**changes))
+
+
+@pytest.fixture
+def parsed_hub(superlink_spec: Callable[..., dict[str, Any]]) -> Callable[..., HubSpec]:
+    """Function: the same as C(superlink_spec), parsed. So are those below."""
+    return _parsed(HubSpec, superlink_spec)
+
+
+@pytest.fixture
+def parsed_site(supernode_spec: Callable[..., dict[str, Any]]) -> Callable[..., SiteSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(SiteSpec, supernode_spec)
+
+
+@pytest.fixture
+def parsed_ocm_site(ocm_site_spec: Callable[..., dict[str, Any]]) -> Callable[..., SiteSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(SiteSpec, ocm_site_spec)
+
+
+@pytest.fixture
+def parsed_addon(ocm_addon_spec: Callable[..., dict[str, Any]]) -> Callable[..., AddonSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(AddonSpec, ocm_addon_spec)
+
+
+@pytest.fixture
+def parsed_network_site(site_spec: Callable[..., dict[str, Any]]) -> Callable[..., NetworkSiteSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(NetworkSiteSpec, site_spec)
+
+
+@pytest.fixture
+def parsed_link(link_spec: Callable[..., dict[str, Any]]) -> Callable[..., LinkSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(LinkSpec, link_spec)
+
+
+@pytest.fixture
+def parsed_listener(listener_spec: Callable[..., dict[str, Any]]) -> Callable[..., ListenerSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(ListenerSpec, listener_spec)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
@@ -18,18 +20,19 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
 
 
 @pytest.fixture
-def apps(ocm_site_spec):
+def apps(parsed_ocm_site):
     """Function: the spec of a site with ClientApps of their own, and these."""
 
     def make(**changes):
-        spec = ocm_site_spec(clientapp="workload", **changes)
-        return spec, render.clientapp_objects(spec)
+        spec = parsed_ocm_site(clientapp="workload", **changes)
+        return spec, specs.clientapp_objects(spec)
 
     return make
 
@@ -132,7 +135,7 @@ def test_whether_the_hub_knows_rules_is_in_its_schema():
 
 def test_services_of_single_supernodes_are_the_sites_own(apps):
     spec, _workloads = apps()
-    common, own = template.split(render.supernode_objects(spec))
+    common, own = template.split(specs.supernode_objects(spec))
     names = [item["metadata"]["name"] for item in own]
     assert "supernode-default-runtime-0" in names and not any(
         "runtime" in str(item["spec"]) for item in common if item["kind"] == "Service"
@@ -235,7 +238,7 @@ def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
 
 def test_a_site_is_ready_when_its_client_apps_are(apps, status):
     spec, workloads = apps()
-    nodes = status.nodes({**spec, "clientapp": "pod"})
+    nodes = status.nodes(replace(spec, clientapp="pod"))
     work = {"metadata": {"name": "clientapp-x"}, "spec": made(spec, workloads)[1]["spec"]["manifestWorkTemplate"]}
 
     def row(apps_work, version="x"):
@@ -283,4 +286,4 @@ def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
     spec, workloads = apps(clientapp_pace="ocm")
     said = Apps(None, spec, workloads)._armed()
     assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the previous image" in said
-    assert Apps(None, {**spec, "clientapp_pace": "play"}, workloads)._armed() == ""
+    assert Apps(None, replace(spec, clientapp_pace="play"), workloads)._armed() == ""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -42,13 +43,13 @@ def test_features_are_decided_from_the_schema():
     )
 
 
-def test_a_selector_that_the_hub_would_drop_is_refused(ocm_addon_spec):
+def test_a_selector_that_the_hub_would_drop_is_refused(parsed_addon):
     cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
-    (fault,) = checks.apis(ocm_addon_spec(predicates=cel), work_api(), OLD)
+    (fault,) = checks.apis(parsed_addon(predicates=cel), work_api(), OLD)
     assert "celSelector" in fault and "select every cluster" in fault
-    assert checks.apis(ocm_addon_spec(predicates=cel), work_api(), NEW) == []
-    assert checks.apis(ocm_addon_spec(predicates=cel, install="Manual"), work_api(), OLD) == []
-    (fault,) = checks.apis(ocm_addon_spec(), work_api(strategies=["Update"]), OLD)
+    assert checks.apis(parsed_addon(predicates=cel), work_api(), NEW) == []
+    assert checks.apis(parsed_addon(predicates=cel, install="Manual"), work_api(), OLD) == []
+    (fault,) = checks.apis(parsed_addon(), work_api(strategies=["Update"]), OLD)
     assert "ReadOnly" in fault and "0.16" in fault
 
 
@@ -92,8 +93,8 @@ def test_enabling_a_gate_keeps_the_others():
     )
 
 
-def test_someone_elses_add_on_is_left_alone(ocm_addon_spec):
-    spec = ocm_addon_spec()
+def test_someone_elses_add_on_is_left_alone(parsed_addon):
+    spec = parsed_addon()
     own = addon_objects.addon_objects(spec)[-1]
     assert checks.foreign(spec, None) == checks.foreign(spec, own) == []
     other = copy.deepcopy(own)
@@ -102,27 +103,27 @@ def test_someone_elses_add_on_is_left_alone(ocm_addon_spec):
     assert "belongs to someone else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
 
 
-def test_an_addon_of_another_federation_or_host_is_refused(ocm_site_spec):
-    spec = ocm_site_spec()
+def test_an_addon_of_another_federation_or_host_is_refused(parsed_ocm_site):
+    spec = parsed_ocm_site()
     own = addon_objects.managed_addon(spec, [])
     assert checks.taken(spec, None) == checks.taken(spec, own) == checks.taken(spec, {"metadata": {"name": "x"}}) == []
     assert (
         "of the federation oncology"
-        in checks.taken(spec, addon_objects.managed_addon({**spec, "federation": "oncology"}, []))[0]
+        in checks.taken(spec, addon_objects.managed_addon(replace(spec, federation="oncology"), []))[0]
     )
-    (fault,) = checks.taken(spec, addon_objects.managed_addon({**spec, "cluster": "renamed"}, []))
+    (fault,) = checks.taken(spec, addon_objects.managed_addon(replace(spec, cluster="renamed"), []))
     assert "is the site renamed of this federation" in fault and "flower_claim_sites" in fault
 
 
-def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(ocm_addon_spec):
-    spec = ocm_addon_spec(cluster_sets=["a", "b", "c"], bind_cluster_sets=False)
+def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(parsed_addon):
+    spec = parsed_addon(cluster_sets=["a", "b", "c"], bind_cluster_sets=False)
     found = checks.bindings(spec, ["a", "b"], ["a"])
     assert len(found) == 2
     assert (
         "clusteradm clusterset bind b --namespace flower" in found[0]
         and "no ManagedClusterSet c; there are a, b" in found[1]
     )
-    assert len(checks.bindings({**spec, "bind_cluster_sets": True}, ["a", "b"], [])) == 1
+    assert len(checks.bindings(replace(spec, bind_cluster_sets=True), ["a", "b"], [])) == 1
 
 
 @pytest.mark.parametrize(
@@ -175,9 +176,9 @@ def selector(operator, key, *values):
     ]
 
 
-def test_what_a_new_placement_would_not_choose_is_known_before(status, ocm_addon_spec):
+def test_what_a_new_placement_would_not_choose_is_known_before(status, parsed_addon):
     live = status.cluster()
-    own = addon_objects.predicates(ocm_addon_spec())
+    own = addon_objects.predicates(parsed_addon())
     assert checks.chosen("cluster-a", live, own, ["default"]) == checks.chosen("cluster-a", live, own, ["global"]) == []
     assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, own, ["labs"])[0]
     live["metadata"]["labels"].pop(addon_objects.FEDERATION_LABEL)

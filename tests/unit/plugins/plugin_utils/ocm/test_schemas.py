@@ -18,7 +18,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     schema,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 from ansible_collections.federated.flower.tests.unit.read import schemas_of
 
 OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"
@@ -47,10 +48,10 @@ def document(name: str) -> dict[str, Any]:
     return {"components": {"schemas": found}}
 
 
-def of_a_site(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    common, own = template.split(render.supernode_objects(spec))
+def of_a_site(spec: Any) -> list[dict[str, Any]]:
+    common, own = template.split(specs.supernode_objects(spec))
     configs = addon_objects.configs(spec, common)
-    secrets = key_job.secret_names(pool["name"] for pool in spec["pools"])
+    secrets = key_job.secret_names(pool.name for pool in spec.pools)
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     return [
         *configs,
@@ -72,8 +73,8 @@ def test_the_add_on_is_taken_whole(name, changes, ocm_addon_spec, schema_faults)
 @pytest.mark.parametrize(
     "changes", [{}, {"annotations": {"a": '{{X}} "quoted" \n 東京 🌷'}}, {"create_namespace": False}]
 )
-def test_what_a_site_gets_is_taken_whole(name, changes, ocm_site_spec, schema_faults):
-    for item in of_a_site(ocm_site_spec(**changes)):
+def test_what_a_site_gets_is_taken_whole(name, changes, parsed_ocm_site, schema_faults):
+    for item in of_a_site(parsed_ocm_site(**changes)):
         assert schema_faults(name, item) == []
 
 
@@ -92,12 +93,12 @@ def test_what_a_release_knows(ocm_addon_spec):
     assert [schema.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
 
 
-def test_a_selector_that_the_old_release_would_drop_is_refused(ocm_addon_spec):
-    spec = ocm_addon_spec(predicates=[CEL])
+def test_a_selector_that_the_old_release_would_drop_is_refused(parsed_addon):
+    spec = parsed_addon(predicates=[CEL])
     (fault,) = checks.apis(spec, document(OLD), document(OLD))
     assert "do not support celSelector" in fault
     assert checks.apis(spec, document(NEW), document(NEW)) == []
-    assert checks.apis(ocm_addon_spec(), document(OLD), document(OLD)) == []
+    assert checks.apis(parsed_addon(), document(OLD), document(OLD)) == []
 
 
 def test_an_empty_namespace_is_only_taken_by_the_newer_release(schema_faults):

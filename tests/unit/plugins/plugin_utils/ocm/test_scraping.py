@@ -16,11 +16,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     scraping,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 
 def work_of(spec):
-    return nodes_work.build(spec, template.split(render.supernode_objects(spec))[1], None)
+    return nodes_work.build(spec, template.split(specs.supernode_objects(spec))[1], None)
 
 
 def ways(body):
@@ -30,8 +30,8 @@ def ways(body):
     }
 
 
-def test_a_small_site_is_watched_whole(ocm_site_spec):
-    body = work_of(ocm_site_spec())["spec"]
+def test_a_small_site_is_watched_whole(parsed_ocm_site):
+    body = work_of(parsed_ocm_site())["spec"]
     before, marked = copy.deepcopy(body), scraping.watched(body)
     asked = {key for key, way in ways(marked).items() if way == scraping.WATCH}
     assert ("statefulsets", "supernode-default") in asked and "pods" in {kind for kind, _name in asked}
@@ -43,9 +43,9 @@ def test_a_small_site_is_watched_whole(ocm_site_spec):
 
 
 @pytest.mark.parametrize("pools", [3, 20])
-def test_an_agents_watches_are_left_for_others(pools, ocm_site_spec):
+def test_an_agents_watches_are_left_for_others(pools, parsed_ocm_site):
     listed = [{"name": f"p{number:02}", "replicas": 8} for number in range(pools)]
-    marked = scraping.watched(work_of(ocm_site_spec(pools=listed))["spec"])
+    marked = scraping.watched(work_of(parsed_ocm_site(pools=listed))["spec"])
     asked = [key for key, way in ways(marked).items() if way == scraping.WATCH]
     assert len(asked) == min(pools, 12) and {kind for kind, _name in asked} == {"statefulsets"}
 
@@ -61,10 +61,10 @@ class Hub:
         return self.document
 
 
-def test_the_hub_is_asked_once(ocm_site_spec):
+def test_the_hub_is_asked_once(parsed_ocm_site):
     hub = Hub({})
     assert not scraping.served(hub, None) and hub.asked == 1
-    live = work_of(ocm_site_spec())
+    live = work_of(parsed_ocm_site())
     assert not scraping.served(hub, live)
     for option in live["spec"]["manifestConfigs"]:
         option[scraping.FIELD] = "Poll"  # the schema's default
@@ -72,10 +72,10 @@ def test_the_hub_is_asked_once(ocm_site_spec):
 
 
 @pytest.mark.parametrize("pace", ["play", "ocm"])
-def test_a_rollout_asks_for_the_content_that_is_meant(pace, ocm_site_spec):
+def test_a_rollout_asks_for_the_content_that_is_meant(pace, parsed_ocm_site):
     """An agent judges the new generation while the cluster still has the former StatefulSet, which is ready."""
-    spec = ocm_site_spec(clientapp="workload", clientapp_pace=pace)
-    apps = [item for item in render.clientapp_objects(spec) if item["kind"] == "StatefulSet"]
+    spec = parsed_ocm_site(clientapp="workload", clientapp_pace=pace)
+    apps = [item for item in specs.clientapp_objects(spec) if item["kind"] == "StatefulSet"]
     made = replica_set.replica_set(spec, "v", apps, rules=True)["spec"]["manifestWorkTemplate"]
     (item,) = [one for one in made["workload"]["manifests"] if one["kind"] == "StatefulSet"]
     (option,) = [one for one in made["manifestConfigs"] if one.get("conditionRules")]

@@ -25,8 +25,8 @@ def named(kind: str, name: str, labels: Any = None, **meta: Any) -> dict[str, An
 
 
 @pytest.mark.parametrize("render, part", [(superlink.objects, parts.HUB), (supernode.objects, parts.SITE)])
-def test_every_rendered_object_says_its_part(superlink_spec: Any, supernode_spec: Any, render: Any, part: str) -> None:
-    spec = superlink_spec() if part == parts.HUB else supernode_spec(clientapp="workload")
+def test_every_rendered_object_says_its_part(parsed_hub: Any, parsed_site: Any, render: Any, part: str) -> None:
+    spec = parsed_hub() if part == parts.HUB else parsed_site(clientapp="workload")
     assert {parts.part_of(item) for item in render(spec) if item["kind"] != "Namespace"} == {part}
     name = "superlink" if part == parts.HUB else "supernode"
     assert {parts.part_of(item) for item in reserved.objects(name, spec)} == {part}

@@ -84,9 +84,9 @@ def names(objects: Iterable[dict[str, Any]]) -> Names:
     return {(item["kind"], item["metadata"]["name"]) for item in objects}
 
 
-def test_the_hub(superlink_spec: Any) -> None:
-    rendered = [item for changes in HUB for item in superlink.objects(superlink_spec(**changes))]
-    found = names(rendered) | names(reserved.objects(SUPERLINK, superlink_spec()))
+def test_the_hub(parsed_hub: Any) -> None:
+    rendered = [item for changes in HUB for item in superlink.objects(parsed_hub(**changes))]
+    found = names(rendered) | names(reserved.objects(SUPERLINK, parsed_hub()))
     found |= {("ConfigMap", "flower-site-site-a"), ("ConfigMap", audit.log_name(1))}
     for item in rendered:
         for claim in item.get("spec", {}).get("volumeClaimTemplates", []) if item["kind"] == "StatefulSet" else ():
@@ -94,15 +94,15 @@ def test_the_hub(superlink_spec: Any) -> None:
     compare("Objects of the hub", found)
 
 
-def test_the_ca_keys(superlink_spec: Any) -> None:
-    spec = superlink_spec(namespace=OPTIONS["ca_namespace"]["default"])
+def test_the_ca_keys(parsed_hub: Any) -> None:
+    spec = parsed_hub(namespace=OPTIONS["ca_namespace"]["default"])
     made = [*namespaces.objects(spec), *policies.default_deny(spec, policies.SUPERLINK)]
     compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in reserved.CA})
 
 
-def test_a_site(supernode_spec: Any) -> None:
-    rendered = [item for changes in SITE for item in supernode.objects(supernode_spec(**changes, allocation={}))]
-    found = names(rendered) | names(reserved.objects(SUPERNODE, supernode_spec(**SITE[0])))
+def test_a_site(parsed_site: Any) -> None:
+    rendered = [item for changes in SITE for item in supernode.objects(parsed_site(**changes, allocation={}))]
+    found = names(rendered) | names(reserved.objects(SUPERNODE, parsed_site(**SITE[0])))
     compare("Objects of a site", found)
 
 

@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rotation import p
 
 def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
     """A live pod of a rendered workload."""
-    workload = supernode.workload(spec, supernode.effective_pool(spec, spec["pools"][0]))
+    workload = supernode.workload(spec, spec.pools[0])
     template = workload["spec"]["template"]
     labels = {**template["metadata"]["labels"], "apps.kubernetes.io/pod-index": name.rpartition("-")[2]}
     return {
@@ -22,8 +22,8 @@ def pod(spec, *, name="supernode-cpu-3", owner="StatefulSet", state="running"):
     }
 
 
-def test_a_sidecar_is_asked(supernode_spec):
-    found = pod(supernode_spec(client_certificate="-"))
+def test_a_sidecar_is_asked(parsed_site):
+    found = pod(parsed_site(client_certificate="-"))
     asked = site_proof.request(found, "hub.example", {"now": "a1", "next": "b2"}, 30)
     assert site_proof.has_sidecar(found)
     assert asked == {
@@ -36,8 +36,8 @@ def test_a_sidecar_is_asked(supernode_spec):
     }
 
 
-def test_without_a_sidecar_the_handshake_is_the_supernodes_own(supernode_spec):
-    found = pod(supernode_spec(sidecar=False, mtls=False, superlink_address="203.0.113.5:9092"))
+def test_without_a_sidecar_the_handshake_is_the_supernodes_own(parsed_site):
+    found = pod(parsed_site(sidecar=False, mtls=False, superlink_address="203.0.113.5:9092"))
     asked = site_proof.request(found, "superlink.demo.flower.internal", {"now": "", "next": "b2"}, 30)
     assert not site_proof.has_sidecar(found)
     assert asked["files"] == {"trust": "/trust/ca.crt"}
@@ -47,8 +47,8 @@ def test_without_a_sidecar_the_handshake_is_the_supernodes_own(supernode_spec):
     assert asked["probes"]["next"]["name"] == "next.superlink.demo.flower.internal"
 
 
-def test_places_of_pods(supernode_spec):
-    spec = supernode_spec(client_certificate="-")
+def test_places_of_pods(parsed_site):
+    spec = parsed_site(client_certificate="-")
     assert site_proof.place(pod(spec)) == ("default", "3")
     assert site_proof.place(pod(spec, name="supernode-cpu-x7", owner="DaemonSet")) == ("default", "node-1")
     assert site_proof.is_running(pod(spec)) and not site_proof.is_running(pod(spec, state="waiting"))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -35,12 +36,12 @@ spec: {template: {spec: {containers: [{name: controller, image: "quay.io:443/sku
 """
 
 
-def test_where_the_manifests_are(site_spec):
-    spec = site_spec(install="manifests")
+def test_where_the_manifests_are(parsed_network_site):
+    spec = parsed_network_site(install="manifests")
     assert controller.location(spec) == f"{controller.RELEASES}/2.2.1/skupper-cluster-scope.yaml"
-    assert controller.location({**spec, "manifests": "/tmp/a.yaml"}) == "/tmp/a.yaml"
-    assert controller.home(spec) == "skupper" and controller.home({**spec, "scope": "namespace"}) == "flower"
-    assert controller.home(site_spec(install="operator")) == "openshift-operators"
+    assert controller.location(replace(spec, manifests="/tmp/a.yaml")) == "/tmp/a.yaml"
+    assert controller.home(spec) == "skupper" and controller.home(replace(spec, scope="namespace")) == "flower"
+    assert controller.home(parsed_network_site(install="operator")) == "openshift-operators"
 
 
 def test_manifests_are_placed_as_kubectl_would(site_spec):
@@ -74,8 +75,8 @@ def test_manifests_that_are_none(content, checksum, said):
     assert len(controller.read(MANIFESTS, digest, "file")) == 4
 
 
-def test_subscription(site_spec):
-    (made,) = controller.subscription(site_spec(install="operator", operator_csv="skupper-operator.v2.2.1-rh-1"))
+def test_subscription(parsed_network_site):
+    (made,) = controller.subscription(parsed_network_site(install="operator", operator_csv="skupper-operator.v2.2.1-rh-1"))
     assert made["spec"] == {
         "channel": "stable-2",
         "name": "skupper-operator",
@@ -84,7 +85,7 @@ def test_subscription(site_spec):
         "installPlanApproval": "Automatic",
         "startingCSV": "skupper-operator.v2.2.1-rh-1",
     }
-    group, _subscription = controller.subscription(site_spec(install="operator", operator_namespace="skupper"))
+    group, _subscription = controller.subscription(parsed_network_site(install="operator", operator_namespace="skupper"))
     assert group["kind"] == "OperatorGroup" and group["spec"] == {}
 
 

@@ -46,19 +46,19 @@ def test_conditions_from_before_the_site_count_for_nothing(link_at, own, good):
         assert f"it is older ({BEFORE}) than the Site of its namespace ({AFTER})" in found.why
 
 
-def test_only_our_own_links_are_made_again(link_spec):
+def test_only_our_own_links_are_made_again(parsed_link):
     ours, theirs = made(given.link(), BEFORE), made(given.link("theirs", ours=False), BEFORE)
     young = made(given.link("flower-hub-skupper-router-2"), AFTER)
     own = links.Site(site(), [ours, theirs, young])
-    assert links.outlived(link_spec(), own) == [ours]
+    assert links.outlived(parsed_link(), own) == [ours]
 
 
-def test_a_link_of_someone_else_that_is_older_than_the_site_is_no_proof(link_spec, ca_hub):
+def test_a_link_of_someone_else_that_is_older_than_the_site_is_no_proof(parsed_link, ca_hub):
     theirs = made(given.link("theirs", ours=False), BEFORE)
     own = site()
-    plan = links.decide(link_spec(), ca_hub, links.Site(own, [theirs]), None)
+    plan = links.decide(parsed_link(), ca_hub, links.Site(own, [theirs]), None)
     assert plan.do == links.ADOPT, "it is used, since it is meant for the hub"
-    assert "Link flower/theirs: it is older" in links.why_not(link_spec(), ca_hub, [theirs], own)
+    assert "Link flower/theirs: it is older" in links.why_not(parsed_link(), ca_hub, [theirs], own)
 
 
 @pytest.fixture

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, state
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
 from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.skupper import objects as given
 
 LABELS = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("audit", "enforce", "warn"))
-SPEC = {"namespace": "flower", "create_namespace": True, "pod_security": "auto"}
+SPEC = NetworkSiteSpec(namespace="flower", pod_security="auto")
 # Skupper's controller 2.2.1 in a namespace of Kubernetes 1.34.4 that enforces restricted, 2026-11-22.
 SAID = (
     'pods "skupper-router-5c7d9b6f4-" is forbidden: violates PodSecurity "restricted:latest": seccompProfile (pod or containers '
@@ -42,16 +45,16 @@ def live(level="restricted", *, ours=True):
         ({"pod_security": "", "connectivity": "skupper"}, [None] * 3),
     ],
 )
-def test_a_namespace_with_routers_enforces_what_they_keep_to(more, levels, supernode_spec):
-    (made,) = namespace.objects(supernode_spec(**more))
+def test_a_namespace_with_routers_enforces_what_they_keep_to(more, levels, parsed_site):
+    (made,) = namespace.objects(parsed_site(**more))
     assert [made["metadata"]["labels"].get(label) for label in LABELS] == levels
 
 
-def test_another_namespace_of_the_hub_has_no_routers(superlink_spec):
-    spec = superlink_spec(pod_security="auto", skupper=True)
-    (ca,) = namespace.objects(namespace.beside(spec, "flower-ca"))
+def test_another_namespace_of_the_hub_has_no_routers(parsed_hub):
+    spec = parsed_hub(pod_security="auto", skupper=True)
+    (ca,) = namespace.objects(spec.beside("flower-ca"))
     assert (ca["metadata"]["name"], ca["metadata"]["labels"][LABELS[1]]) == ("flower-ca", "restricted")
-    assert namespace.beside(spec, spec["namespace"]) == spec
+    assert spec.beside(spec.namespace) == spec
 
 
 @pytest.mark.parametrize(
@@ -62,9 +65,8 @@ def test_another_namespace_of_the_hub_has_no_routers(superlink_spec):
         (SPEC, live(""), False),
         (SPEC, live(ours=False), False),
         (SPEC, None, False),
-        ({**SPEC, "pod_security": "restricted"}, live(), False),
-        ({**SPEC, "create_namespace": False}, live(), False),
-        ({**SPEC, "create_namespace": "false"}, live(), False),
+        (replace(SPEC, pod_security="restricted"), live(), False),
+        (replace(SPEC, create_namespace=False), live(), False),
     ],
 )
 def test_only_a_namespace_of_ours_is_changed_and_only_when_nobody_said_otherwise(spec, item, changes):

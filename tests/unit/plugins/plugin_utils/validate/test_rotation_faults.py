@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spec import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 GOOD = {
     "grace": 3600, "wait": 0, "wait_timeout": 300, "days": 90, "ca_days": 3650, "renew_before": "", "ca_renew_before": "1h",
@@ -24,7 +24,7 @@ def test_what_is_right():
         ("wait_timeout", -5, "cert_rotation_wait_timeout: -5"),
         ("days", 0, "cert_rotation_certificate_days: 0 is not between 1 and 36500"),
         ("ca_days", 0, "cert_rotation_ca_days: 0"),
-        ("renew_before", "soon", "cert_rotation_renew_before: 'soon' is no time like 30d"),
+        ("renew_before", "soon", "cert_rotation_renew_before: 'soon' is not a duration like 30d"),
         (
             "renew_before",
             "90d",

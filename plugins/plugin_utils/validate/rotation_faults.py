@@ -14,7 +14,7 @@ from ..base.values import integer
 from .faults import Faults
 
 _SECONDS = ("grace", "wait", "wait_timeout")
-# How long before the end -> lifetime that it has to be shorter than.
+# How long before the expiry -> lifetime than which it must be shorter.
 _RENEWALS = {"renew_before": "days", "ca_renew_before": "ca_days"}
 # Option of the module -> variable of the role, where the names differ.
 _VARIABLES = {"days": "certificate_days"}
@@ -37,7 +37,7 @@ def faults(options: Mapping[str, Any], host: str) -> list[str]:
         try:
             before = duration(value)
         except ValueError:
-            found.add(name, value, "is no time like 30d, 12h, 10m or 40s")
+            found.add(name, value, "is not a duration like 30d, 12h, 10m or 40s")
             continue
         if before is not None and not datetime.timedelta() < before < datetime.timedelta(days=days):
             variable = _VARIABLES.get(lifetime, lifetime)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of the specs of Skupper's parts (see manifests/skupper.py for their shape).
+"""Faults of the specs of Skupper's parts (see spec/network_spec.py for their shape).
 
 Skupper's own schema has no such rules: a Listener with a bad host is accepted and gets no Service.
 """
@@ -15,9 +15,9 @@ from typing import Any
 from ..base.addresses import is_ip
 from ..base.times import duration
 from ..base.values import boolean, text
-from ..manifests.skupper import has_access, routing_key, site_name
+from ..spec.network_spec import ListenerSpec, NetworkSiteSpec
 from .faults import Faults, Spec
-from .policies_spec import peer_faults, policy_faults
+from .policy_faults import peer_faults, policy_faults
 
 CONNECTIVITIES = ("direct", "skupper")
 MODES = ("direct", "token")
@@ -47,7 +47,7 @@ def parse_version(value: Any) -> tuple[int, int, int] | None:
 
 
 def version_fault(value: Any) -> str:
-    """Why a controller of this release is of no use; empty if it is, or nobody can tell."""
+    """Why a controller of this release is not usable; empty if it is, or if it is not known."""
     found = parse_version(value)
     if found is None or found >= OLDEST:
         return ""
@@ -55,8 +55,8 @@ def version_fault(value: Any) -> str:
     if found < (2, 0, 0):
         return f"is Skupper {text(value)}, of another generation; Skupper {wanted} or later is needed"
     return (
-        f"is Skupper {text(value)}: before {wanted} a Listener takes over a Service of its name that somebody else made, and "
-        f"an upgrade from 2.1 stops half-way. Upgrade Skupper to {wanted} or later"
+        f"is Skupper {text(value)}: before {wanted} a Listener takes over a Service of the same name that someone else created, and "
+        f"an upgrade from 2.1 stops unfinished. Upgrade Skupper to {wanted} or later"
     )
 
 
@@ -64,15 +64,16 @@ def site_faults(spec: Spec) -> list[str]:
     """All faults of a site spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "skupper_site_")
     _common_faults(spec, faults)
-    name = site_name(spec)
+    site = NetworkSiteSpec.parse({key: spec.get(key) for key in ("cluster", "name", "link_access")})
+    name = site.site_name
     if not faults.subdomain("name", name) and not spec.get("name"):
-        faults.sentence("the name of this host is no name for a Site; give one in skupper_site_name")
+        faults.sentence("the name of this host is not valid as the name of a Site; set skupper_site_name")
     # The CA's subject is "<name> site CA", and a common name has at most 64 characters (RFC 5280, ub-common-name).
     elif len(name) > 64 - len(" site CA"):
         faults.add("name", name, f"has {len(name)} characters; {64 - len(' site CA')} are possible")
     faults.choice("link_access", text(spec.get("link_access")) or "none", ACCESSES)
     if boolean(spec.get("edge")):
-        for key, wrong in (("ha", boolean(spec.get("ha"))), ("link_access", has_access(spec))):
+        for key, wrong in (("ha", boolean(spec.get("ha"))), ("link_access", site.has_access)):
             if wrong:
                 faults.add(key, spec.get(key), "does not go together with skupper_site_edge")
     _settings_faults(spec, faults)
@@ -97,7 +98,7 @@ def link_faults(spec: Spec) -> list[str]:
     faults.label("hub_namespace", spec.get("hub_namespace"))
     mode = spec.get("mode")
     if isinstance(mode, (list, tuple)) or "," in text(mode):
-        faults.add("mode", mode, f"asks for several modes; a link is made in one, {' or '.join(MODES)}")
+        faults.add("mode", mode, f"requests several modes; a link has one, {' or '.join(MODES)}")
     else:
         faults.choice("mode", mode, MODES)
     # Links are named <name>-<group>, and the name of a router's connector comes from the Link's.
@@ -117,16 +118,16 @@ def listener_faults(spec: Spec) -> list[str]:
     _common_faults(spec, faults)
     host = spec.get("host")
     if is_ip(text(host)):
-        faults.add("host", host, "is an address; a Listener's host is the name of the Service that Skupper makes")
+        faults.add("host", host, "is an address; a Listener's host is the name of the Service that Skupper creates")
     else:
         faults.label("host", host)
     if spec.get("port") in (None, ""):
         faults.add("port", spec.get("port"), "is missing")
     else:
         faults.port("port", spec["port"])
-    key = routing_key(spec)
+    key = ListenerSpec.parse({key: spec.get(key) for key in ("federation", "routing_key")}).key
     if not _KEY.fullmatch(key) or len(key) > 253:
-        faults.add("routing_key", key, "is no routing key: letters, digits, -, _, . and /, at most 253 characters")
+        faults.add("routing_key", key, "is not a routing key: letters, digits, -, _, . and /, at most 253 characters")
     faults.number("wait_timeout", spec.get("wait_timeout"), 1)
     return faults.found
 
@@ -149,11 +150,11 @@ def _settings_faults(spec: Spec, faults: Faults) -> None:
         return
     for key, value in (spec.get("settings") or {}).items():
         if isinstance(value, (Mapping, list)):
-            faults.add(f"settings[{key}]", value, "is no text")
+            faults.add(f"settings[{key}]", value, "is not a string")
         elif key in _SETTINGS:
             faults.add(f"settings[{key}]", value, f"has no effect: Skupper reads {_SETTINGS[key]}")
         elif key == "tls-prior-valid-revisions" and not (text(value).isascii() and text(value).isdigit()):
-            faults.add(f"settings[{key}]", value, "is no number of revisions")
+            faults.add(f"settings[{key}]", value, "is not a number of revisions")
 
 
 def _install_faults(spec: Spec, faults: Faults) -> None:
@@ -164,18 +165,18 @@ def _install_faults(spec: Spec, faults: Faults) -> None:
         faults.choice("scope", spec.get("scope"), SCOPES)
         wrong = version_fault(spec.get("version"))
         if parse_version(spec.get("version")) is None:
-            faults.add("version", spec.get("version"), 'is no release of Skupper like "2.2.1"')
+            faults.add("version", spec.get("version"), 'is not a Skupper release like "2.2.1"')
         elif wrong:
             faults.add("version", spec.get("version"), wrong)
         if spec.get("manifests_checksum") and not _CHECKSUM.fullmatch(text(spec["manifests_checksum"])):
-            faults.add("manifests_checksum", spec["manifests_checksum"], 'is no "sha256:" and 64 hexadecimal digits')
+            faults.add("manifests_checksum", spec["manifests_checksum"], 'is not "sha256:" and 64 hexadecimal digits')
     if install == "operator":
         channel = text(spec.get("operator_channel"))
         if not _CHANNEL.fullmatch(channel):
             faults.add(
                 "operator_channel",
                 channel,
-                "is no channel of Service Interconnect 2 (stable-2, stable-2.2); generations are never crossed by an upgrade",
+                "is not a channel of Service Interconnect 2 (stable-2, stable-2.2); generations are never crossed by an upgrade",
             )
         for key in ("operator_namespace", "operator_source", "operator_source_namespace"):
             faults.subdomain(key, spec.get(key))
@@ -187,7 +188,7 @@ def _duration(faults: Faults, key: str, value: Any, low: int, high: int) -> None
     try:
         found = duration(value)
     except ValueError:
-        faults.add(key, value, "is no time like 30d, 12h, 10m or 40s")
+        faults.add(key, value, "is not a duration like 30d, 12h, 10m or 40s")
         return
     if found is not None and not low <= found.total_seconds() <= high:
         faults.add(key, value, f"is not between {low} and {high} seconds")

@@ -7,25 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..base.names import CLIENTAPPS, parted
+from ..base.names import CLIENTAPPS, WORKLOAD
 from ..base.values import boolean, text
-from ..manifests import clientapp, sidecar, supernode
+from ..manifests import clientapp
 from ..ocm import replica_set
+from ..spec.pool_spec import DAEMON_SET, pool_of
 from .faults import Faults, Spec
-from .ocm_spec import OCM, predicate_faults, rollout_faults
+from .ocm_faults import OCM, predicate_faults, rollout_faults
 
 MAX_LABEL = 63
 
 
 def clientapp_faults(spec: Spec, faults: Faults) -> None:
-    """Rules for ClientApps as a workload of their own."""
+    """Rules for ClientApps in their own pods."""
     where = spec.get("clientapp") or CLIENTAPPS[0]
-    if not faults.choice("clientapp", where, CLIENTAPPS) or not parted(spec):
+    if not faults.choice("clientapp", where, CLIENTAPPS) or where != WORKLOAD:
         return
     if boolean(spec.get("insecure")):
         faults.add("clientapp", where, "needs TLS between ClientApp and SuperNode: set flower_insecure to false")
-    elif not sidecar.enabled(spec):
-        faults.add("clientapp", where, "needs the sidecar, whose door ClientApps call: set supernode_sidecar to true")
+    elif not boolean(spec.get("sidecar", True)):
+        faults.add("clientapp", where, "needs the sidecar, to which ClientApps connect: set supernode_sidecar to true")
     for number, pool in enumerate(spec.get("pools") or []):
         if isinstance(pool, Mapping):
             _pool_faults(spec, pool, faults, f"pools[{number}]")
@@ -35,11 +36,11 @@ def clientapp_faults(spec: Spec, faults: Faults) -> None:
 
 
 def _pool_faults(spec: Spec, pool: Mapping[str, object], faults: Faults, at: str) -> None:
-    if supernode.pool_mode(pool) == supernode.DAEMON_SET:
+    if text(pool.get("mode")) == DAEMON_SET:
         faults.add(
             f"{at}.mode",
-            supernode.DAEMON_SET,
-            "does not go together with supernode_clientapp: workload: which SuperNode is on which node nobody knows before. "
+            DAEMON_SET,
+            "does not go together with supernode_clientapp: workload: the node of a SuperNode is not known in advance. "
             "Use a StatefulSet, or set supernode_clientapp to pod",
         )
         return
@@ -52,15 +53,15 @@ def _pool_faults(spec: Spec, pool: Mapping[str, object], faults: Faults, at: str
             "does not go together with supernode_clientapp: workload: ClientApps run in the SuperNode then. Set it to process",
         )
     try:
-        last = max((supernode.pool_replicas(pool) or 0) - 1, 0)
+        last = max(pool_of({}, {"replicas": pool.get("replicas")}).replicas - 1, 0)
     except (TypeError, ValueError):
-        return  # told elsewhere
-    name = clientapp.door(text(pool.get("name")), last)
+        return  # reported elsewhere
+    name = clientapp.listener_service(text(pool.get("name")), last)
     if len(name) > MAX_LABEL:
         faults.add(
             f"{at}.name",
             pool.get("name"),
-            f"is too long: its last SuperNode's Service would be called {name}, and {MAX_LABEL} characters are the limit",
+            f"is too long: its last SuperNode's Service would have the name {name}, and {MAX_LABEL} characters are the limit",
         )
 
 

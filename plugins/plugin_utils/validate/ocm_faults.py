@@ -1,9 +1,9 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of what goes through Open Cluster Management: of the add-on's spec, and of a site's (see ocm/addon_objects.py).
+"""Faults of what is delivered through Open Cluster Management: of the add-on's spec, and of a site's (see ocm/addon_objects.py).
 
-OCM's own schema takes more than its controllers understand, and a wrong Placement chooses nothing without a word.
+OCM's own schema accepts more than its controllers support, and a wrong Placement silently selects nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.values import text
-from ..manifests import supernode
-from ..ocm import acm, addon_objects
+from ..ocm import acm
+from ..spec.addon_spec import INSTALLS, MANUAL, PLACEMENTS
+from ..spec.pool_spec import DAEMON_SET
 from .faults import POD_SECURITY_LEVELS, Faults, Spec
 
 OCM = "ocm"
@@ -29,7 +30,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _BUILT_IN = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Spread")
 
 
-def addon_faults(spec: Spec) -> list[str]:
+def ocm_addon_faults(spec: Spec) -> list[str]:
     """All faults of an add-on's spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "ocm_addon_")
     faults.label("name", spec.get("name"), MAX_ADDON_NAME)
@@ -39,9 +40,9 @@ def addon_faults(spec: Spec) -> list[str]:
         faults.choice("pod_security", spec["pod_security"], POD_SECURITY_LEVELS)
     faults.labels("labels", spec.get("labels"))
     faults.labels("annotations", spec.get("annotations"), values=False)
-    if not faults.choice("install", spec.get("install"), addon_objects.INSTALLS):
+    if not faults.choice("install", spec.get("install"), INSTALLS):
         return faults.found
-    if spec["install"] == addon_objects.PLACEMENTS:
+    if spec["install"] == PLACEMENTS:
         _placement_faults(spec, faults)
         rollout_faults("rollout", spec.get("rollout"), faults)
     elif spec.get("rollout"):
@@ -51,16 +52,16 @@ def addon_faults(spec: Spec) -> list[str]:
 
 def policy_faults(spec: Spec) -> list[str]:
     """All faults of an add-on's spec from which a policy is to be made."""
-    found = addon_faults(spec)
+    found = ocm_addon_faults(spec)
     faults = Faults(spec, "ocm_addon_")
     faults.choice("policy_remediation", spec.get("policy_remediation"), acm.REMEDIATIONS)
-    names = f"{text(spec.get('namespace'))}.{acm.policy_name(spec)}"
+    names = ".".join([text(spec.get("namespace")), acm.policy_name(text(spec.get("federation")))])
     if len(names) - 1 > acm.MAX_NAMES:
         faults.sentence(
-            f"ocm_addon_federation: the policy would be called {names}, and ACM takes {acm.MAX_NAMES} characters without the dot: "
+            f"ocm_addon_federation: the policy would have the name {names}, and ACM accepts {acm.MAX_NAMES} characters without the dot: "
             "shorten flower_federation or flower_namespace"
         )
-    if spec.get("install") == addon_objects.MANUAL:
+    if spec.get("install") == MANUAL:
         faults.add(
             "install", spec["install"], "leaves the hub without a Placement, by which policies find their clusters"
         )
@@ -74,7 +75,7 @@ def _placement_faults(spec: Spec, faults: Faults) -> None:
             faults.add(
                 "cluster_sets",
                 spec.get("cluster_sets"),
-                "is empty, so no cluster can be chosen; OCM's own set is global",
+                "is empty, so no cluster can be selected; OCM's own set is global",
             )
         for number, name in enumerate(spec.get("cluster_sets") or []):
             faults.subdomain(f"cluster_sets[{number}]", name)
@@ -101,7 +102,7 @@ def _placement_faults(spec: Spec, faults: Faults) -> None:
     if faults.sequence("tolerations", spec.get("tolerations")):
         for number, one in enumerate(spec.get("tolerations") or []):
             if not isinstance(one, Mapping):
-                faults.add(f"tolerations[{number}]", one, "is no mapping")
+                faults.add(f"tolerations[{number}]", one, "is not a mapping")
     faults.mapping("decision_groups", spec.get("decision_groups"))
 
 
@@ -114,10 +115,10 @@ def predicate_faults(at: str, one: Any, faults: Faults) -> None:
     for part in ("labelSelector", "claimSelector"):
         selector = chosen.get(part) or {}
         if not isinstance(selector, Mapping):
-            faults.add(f"{at}.{part}", selector, "is no mapping")
+            faults.add(f"{at}.{part}", selector, "is not a mapping")
             continue
         if selector.get("matchLabels") and part == "claimSelector":
-            faults.add(f"{at}.{part}", selector, "knows matchExpressions only")
+            faults.add(f"{at}.{part}", selector, "supports matchExpressions only")
         for number, expression in enumerate(selector.get("matchExpressions") or []):
             where = f"{at}.{part}.matchExpressions[{number}]"
             if not isinstance(expression, Mapping) or not expression.get("key"):
@@ -150,9 +151,9 @@ def rollout_faults(at: str, given: Any, faults: Faults) -> None:
     options = given.get(ROLLOUTS[kind]) or {}
     for key in ("maxConcurrency", "maxFailures"):
         if options.get(key) is not None and not _SHARE.fullmatch(text(options[key])):
-            faults.add(f"{at}.{key}", options[key], "is neither a number nor a share like 25%")
+            faults.add(f"{at}.{key}", options[key], "is neither a number nor a percentage like 25%")
     if options.get("progressDeadline") and not _DEADLINE.fullmatch(text(options["progressDeadline"])):
-        faults.add(f"{at}.progressDeadline", options["progressDeadline"], 'is no time like "10m", nor "None"')
+        faults.add(f"{at}.progressDeadline", options["progressDeadline"], 'is not a duration like "10m", nor "None"')
 
 
 def delivery_faults(spec: Spec, faults: Faults) -> None:
@@ -162,18 +163,18 @@ def delivery_faults(spec: Spec, faults: Faults) -> None:
         return
     faults.label("ocm_addon", spec.get("ocm_addon"), MAX_ADDON_NAME)
     faults.subdomain("ocm_cluster", spec.get("ocm_cluster"))
-    faults.choice("ocm_install", spec.get("ocm_install"), addon_objects.INSTALLS)
+    faults.choice("ocm_install", spec.get("ocm_install"), INSTALLS)
     if spec.get("connectivity") == "skupper":
         faults.sentence(
             f"{text(spec.get('cluster'))}: flower_delivery: {delivery!r} does not go together with flower_connectivity: skupper: a site's "
-            "place in a Skupper network is made through its own API server. Set flower_connectivity to direct, so that its SuperNodes dial "
+            "part of a Skupper network is created through its own API server. Set flower_connectivity to direct, so that its SuperNodes connect to "
             "the hub, or flower_delivery to direct"
         )
     for number, pool in enumerate(spec.get("pools") or []):
-        if isinstance(pool, Mapping) and supernode.pool_mode(pool) == supernode.DAEMON_SET:
+        if isinstance(pool, Mapping) and text(pool.get("mode")) == DAEMON_SET:
             faults.add(
                 f"pools[{number}].mode",
-                supernode.DAEMON_SET,
-                "needs a key for each node, and Open Cluster Management does not tell a cluster's nodes: use a StatefulSet with "
+                DAEMON_SET,
+                "needs a key for each node, and Open Cluster Management does not list the nodes of a cluster: use a StatefulSet with "
                 "topology_spread_constraints, or flower_delivery: direct",
             )

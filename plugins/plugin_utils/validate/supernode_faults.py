@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of a supernode spec (see manifests/objects.py and manifests/supernode.py for its shape)."""
+"""Faults of a supernode spec (see spec/site_spec.py for its shape)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from ...module_utils import node_config
 from ..base.values import boolean, text
-from ..manifests import clientapp, sidecar
+from ..manifests import clientapp
 from ..manifests import supernode as manifests
-from .clientapp_spec import clientapp_faults
+from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, STATEFUL_SET, pool_of
+from ..spec.site_spec import SiteSpec
+from .clientapp_faults import clientapp_faults
 from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
-from .ocm_spec import delivery_faults
-from .policies_spec import peer_faults, policy_faults
-
-MODES = (manifests.STATEFUL_SET, manifests.DAEMON_SET)
+from .ocm_faults import delivery_faults
+from .policy_faults import peer_faults, policy_faults
 
 # A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
 # a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
@@ -28,19 +28,19 @@ MAX_SITE_NAME = 63
 # The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
 MAX_SUPERNODES = node_config.MAX_REPLICAS
 
-POOL_KEYS = (*manifests.POOL_KEYS, "name", "mode", "replicas", "node_config", "gpu")
+POOL_KEYS = (*OWN, *SHARED)
 
 _SUPERNODE_OPTIONS = {
     "--superlink": "use superlink_address",
     "--insecure": "use flower_insecure",
     "--root-certificates": "the certificate authority comes from the hub or supernode_ca_bundle",
-    "--auth-supernode-private-key": "keys are made and registered by the role",
-    "--auth-supernode-public-key": "keys are made and registered by the role",
+    "--auth-supernode-private-key": "keys are created and registered by the role",
+    "--auth-supernode-public-key": "keys are created and registered by the role",
     "--node-config": "use node_config of the pool",
     "--isolation": "use supernode_isolation",
     "--host": "the Runtime API stays on the loopback of the pod",
     "--port": "the Runtime API stays on the loopback of the pod",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
@@ -48,7 +48,7 @@ _SUPEREXEC_OPTIONS = {
     "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
     "--insecure": "the role sets it where the connection stays in the pod",
     "--root-certificates": "the role sets it where the connection leaves the pod",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
@@ -58,7 +58,7 @@ _VOLUMES = {
 _PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
 
 
-def spec_faults(spec: Spec) -> list[str]:
+def supernode_faults(spec: Spec) -> list[str]:
     """All faults of the spec, each a sentence; an empty list if there is none.
 
     Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
@@ -88,12 +88,12 @@ def spec_faults(spec: Spec) -> list[str]:
     pools = spec.get("pools")
     if faults.sequence("pools", pools):
         if not pools:
-            faults.add("pools", pools, "is empty; a site without SuperNodes is no site")
+            faults.add("pools", pools, "is empty; a site needs at least one SuperNode")
         seen: dict[str, int] = {}
         for number, pool in enumerate(pools or []):
             at = f"pools[{number}]"
             if not isinstance(pool, Mapping):
-                faults.add(at, pool, "is no mapping")
+                faults.add(at, pool, "is not a mapping")
                 continue
             _pool_faults(spec, pool, faults, f"{at}.")
             name = text(pool.get("name"))
@@ -102,16 +102,16 @@ def spec_faults(spec: Spec) -> list[str]:
             seen.setdefault(name, number)
         _total_fault(pools or [], faults)
 
-    patch_faults(spec, faults, lambda whole: manifests.objects(complete(whole)))
+    patch_faults(spec, faults, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
     return faults.found
 
 
 def _site_name_fault(spec: Spec, faults: Faults) -> None:
-    """Objects of the hub are named and labelled by the site, so its inventory name must be one that Kubernetes takes."""
+    """Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes."""
     name = text(spec.get("cluster"))
     if len(name) > MAX_SITE_NAME:
         faults.sentence(
-            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which takes at "
+            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which accepts at "
             f"most {MAX_SITE_NAME}. Rename the host in the inventory"
         )
     elif not SUBDOMAIN.fullmatch(name):
@@ -126,7 +126,7 @@ def _mtls_faults(spec: Spec, faults: Faults) -> None:
         return
     if boolean(spec.get("insecure")):
         faults.add("mtls", spec.get("mtls"), "has no meaning without TLS: insecure is true; set it to false")
-    elif not sidecar.enabled(spec):
+    elif not boolean(spec.get("sidecar", True)):
         faults.add(
             "mtls",
             spec.get("mtls"),
@@ -138,7 +138,7 @@ def _mtls_faults(spec: Spec, faults: Faults) -> None:
 def _total_fault(pools: list[Any], faults: Faults) -> None:
     if faults.found:
         return
-    total = sum(manifests.pool_replicas(pool) or 0 for pool in pools)
+    total = sum(pool_of({}, pool).replicas for pool in pools)
     if total > MAX_SUPERNODES:
         faults.sentence(
             f"{faults.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more "
@@ -146,52 +146,36 @@ def _total_fault(pools: list[Any], faults: Faults) -> None:
         )
 
 
-def complete(spec: Spec) -> dict[str, Any]:
-    """The spec with stand-ins for what is found later, so that patches can be tried."""
-    allocation = {
-        pool["name"]: {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)} for pool in spec["pools"]
-    }
-    return {
-        **spec,
-        "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
-        "ca_bundle": spec.get("ca_bundle") or "-",
-        "client_certificate": spec.get("client_certificate") or "-",
-        "allocation": {**allocation, **(spec.get("allocation") or {})},
-    }
-
-
-def render_faults(spec: Spec) -> list[str]:
-    """Faults that only matter once the spec is to be rendered: what has to be known by then and is not."""
-    faults = Faults(spec, "supernode_")
-    if not spec.get("superlink_address"):
+def render_faults(spec: SiteSpec) -> list[str]:
+    """What must be known to render a site, and is not, or cannot be used: values of the hub and its ledger."""
+    faults = Faults({"cluster": spec.cluster}, "supernode_")
+    faults.address("superlink_address", spec.superlink_address)
+    faults.certificates("ca_bundle", spec.ca_bundle)
+    if not spec.superlink_address:
         faults.add("superlink_address", "", "is not known: the hub publishes none yet, and none is given")
-    if not spec.get("ca_bundle") and not boolean(spec.get("insecure")):
+    if not spec.ca_bundle and not spec.insecure:
         faults.add("ca_bundle", "", "is not known: the hub publishes none yet, and none is given")
-    if not spec.get("client_certificate") and sidecar.mtls(spec):
-        faults.add("mtls", spec.get("mtls"), "needs a client certificate, and the hub has issued none yet")
-    for number, pool in enumerate(spec.get("pools") or []):
-        if node_config.uses_partition(pool.get("node_config") or {}):
-            allotted = (spec.get("allocation") or {}).get(pool["name"])
-            if not allotted:
-                faults.add(
-                    f"pools[{number}].name", pool["name"], "uses {partition}, but the ledger allots nothing to it"
-                )
+    if not spec.client_certificate and spec.shows_certificate:
+        faults.add("mtls", spec.mtls, "needs a client certificate, and the hub has issued none yet")
+    for number, pool in enumerate(spec.pools):
+        if pool.uses_partition and not spec.allocation.get(pool.name):
+            faults.add(f"pools[{number}].name", pool.name, "uses {partition}, but the ledger allots nothing to it")
     return faults.found
 
 
 def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -> None:
     for key in pool:
         if key not in POOL_KEYS:
-            faults.add(f"{at}{key}", pool[key], "is no option of a pool")
+            faults.add(f"{at}{key}", pool[key], "is not a pool option")
     faults.label(f"{at}name", pool.get("name"), MAX_POOL_NAME)
-    mode = manifests.pool_mode(pool)
+    mode = text(pool.get("mode") or STATEFUL_SET)
     good = faults.choice(f"{at}mode", mode, MODES)
-    if mode == manifests.DAEMON_SET:
+    if mode == DAEMON_SET:
         if pool.get("replicas") is not None:
             faults.add(f"{at}replicas", pool["replicas"], "has no meaning for a DaemonSet, which has one pod per node")
     else:
         good = faults.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES) and good
-    effective = {key: spec.get(key) for key in manifests.POOL_KEYS}
+    effective = {key: spec.get(key) for key in SHARED}
     effective.update({key: value for key, value in pool.items() if value is not None})
     if pool.get("isolation"):
         faults.choice(f"{at}isolation", pool["isolation"], ISOLATIONS)
@@ -204,13 +188,12 @@ def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -
 
 
 def _node_config_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults) -> None:
-    known = dict(spec)
-    allocation = dict(spec.get("allocation") or {})
+    site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
+    own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
     # The ledger is read after validation; any numbers do to find what is wrong with the text.
-    allocation.setdefault(pool["name"], {"offset": 0, "partitions": max(1, manifests.pool_replicas(pool) or 1)})
-    known["allocation"] = allocation
+    part = SiteSpec.parse({**site, "pools": [own]}).complete()
     try:
-        manifests.expansion(known, pool)
+        manifests.expansion(part, part.pools[0])
     except node_config.NodeConfigError as exc:
         for fault in exc.faults:
             faults.sentence(fault.message(pool["name"], text(spec.get("cluster"))))

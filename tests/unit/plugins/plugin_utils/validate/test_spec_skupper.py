@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import supernode_spec as supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import supernode_faults as supernode
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -25,10 +25,10 @@ def test_defaults_are_right(site_spec, link_spec, listener_spec):
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ("Flower_Superlink", "is no DNS-1123 label"),
-        ("a.b", "is no DNS-1123 label"),
-        ("-a", "is no DNS-1123 label"),
-        ("", "is no DNS-1123 label"),
+        ("Flower_Superlink", "is not a DNS-1123 label"),
+        ("a.b", "is not a DNS-1123 label"),
+        ("-a", "is not a DNS-1123 label"),
+        ("", "is not a DNS-1123 label"),
         ("a" * 64, "has 64 characters, at most 63"),
         ("192.0.2.1", "is an address"),
     ],
@@ -54,14 +54,14 @@ def test_routing_key(listener_spec):
 @pytest.mark.parametrize("mode", [["direct", "token"], "direct,token"])
 def test_both_modes_asked_for(mode, link_spec):
     (fault,) = rules.link_faults(link_spec(mode=mode))
-    assert "asks for several modes" in fault and "direct or token" in fault
+    assert "requests several modes" in fault and "direct or token" in fault
 
 
 def test_link(link_spec):
-    assert "is none of direct, token" in rules.link_faults(link_spec(mode="both"))[0]
+    assert "is not one of direct, token" in rules.link_faults(link_spec(mode="both"))[0]
     assert "at most 40" in rules.link_faults(link_spec(name="a" * 41))[0]
     assert "is not between 30 and 86400 seconds" in rules.link_faults(link_spec(window="2d"))[0]
-    assert "is no time like" in rules.link_faults(link_spec(renew_before="soon"))[0]
+    assert "is not a duration like" in rules.link_faults(link_spec(renew_before="soon"))[0]
     assert (
         "is below" in rules.link_faults(link_spec(cost=-1))[0] or "between" in rules.link_faults(link_spec(cost=-1))[0]
     )
@@ -70,21 +70,21 @@ def test_link(link_spec):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"link_access": "gate"}, "is none of"),
+        ({"link_access": "gate"}, "is not one of"),
         ({"edge": True, "ha": True}, "skupper_site_edge"),
         ({"edge": True, "link_access": "default"}, "skupper_site_edge"),
         ({"settings": {"routerLogging": "error"}}, "Skupper reads router-logging"),
-        ({"settings": {"tls-prior-valid-revisions": "many"}}, "is no number of revisions"),
+        ({"settings": {"tls-prior-valid-revisions": "many"}}, "is not a number of revisions"),
         ({"controller": "a/b/c"}, "namespace/name"),
-        ({"cluster": "Site_A"}, "is no DNS name"),
+        ({"cluster": "Site_A"}, "is not a DNS name"),
         ({"name": "a" * 57}, "has 57 characters; 56 are possible"),
-        ({"allowed_sources": [{"cidr": "192.0.2.0/24", "ports": ["1"]}]}, "is none of cidr"),
-        ({"install": "helm"}, "is none of none, manifests, operator"),
-        ({"install": "manifests", "version": "latest"}, "is no release of Skupper"),
+        ({"allowed_sources": [{"cidr": "192.0.2.0/24", "ports": ["1"]}]}, "is not one of cidr"),
+        ({"install": "helm"}, "is not one of none, manifests, operator"),
+        ({"install": "manifests", "version": "latest"}, "is not a Skupper release"),
         ({"install": "manifests", "version": "2.1.4"}, "Upgrade Skupper to 2.2.1 or later"),
         ({"install": "manifests", "manifests_checksum": "md5:1"}, "sha256:"),
         ({"install": "operator", "operator_channel": "stable-1"}, "generations are never crossed"),
-        ({"install": "operator", "operator_approval": "Perhaps"}, "is none of Automatic, Manual"),
+        ({"install": "operator", "operator_approval": "Perhaps"}, "is not one of Automatic, Manual"),
     ],
 )
 def test_site(changes, said, site_spec):
@@ -110,7 +110,7 @@ def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):
     spec = supernode_spec(
         connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"]
     )
-    assert "has no effect" in supernode.spec_faults(spec)[0]
+    assert "has no effect" in supernode.supernode_faults(spec)[0]
 
 
 def test_what_the_check_assumes_are_the_defaults_of_the_roles(link_spec, listener_spec):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.addresses import is_ip, split_address
@@ -37,15 +37,15 @@ _OWN_LABELS = re.compile(
 )
 
 
-# Kubernetes has int32 for almost every number of its own.
+# Kubernetes uses int32 for almost all numbers.
 MAX_NUMBER = 2**31 - 1
-# Linux takes no longer argument or NAME=value with its closing zero byte (MAX_ARG_STRLEN).
+# The limit of Linux for an argument or NAME=value with its closing zero byte (MAX_ARG_STRLEN).
 MAX_TEXT_BYTES = 131072 - 1
 _SHOWN = 200  # characters of a value that a message shows
 
 
 class Shape:
-    """Stands in a message for a value that may hold a credential: says what it is, not what is in it."""
+    """Replaces a value that may contain a credential in a message: shows its type, not its content."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -80,19 +80,19 @@ class Faults:
         """One fault.
 
         Args:
-            variable: key of the spec, with a path behind it if need be (C(pools[0].name)).
+            variable: key of the spec, with a path if needed (C(pools[0].name)).
         """
         where = f"{self.cluster}: " if self.cluster else ""
-        # superlink_address is a variable of both roles, with this very name.
+        # superlink_address is a variable of both roles, with exactly this name.
         name = variable if variable.startswith(self.prefix) else self.prefix + variable
         self.found.append(f"{where}{name}: {shown(value)} {reason}")
 
     def sentence(self, sentence: str) -> None:
-        """A fault that names everything itself."""
+        """A fault whose text is complete."""
         where = f"{self.cluster}: " if self.cluster and self.cluster not in sentence else ""
         self.found.append(where + sentence)
 
-    # Each check below adds a fault if the value is wrong and says whether it was right.
+    # Each check below adds a fault if the value is wrong and returns whether it was right.
 
     def label(self, variable: str, value: Any, limit: int = 63) -> bool:
         """A DNS-1123 label of at most C(limit) characters."""
@@ -100,7 +100,7 @@ class Faults:
             self.add(
                 variable,
                 value,
-                "is no DNS-1123 label: lower case letters, digits and -, with a letter or digit at both ends",
+                "is not a DNS-1123 label: lower case letters, digits and -, with a letter or digit at both ends",
             )
             return False
         if len(value) > limit:
@@ -112,7 +112,7 @@ class Faults:
         """A DNS-1123 subdomain."""
         good = isinstance(value, str) and len(value) <= 253 and bool(SUBDOMAIN.fullmatch(value))
         if not good:
-            self.add(variable, value, "is no DNS name of lower case letters, digits, - and .")
+            self.add(variable, value, "is not a DNS name of lower case letters, digits, - and .")
         return good
 
     def port(self, variable: str, value: Any, low: int = 1, high: int = 65535) -> bool:
@@ -120,14 +120,14 @@ class Faults:
         return self.number(variable, value, low, high)
 
     def number(self, variable: str, value: Any, low: int, high: int | None = None) -> bool:
-        """A whole number in a range, by default up to C(MAX_NUMBER); "not given" is right."""
+        """A whole number in a range, by default up to C(MAX_NUMBER); "not set" is right."""
         try:
             number = None if isinstance(value, bool) else integer(value)
             good = not isinstance(value, (bool, float))
         except (TypeError, ValueError):
             good, number = False, None
         if not good:
-            self.add(variable, value, "is no whole number")
+            self.add(variable, value, "is not an integer")
             return False
         if number is not None and (number < low or (high is not None and number > high)):
             self.add(variable, value, f"is not between {low} and {high}" if high is not None else f"is below {low}")
@@ -141,7 +141,7 @@ class Faults:
         """One of some words."""
         words = list(choices)
         if value not in words:
-            self.add(variable, value, f"is none of {', '.join(words)}")
+            self.add(variable, value, f"is not one of {', '.join(words)}")
             return False
         return True
 
@@ -151,7 +151,7 @@ class Faults:
             not isinstance(value, bool) and bool(_QUANTITY.fullmatch(text(value))) and not text(value).startswith("-")
         )
         if not good:
-            self.add(variable, value, 'is no quantity like "500m", "2" or "4Gi"')
+            self.add(variable, value, 'is not a quantity like "500m", "2" or "4Gi"')
         return good
 
     def resources(self, variable: str, value: Any) -> None:
@@ -166,30 +166,30 @@ class Faults:
                     self.quantity(f"{variable}.{part}[{name}]", amount)
 
     def mapping(self, variable: str, value: Any) -> bool:
-        """A mapping, or not given."""
+        """A mapping, or not set."""
         if value is not None and not isinstance(value, Mapping):
-            self.add(variable, value, "is no mapping")
+            self.add(variable, value, "is not a mapping")
             return False
         return True
 
     def sequence(self, variable: str, value: Any, *, hidden: bool = False) -> bool:
-        """A list, or not given. C(hidden): it may hold credentials, and is not shown."""
+        """A list, or not set. C(hidden): it may contain credentials, and is not shown."""
         if value is not None and not isinstance(value, list):
-            self.add(variable, Shape(value) if hidden else value, "is no list")
+            self.add(variable, Shape(value) if hidden else value, "is not a list")
             return False
         return True
 
     def argument_text(self, variable: str, value: Any, name: str = "") -> None:
-        """Text that a process can be given as an argument, or as the value of the environment variable C(name)."""
+        """Text that can be an argument of a process, or as the value of the environment variable C(name)."""
         given = text(value)
         if "\0" in given:
-            self.add(variable, Shape(value), "holds a NUL character, which ends a text for Linux")
+            self.add(variable, Shape(value), "contains a NUL character, which ends a text in Linux")
         size = len((f"{name}={given}" if name else given).encode("utf-8", "replace"))
         if size > MAX_TEXT_BYTES:
             self.add(
                 variable,
                 Shape(value),
-                f"has {size} bytes{' with its name' if name else ''}; Linux takes at most {MAX_TEXT_BYTES}. Put it into a ConfigMap or "
+                f"has {size} bytes{' with its name' if name else ''}; the limit of Linux is {MAX_TEXT_BYTES}. Put it into a ConfigMap or "
                 "Secret and mount that",
             )
 
@@ -203,12 +203,12 @@ class Faults:
                 self.add(
                     f"{variable}[{key}]",
                     entry,
-                    "has a key that Kubernetes refuses: [prefix/]name, name at most 63 characters",
+                    "has a key that Kubernetes rejects: [prefix/]name, name at most 63 characters",
                 )
             elif values and not own and _OWN_LABELS.fullmatch(text(key)):
                 self.add(f"{variable}[{key}]", entry, "replaces a label by which this collection finds its objects")
             if values and entry not in (None, "") and (len(text(entry)) > 63 or not _NAME.fullmatch(text(entry))):
-                self.add(f"{variable}[{key}]", entry, "is no label value: at most 63 letters, digits, -, _ and .")
+                self.add(f"{variable}[{key}]", entry, "is not a label value: at most 63 letters, digits, -, _ and .")
 
     def env(self, variable: str, value: Any) -> None:
         """A list of EnvVar."""
@@ -219,22 +219,22 @@ class Faults:
             at = f"{variable}[{number}]"
             name = entry.get("name") if isinstance(entry, Mapping) else None
             if not isinstance(name, str) or not _ENV_NAME.fullmatch(name):
-                self.add(at, Shape(entry), "has no name that a container's environment can take")
+                self.add(at, Shape(entry), "has no name that is valid in a container's environment")
                 continue
             for key in entry:
                 if key not in ("name", "value", "valueFrom"):
-                    self.add(at, Shape(entry), f"has the key {key!r}, which is none of name, value, valueFrom")
+                    self.add(at, Shape(entry), f"has the key {key!r}, which is not one of name, value, valueFrom")
             if name in RESERVED_ENV:
                 self.add(f"{at}.name", name, "is set by this collection: a SuperNode finds its key by it")
             if name in seen:
-                self.add(f"{at}.name", name, "is there twice")
+                self.add(f"{at}.name", name, "is listed twice")
             seen.add(name)
             if (entry.get("value") is not None) == (entry.get("valueFrom") is not None) and "value" not in entry:
                 self.add(at, Shape(entry), f"has neither value nor valueFrom (name {name!r})")
             elif entry.get("value") is not None and entry.get("valueFrom") is not None:
                 self.add(at, Shape(entry), f"has both value and valueFrom (name {name!r})")
             elif isinstance(entry.get("value"), (Mapping, list)):
-                self.add(at, Shape(entry), f"has a value that is no text (name {name!r})")
+                self.add(at, Shape(entry), f"has a value that is not a string (name {name!r})")
             else:
                 self.argument_text(f"{at}.value", entry.get("value"), name)
 
@@ -248,7 +248,7 @@ class Faults:
             return
         for number, argument in enumerate(value or []):
             if isinstance(argument, (Mapping, list)):
-                self.add(f"{variable}[{number}]", Shape(argument), "is no text")
+                self.add(f"{variable}[{number}]", Shape(argument), "is not a string")
                 continue
             self.argument_text(f"{variable}[{number}]", argument)
             option = text(argument).split("=", 1)[0]
@@ -270,7 +270,7 @@ class Faults:
                 continue
             self.label(f"{at}.name", name)
             if name in own_names or name in names:
-                self.add(f"{at}.name", name, "is there already; take another name")
+                self.add(f"{at}.name", name, "exists already; use another name")
             names.add(name)
         paths: set[str] = set()
         for number, mount in enumerate(mounts or []):
@@ -279,7 +279,7 @@ class Faults:
                 self.add(at, Shape(mount), "has no name or no mountPath")
                 continue
             if mount["name"] not in names:
-                self.add(f"{at}.name", mount["name"], f"is none of the volumes in {self.prefix}{variable}")
+                self.add(f"{at}.name", mount["name"], f"is not one of the volumes in {self.prefix}{variable}")
             path = text(mount["mountPath"]).rstrip("/") or "/"
             if path in own_paths or path in paths:
                 self.add(f"{at}.mountPath", mount["mountPath"], "is mounted already")
@@ -291,20 +291,20 @@ class Faults:
             return
         for key in value:
             if key not in ("resource", "count", "runtime_class"):
-                self.add(f"{variable}.{key}", value[key], "is none of resource, count, runtime_class")
+                self.add(f"{variable}.{key}", value[key], "is not one of resource, count, runtime_class")
         self.number(f"{variable}.count", value.get("count"), 0)
         resource = value.get("resource") or "nvidia.com/gpu"
         head, slash, name = text(resource).rpartition("/")
         if not slash or not SUBDOMAIN.fullmatch(head) or not _NAME.fullmatch(name):
-            self.add(f"{variable}.resource", resource, 'is no extended resource like "nvidia.com/gpu"')
+            self.add(f"{variable}.resource", resource, 'is not an extended resource like "nvidia.com/gpu"')
         if value.get("runtime_class"):
             self.subdomain(f"{variable}.runtime_class", value["runtime_class"])
         for part in ("requests", "limits"):
             if isinstance(limits, Mapping) and resource in (limits.get(part) or {}):
-                self.add(f"{variable}.resource", resource, f"is among the {part} of the container, too; say it once")
+                self.add(f"{variable}.resource", resource, f"is among the {part} of the container, too; set it once")
 
     def address(self, variable: str, value: Any) -> bool:
-        """A "host:port"; "not given" is right."""
+        """A "host:port"; "not set" is right."""
         if not value:
             return True
         if "://" in text(value):
@@ -313,7 +313,7 @@ class Faults:
         try:
             host = split_address(text(value))[0]
         except ValueError:
-            self.add(variable, value, 'is no "host:port" (an IPv6 address stands in brackets)')
+            self.add(variable, value, 'is not "host:port" (an IPv6 address needs brackets)')
             return False
         if not is_ip(host) and not SUBDOMAIN.fullmatch(host.lower()):
             self.add(variable, value, "has a host that is neither an IP address nor a DNS name")
@@ -328,20 +328,20 @@ class Faults:
             try:
                 ipaddress.ip_network(text(entry))
             except ValueError as exc:
-                self.add(f"{variable}[{number}]", entry, f"is no network ({exc})")
+                self.add(f"{variable}[{number}]", entry, f"is not a network ({exc})")
 
     def certificates(self, variable: str, value: Any) -> None:
-        """PEM certificates and nothing else; "not given" is right."""
+        """PEM certificates and nothing else; "not set" is right."""
         if not value:
             return
         shown = text(value).strip()[:40]
         if "PRIVATE KEY" in text(value):
-            self.add(variable, "...", "holds a private key; certificates only")
+            self.add(variable, "...", "contains a private key; only certificates are allowed")
         elif "-----BEGIN CERTIFICATE-----" not in text(value):
-            self.add(variable, shown, "is no PEM certificate")
+            self.add(variable, shown, "is not a PEM certificate")
         elif not text(value).isascii():
             # Read by Python's ssl module as ASCII: anything else leaves a SuperNode hanging.
-            self.add(variable, shown, "holds characters that are not ASCII, which makes SuperNodes hang")
+            self.add(variable, shown, "contains characters that are not ASCII, which makes SuperNodes hang")
 
 
 def generation_fault(version: Any) -> str | None:
@@ -351,7 +351,7 @@ def generation_fault(version: Any) -> str | None:
     """
     match = _VERSION.fullmatch(text(version))
     if not match or len(text(version)) > 63:
-        return 'is no Flower release like "1.41.0"'
+        return 'is not a Flower release like "1.41.0"'
     release = int(match[1]), int(match[2])
     if release < (1, 35):
         return (
@@ -360,7 +360,7 @@ def generation_fault(version: Any) -> str | None:
         )
     if release < (1, 40):
         return (
-            "lies in Flower's change from gRPC to HTTP (1.35 to 1.39), where components of neither kind fit; "
+            "is in Flower's transition from gRPC to HTTP (1.35 to 1.39), which neither generation supports; "
             "use 1.40 or later"
         )
     return None
@@ -380,7 +380,7 @@ def common_faults(spec: Spec, faults: Faults) -> None:
         faults.choice("pod_security", spec["pod_security"], POD_SECURITY_LEVELS)
     registry = spec.get("image_registry")
     if registry and ("://" in text(registry) or any(c.isspace() for c in text(registry))):
-        faults.add("image_registry", registry, 'is no registry: write "host[:port][/path]", without https://')
+        faults.add("image_registry", registry, 'is not a registry: use "host[:port][/path]", without https://')
     if faults.sequence("image_pull_secrets", spec.get("image_pull_secrets")):
         for number, name in enumerate(spec.get("image_pull_secrets") or []):
             faults.subdomain(f"image_pull_secrets[{number}]", name)
@@ -411,11 +411,11 @@ def placement_faults(keys: Spec, faults: Faults, at: str = "") -> None:
     faults.labels(f"{at}pod_annotations", keys.get("pod_annotations"), values=False)
 
 
-def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
+def patch_faults(spec: Spec, faults: Faults, render: Callable[[], Any]) -> None:
     """Patches: their shape, and whether each fits an object that is rendered.
 
     Args:
-        render: function that renders a spec; only called when everything else is right.
+        render: renders the spec; only called when everything else is right.
     """
     if not faults.sequence("patches", spec.get("patches"), hidden=True):
         return
@@ -435,6 +435,6 @@ def patch_faults(spec: Spec, faults: Faults, render: Any) -> None:
     if len(faults.found) > shape or faults.found or not spec.get("patches"):
         return
     try:
-        render(spec)
+        render()
     except PatchError as exc:
         faults.sentence(f"{faults.prefix}{exc}")

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The door for SuperExecs in other pods: HAProxy lets Runtime calls through, and nothing else.
+"""The listener for SuperExecs in other pods: HAProxy lets Runtime calls through, and nothing else.
 
-The gateway has one for the ServerApp, the sidecar one for the ClientApp where that is a workload of its own. It compares the
+The gateway has one for the ServerApp, the sidecar one for the ClientApp where that has its own pod. It compares the
 whole path with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through. Every refusal is a 503.
 """
 

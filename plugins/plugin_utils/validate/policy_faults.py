@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults in what NetworkPolicies are made of (see manifests/policies.py for its shape)."""
+"""Faults in the options of NetworkPolicies (see manifests/policies.py for its shape)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def peer_faults(variable: str, value: Any, faults: Faults, *, ports: bool = True
     for number, peer in enumerate(value or []):
         at = f"{variable}[{number}]"
         if not isinstance(peer, Mapping):
-            faults.add(at, peer, f"is no mapping of {', '.join(keys)}")
+            faults.add(at, peer, f"is not a mapping of {', '.join(keys)}")
             continue
         given = {key for key, entry in peer.items() if entry not in (None, "", [], {})}
         for key in sorted(given - set(keys)):
-            faults.add(f"{at}.{key}", peer[key], f"is none of {', '.join(keys)}")
+            faults.add(f"{at}.{key}", peer[key], f"is not one of {', '.join(keys)}")
         if not given & {"cidr", "namespace", "pod_selector"}:
             faults.add(
-                at, peer, 'names nobody: give cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)'
+                at, peer, 'selects nothing: set cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)'
             )
         if "cidr" in given and given & {"namespace", "pod_selector"}:
             faults.add(at, peer, "has a cidr and selectors; make two entries of it")
@@ -62,7 +62,7 @@ def peer_faults(variable: str, value: Any, faults: Faults, *, ports: bool = True
 
 
 def _network_faults(at: str, peer: Mapping[str, Any], given: set[str], faults: Faults) -> None:
-    """The network of a peer, and those in it that are left out."""
+    """The network of a peer, and the exceptions in it."""
     if "except" in given and "cidr" not in given:
         faults.add(f"{at}.except", peer["except"], "has no effect without cidr")
     if "cidr" not in given:
@@ -71,16 +71,16 @@ def _network_faults(at: str, peer: Mapping[str, Any], given: set[str], faults: F
     try:
         whole = ipaddress.ip_network(text(peer["cidr"]))
     except ValueError as exc:
-        faults.add(f"{at}.cidr", peer["cidr"], f"is no network ({exc})")
+        faults.add(f"{at}.cidr", peer["cidr"], f"is not a network ({exc})")
         return
     faults.networks(f"{at}.except", peer.get("except"))
     if len(faults.found) > known:
         return
     for number, entry in enumerate(peer.get("except") or []):
         part: Any = ipaddress.ip_network(text(entry))
-        # Kubernetes asks for a part that is smaller than the whole.
+        # Kubernetes requires a part that is smaller than the whole.
         if part.version != whole.version or part == whole or not part.subnet_of(whole):
-            faults.add(f"{at}.except[{number}]", entry, f"is no part of {whole}")
+            faults.add(f"{at}.except[{number}]", entry, f"is not part of {whole}")
 
 
 def _namespace_faults(variable: str, value: Any, faults: Faults) -> None:
@@ -88,6 +88,6 @@ def _namespace_faults(variable: str, value: Any, faults: Faults) -> None:
     if isinstance(value, Mapping):
         faults.labels(variable, value, own=True)
         if not value:
-            faults.add(variable, value, "is empty; give the name of a namespace or labels")
+            faults.add(variable, value, "is empty; set the name of a namespace or labels")
     else:
         faults.label(variable, value)

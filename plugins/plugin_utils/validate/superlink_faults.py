@@ -1,12 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults of a superlink spec (see manifests/objects.py for its shape)."""
+"""Faults of a superlink spec (see spec/hub_spec.py for its shape)."""
 
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 from ..base.addresses import is_ip
 from ..base.times import duration
@@ -14,8 +13,9 @@ from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
 from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES
+from ..spec.hub_spec import HubSpec, serverapp_of
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
-from .policies_spec import peer_faults, policy_faults
+from .policy_faults import peer_faults, policy_faults
 
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
@@ -28,18 +28,18 @@ _SUPERLINK_OPTIONS = {
     "--ssl-certfile": "SuperLink has an internal certificate, the public one is the gateway's",
     "--ssl-keyfile": "SuperLink has an internal certificate, the public one is the gateway's",
     "--isolation": "use superlink_isolation",
-    "--database": "the database lies on the volume of superlink_storage_size",
+    "--database": "the database is stored on the volume of superlink_storage_size",
     "--enable-supernode-auth": "it is on unless flower_insecure is true",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--disable-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
 _SUPEREXEC_OPTIONS = {
     "--runtime-api-address": "the ServerApp reaches SuperLink through the gateway",
-    "--insecure": "the gateway's door for the ServerApp has TLS",
+    "--insecure": "the gateway's port for the ServerApp uses TLS",
     "--root-certificates": "the internal CA is mounted by the role",
-    "--superexec-auth-secret-file": "the secret is made by the role",
+    "--superexec-auth-secret-file": "the secret is created by the role",
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
@@ -52,7 +52,7 @@ _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
 _SERVERAPP_PATHS = {"/internal-ca", "/superexec", "/tmp"}
 
 
-def spec_faults(spec: Spec) -> list[str]:
+def superlink_faults(spec: Spec) -> list[str]:
     """All faults of the spec, each a sentence; an empty list if there is none."""
     faults = Faults(spec, "superlink_")
     common_faults(spec, faults)
@@ -89,7 +89,7 @@ def spec_faults(spec: Spec) -> list[str]:
     ):
         faults.add("client_certificates", asked, "has no meaning without TLS: insecure is true; use none")
 
-    own = {key[len("serverapp_") :]: value for key, value in spec.items() if key.startswith("serverapp_")}
+    own = serverapp_of(spec)
     faults.resources("serverapp_resources", own.get("resources"))
     faults.gpu("serverapp_gpu", own.get("gpu"), own.get("resources"))
     faults.env("serverapp_env", own.get("env"))
@@ -117,17 +117,8 @@ def spec_faults(spec: Spec) -> list[str]:
             if not is_ip(text(name)):
                 faults.subdomain(f"certificate_names[{number}]", name)
 
-    patch_faults(spec, faults, lambda whole: manifests.objects(complete(whole)))
+    patch_faults(spec, faults, lambda: manifests.objects(HubSpec.parse(spec).complete()))
     return faults.found
-
-
-def complete(spec: Spec) -> dict[str, Any]:
-    """The spec with stand-ins for what is found later, so that patches can be tried."""
-    return {
-        **spec,
-        "superlink_address": spec.get("superlink_address") or "superlink.invalid:9092",
-        "ca_bundle": spec.get("ca_bundle") or "-",
-    }
 
 
 def _certificate_faults(spec: Spec, faults: Faults) -> None:
@@ -147,7 +138,7 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
         given = issuer or {}
         for key in given:
             if key not in ("name", "kind", "group"):
-                faults.add(f"issuer.{key}", given[key], "is none of name, kind, group")
+                faults.add(f"issuer.{key}", given[key], "is not one of name, kind, group")
         if source == CERT_MANAGER and not given.get("name"):
             faults.add("issuer", issuer, "has no name; cert-manager signs with an Issuer or ClusterIssuer")
         elif source != CERT_MANAGER and issuer:
@@ -160,7 +151,7 @@ def _certificate_faults(spec: Spec, faults: Faults) -> None:
     try:
         before = duration(spec.get("renew_before"))
     except ValueError:
-        faults.add("renew_before", spec.get("renew_before"), "is no time like 30d, 12h, 10m or 40s")
+        faults.add("renew_before", spec.get("renew_before"), "is not a duration like 30d, 12h, 10m or 40s")
         return
     days = integer(spec.get("certificate_days")) or 90
     if before is not None and not datetime.timedelta() < before < datetime.timedelta(days=days):
