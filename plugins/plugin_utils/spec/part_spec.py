@@ -25,14 +25,11 @@ Flower = TypeVar("Flower", bound="FlowerSpec")
 class PartSpec(Parsed):
     """One part of a federation, in one namespace of a cluster.
 
-    The name of a field is that of the role variable without the role's prefix (C(superlink_storage_size) is C(storage_size)), so that a
-    fault can name the variable. roles/*/meta/argument_specs.yml describes them.
+    A field has the name of the role variable without its prefix, so that a fault can name it. The roles' argument specs describe them.
 
     Attributes:
-        pod_security: Pod Security level of the namespace: C(auto), a level, or empty for none.
         skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
         dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.
-        monitoring_namespaces: namespaces that may read the metrics, each a name or a mapping of labels.
     """
 
     federation: Text = ""

@@ -21,7 +21,6 @@ class SiteSpec(FlowerSpec):
     """A site.
 
     Attributes:
-        pods: settings of pods for the whole site.
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
         keys_account: whether its administrators created the account of the job that creates them.

@@ -7,6 +7,7 @@ The steps before it need agents, which would make keys and say so, and after it 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
@@ -26,7 +27,7 @@ class ActionModule(FleetAction):
 
         def bring(name: str) -> None:
             site = sites[name]
-            site.spec |= params["found"][name]
+            site.spec = replace(site.spec, **params["found"][name])
             delivery = ways[name]._delivery(objects_of(site))
             delivery.bring_nodes(delivery.bring_addon())
             outcomes.add(name, ways[name]._done(delivery))

@@ -32,6 +32,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, TEARDOWN, WORKS, Right, rights
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -160,7 +162,7 @@ class World:
         found += cluster.list(f"{API}/v1", "ClusterRole", labels="app.kubernetes.io/instance=rights")
         return [role for role in found if f"-{holder}" in role["metadata"]["name"]]
 
-    def spec(self, context: str, **changes: Any) -> dict[str, Any]:
+    def spec(self, context: str, **changes: Any) -> HubSpec | SiteSpec:
         """The specification as the role has it: its defaults and what the inventory says."""
         part = PARTS[context]
         text = (ROOT / "roles" / part / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
@@ -171,8 +173,10 @@ class World:
             for name, value in {"hub": HUB, **SITES}[context].items()
             if name.startswith(f"{part}_")
         }
-        own["key_source"] = {"hub": HUB, **SITES}[context].get("flower_key_source", "controller")
-        return {**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes}
+        if part == "supernode":
+            own["key_source"] = SITES[context].get("flower_key_source", "controller")
+        kind = SiteSpec if part == "supernode" else HubSpec
+        return kind.parse({**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes})
 
     def needed(self, context: str, *works: str) -> dict[str, list[Right]]:
         """What the table says that the controller needs, of what it is to do there."""

@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 HOME = f"{NAMESPACE}-keys"  # for jobs without a federation
@@ -36,7 +37,7 @@ EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"
 
 def specification(name, **changes):
     """As much of a site's specification as its job needs."""
-    return {
+    given = {
         "cluster": "site-a",
         "federation": "scenario",
         "namespace": name,
@@ -48,6 +49,7 @@ def specification(name, **changes):
         "pools": [{"name": "cpu"}],
         **changes,
     }
+    return SiteSpec.parse(given)
 
 
 def leftovers(site, where):
