@@ -68,6 +68,8 @@ def look(
     asked = list(dict.fromkeys(filter(None, (home, ca_namespace)))) if made else []
     live = {name: _get(cluster, "Namespace", name) for name in asked}
     faults = [_named(item, live[home]) for item in made]
+    if not made:
+        faults += [_missing(cluster, name) for name in filter(None, (home, "" if spec.insecure else ca_namespace))]
     parent = None
     if not made or live[home] is not None:
         parent = _get(cluster, "ConfigMap", applyset.parent_name(part), home)
@@ -89,6 +91,15 @@ def _get(cluster: Cluster, kind: str, name: str, namespace: str | None = None) -
         return cluster.get("v1", kind, name, namespace)
     except Forbidden:
         return None
+
+
+def _missing(cluster: Cluster, name: str) -> str:
+    """Why a namespace that someone else creates cannot be used; empty when it is there, or cannot be read."""
+    try:
+        there = cluster.get("v1", "Namespace", name) is not None
+    except Forbidden:
+        there = True
+    return "" if there else f"there is no namespace {name}, and flower_create_namespace is false: create it first."
 
 
 def _named(desired: Mapping[str, Any], live: Mapping[str, Any] | None) -> str:

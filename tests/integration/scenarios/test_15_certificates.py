@@ -94,6 +94,10 @@ class Small:
 @pytest.fixture(scope="module")
 def small(federation):
     made = Small(federation)
+    words = made.play("site", "--limit", "hub", rc=2).messages("hub", failed=True)
+    for space in (SPACE, CA_SPACE):
+        assert f"there is no namespace {space}, and flower_create_namespace is false" in words, words
+        made.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     yield made
     for context in federation.contexts:
         for space in (SPACE, CA_SPACE):
@@ -112,7 +116,6 @@ def cert_manager(fleet_addon):
 @pytest.fixture(scope="module")
 def issuer(small, cert_manager):
     """A CA Issuer in the hub's namespace, as someone keeps it; and a second CA for later."""
-    small.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
     for name in ("root-one", "root-two"):
         spec = {
             "isCA": True, "commonName": name, "secretName": name, "privateKey": {"algorithm": "ECDSA", "size": 256},
