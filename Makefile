@@ -10,7 +10,7 @@ STAGE   := $(CACHE)/stage-$(shell pwd -P | cksum | cut -d' ' -f1)
 STAGED  := $(STAGE)/ansible_collections/federated/flower
 BUILD   := $(CURDIR)/build
 # Federations that the scenarios keep on the fleet at once; pytest's reports with the time of each test.
-LANES   ?= 3
+LANES   ?= 2
 TIMES   := --durations=10 --junitxml=$(BUILD)/times
 
 # Ansible asks for a UTF-8 locale.
