@@ -44,7 +44,9 @@ class ActionModule(ClusterAction):
             ]
             return self._record(params, mine, others)
 
-    def _record(self, params: dict[str, Any], mine: list[audit_notes.Note], others: list[list[audit_notes.Note]]) -> dict[str, Any]:
+    def _record(
+        self, params: dict[str, Any], mine: list[audit_notes.Note], others: list[list[audit_notes.Note]]
+    ) -> dict[str, Any]:
         """Record the notes of this run, and before it those of interrupted runs."""
         failed = set(self.task_vars.get("ansible_play_hosts_all", ())) - set(
             self.task_vars.get("ansible_play_hosts", ())

@@ -83,9 +83,7 @@ class ActionModule(SkupperAction):
         """The hub, when others can link to it: before that a token would be lost, and a Link would lead nowhere."""
         site = seen.site
         if site is None:
-            raise ClusterError(
-                f"there is no Skupper Site on {join.hub.name}: run federated.flower.site for it first."
-            )
+            raise ClusterError(f"there is no Skupper Site on {join.hub.name}: run federated.flower.site for it first.")
         name = site["metadata"]["name"]
         if not state.has_link_access(site):
             raise ClusterError(

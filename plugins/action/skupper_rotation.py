@@ -104,9 +104,7 @@ class ActionModule(SkupperAction):
                 self.done["changed"] = True
                 self.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
         elif not ledger.read_denial(site):
-            self.warn(
-                f"the ledger has no site {site}: it will be linked again if it is in the inventory"
-            )
+            self.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
         going = []
         for kind, name in (
             ("AccessGrant", skupper.grant_name(site)),

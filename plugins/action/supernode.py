@@ -10,12 +10,12 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import Options, Rollout
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import AppsOptions, Options, Rollout
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
@@ -32,7 +32,6 @@ class ActionModule(FleetAction):
         "part": {"type": "str", "choices": [ALL, CLIENTAPP], "default": ALL},
         "renew": {"type": "list", "elements": "str", "choices": [KEYS, CLIENT], "default": []},
         "wait": {"type": "int", "default": 3600},
-        "wait_timeout": {"type": "int", "default": 300},
         "force": {"type": "bool", "default": False},
     }
 
@@ -49,14 +48,33 @@ class ActionModule(FleetAction):
         if not outcomes.good():
             return {}
         first = sites[outcomes.good()[0]]
-        with self.connect(first.hub) as hub:
-            registry = Registry(self, hub, first.hub_namespace, first.federation, first.seconds)
-            rollout = Rollout(self, registry, first.hub, sites, ways, outcomes, self._options(params, first))
-            if params["part"] == CLIENTAPP:
-                rollout.deploy_apps(params["wait_timeout"], wait=params["wait"], force=params["force"])
-            else:
-                rollout.deploy()
+        apps = self._apps(sites, outcomes) if params["part"] == CLIENTAPP else {}
+        try:
+            with self.connect(first.hub) as hub:
+                registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
+                rollout = Rollout(self, registry, first.hub, sites, ways, outcomes, self._options(params, first))
+                if params["part"] == CLIENTAPP:
+                    rollout.deploy_apps(apps)
+                else:
+                    rollout.deploy()
+        except ClusterError as error:  # of the hub: what became of each site until then is reported nevertheless
+            for name in outcomes.good():
+                outcomes.fail(name, error.message)
         return {}
+
+    def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
+        """What each site wants of the rollout of its ClientApps."""
+        found = {}
+        for name in sites:
+            try:
+                found[name] = AppsOptions(
+                    wait=integer(self.value_of(name, "clientapp_wait_for_runs", 3600)) or 0,
+                    force=boolean(self.value_of(name, "clientapp_force", False)),
+                    seconds=integer(self.value_of(name, "clientapp_wait_timeout", 300)) or 0,
+                )
+            except (ClusterError, ValueError) as error:
+                outcomes.fail(name, str(error))
+        return found
 
     def _options(self, params: dict[str, Any], first: Site) -> Options:
         variables = self.variables_of(first.name)
@@ -69,7 +87,12 @@ class ActionModule(FleetAction):
         )
 
     def _remove(self, ways: dict[str, Any], outcomes: Outcomes) -> None:
-        volumes = {name: boolean(self.variables_of(name).get(VOLUMES)) for name in ways}
+        volumes = {}
+        for name in ways:
+            try:
+                volumes[name] = boolean(self.value_of(name, VOLUMES, False))
+            except (ClusterError, ValueError) as error:
+                outcomes.fail(name, str(error))
 
         def one(name: str) -> None:
             done = ways[name].remove(volumes=volumes[name])

@@ -73,7 +73,9 @@ class ActionModule(ClusterAction):
                     certificates=access.certificate_facts(known[site], "revoked"),
                 )
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
-            differed = store.bring()  # also when this run deleted nothing: the previous one may have been interrupted here
+            differed = (
+                store.bring()
+            )  # also when this run deleted nothing: the previous one may have been interrupted here
         wanted = [node for site in known for node in nodes[site]]
         return {
             "changed": freed or bool(deleted) or differed,

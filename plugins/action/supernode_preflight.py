@@ -10,6 +10,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
@@ -23,7 +25,13 @@ class ActionModule(FleetAction):
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Check the variables of each site; if they are valid, check its cluster."""
         for name, site in sites.items():
-            faults = inventory_faults(self, name, self.variables_of(name), is_site=True) or supernode_faults(site.given)
+            try:
+                own = self.value_of(name, OWN, [])
+            except ClusterError as error:
+                outcomes.fail(name, error.message)
+                continue
+            faults = inventory_faults(self, name, self.variables_of(name), own, is_site=True)
+            faults = faults or supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         hub = {**params["hub"], "ocm": params["ocm"]}

@@ -11,7 +11,11 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.direct_restart import FILES
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
+    DATA_FAULTS,
+    Site,
+    unexpected,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import steps
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
@@ -26,16 +30,19 @@ class ActionModule(FleetAction):
         "mark": {"type": "str", "default": ""},
         "force": {"type": "bool", "default": False},
         "wait": {"type": "int", "default": 3600},
+        "wait_timeout": {"type": "int", "default": 300},
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """Site by site, pool by pool, and each only while every SuperNode is online and no run is active."""
         if not sites:
             return {}
+        for site in sites.values():
+            site.seconds = params["wait_timeout"]
         first = next(iter(sites.values()))
         ways = self.reach(sites)
         with self.connect(first.hub) as hub:
-            registry = Registry(self, hub, first.hub_namespace, first.federation, first.seconds)
+            registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
             options = steps.Options(wait=params["wait"], force=params["force"])
             rollout = steps.Rollout(self, registry, first.hub, sites, ways, outcomes, options)
             for name in sites:
@@ -56,4 +63,6 @@ class ActionModule(FleetAction):
             rollout.ways[name].restart(rollout.restart_of(name, params["files"], params["mark"]), result)
         except ClusterError as error:
             result["trouble"] = error.message.rstrip(".")
+        except DATA_FAULTS as error:
+            result["trouble"] = unexpected(error)
         return result

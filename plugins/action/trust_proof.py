@@ -10,7 +10,12 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Proof, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import (
+    DATA_FAULTS,
+    Proof,
+    Site,
+    unexpected,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 
@@ -74,6 +79,8 @@ class ActionModule(FleetAction):
             raise
         except ClusterError as error:
             result["trouble"] = error.message
+        except DATA_FAULTS as error:
+            result["trouble"] = unexpected(error)
 
 
 def _unasked(name: str) -> dict[str, Any]:

@@ -31,7 +31,8 @@ options:
     default: present
   part:
     description:
-      - V(clientapp) deploys nothing but the ClientApps of sites where they run in their own pods.
+      - V(clientapp) deploys nothing but the ClientApps of sites where they run in their own pods, as the variables of the role
+        clientapp of each site say.
     type: str
     choices: [all, clientapp]
     default: all
@@ -45,14 +46,9 @@ options:
     default: []
   wait:
     description:
-      - Seconds to wait for the end of active runs before pods are restarted, with O(renew) or O(part=clientapp).
+      - Seconds to wait for the end of active runs before pods are restarted, with O(renew).
     type: int
     default: 3600
-  wait_timeout:
-    description:
-      - With O(part=clientapp), seconds to wait until the ClientApps are ready.
-    type: int
-    default: 300
   force:
     description:
       - Restart pods even if a run is active or SuperNodes are offline.

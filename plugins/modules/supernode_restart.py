@@ -51,6 +51,11 @@ options:
       - Seconds to wait for the end of active runs.
     type: int
     default: 3600
+  wait_timeout:
+    description:
+      - Seconds to wait for restarted pods, and until their SuperNodes are online.
+    type: int
+    default: 300
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes

@@ -23,8 +23,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
 from ..base.errors import ClusterError
+from ..base.values import boolean
 from ..reach.registry import DELIVERIES
-from ..reach.site import Reach, Site, site_of
+from ..reach.site import DATA_FAULTS, Reach, Site, site_of, unexpected
 from ..reach.way import way_of
 from ..rollout.outcome import Outcomes
 from .cluster_action import ClusterAction, first_line
@@ -47,8 +48,14 @@ _ROLES = Path(__file__).resolve().parents[3] / "roles"
 _PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
 # A thread costs next to nothing; most of the time of a site is waiting.
 _THREADS = 16
+_FORKS = 5  # Ansible's default
 
 OPTIONS: dict[str, dict[str, Any]] = {"sites": {"type": "list", "elements": "str"}}
+
+
+def _workers(forks: int) -> int:
+    """How many sites are worked on at the same time; fewer forks than usual are asked for on purpose."""
+    return forks if forks < _FORKS else max(_THREADS, forks)
 
 
 def _trusted(value: Any) -> Any:
@@ -93,8 +100,10 @@ class FleetAction(ClusterAction):
         """Evaluate and check the variables of all sites, work on them, and return the result of each."""
         self._told, self._variables, self._auth = set(), {}, {}
         self.begin_notes()
-        names = params["sites"] if params["sites"] is not None else list(task_vars["ansible_play_batch"])
-        outcomes = Outcomes(self, names, max(_THREADS, int(task_vars.get("ansible_forks") or 1)))
+        names = params["sites"]
+        if names is None:
+            names = [name for name in task_vars["ansible_play_batch"] if self._is_meant(name)]
+        outcomes = Outcomes(self, names, _workers(int(task_vars.get("ansible_forks") or _FORKS)))
         sites: dict[str, Site] = {}
         for name in names:
             try:
@@ -106,6 +115,9 @@ class FleetAction(ClusterAction):
             except ClusterError as error:
                 sites.pop(name, None)
                 outcomes.fail(name, error.message)
+            except DATA_FAULTS as error:
+                sites.pop(name, None)
+                outcomes.fail(name, f"its variables cannot be read: {unexpected(error)}")
         more = self.work(params, sites, outcomes)
         for name, outcome in outcomes.sites.items():
             if outcome.changed and name not in self._told:
@@ -128,6 +140,10 @@ class FleetAction(ClusterAction):
         """Record in the audit trail that a site failed."""
         self._write_note(site, failed=message)
 
+    def say_details(self, text: str) -> None:
+        """Show a text with C(-vvv)."""
+        display.vvv(text)
+
     # ---- variables --------------------------------------------------------------------------------------------------
 
     def variables_of(self, host: str | None) -> Mapping[str, Any]:
@@ -136,6 +152,28 @@ class FleetAction(ClusterAction):
         if name not in self._variables:
             self._variables[name] = HostVariables(*self._evaluated(name), role_defaults(ROLE))
         return self._variables[name]
+
+    def value_of(self, host: str, name: str, default: Any) -> Any:
+        """The value of one variable of a host.
+
+        Raises:
+            ClusterError: its template cannot be evaluated.
+        """
+        try:
+            return self.variables_of(host).get(name, default)
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
+
+    def _is_meant(self, name: str) -> bool:
+        """Whether the conditions of the task, among them those of its role and its blocks, hold for a host, as for the first one."""
+        conditions = [one for one in self._task.when or [] if one is not True]
+        if not conditions or name == self.inventory_host:
+            return True
+        _raw, template = self._evaluated(name)
+        try:
+            return all(boolean(template(trust_as_template(f"{{{{ {one} }}}}"))) for one in conditions)
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: the condition of the task cannot be evaluated: {first_line(error)}") from error
 
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """See C(ClusterAction); evaluated once for each host."""

@@ -19,16 +19,16 @@ from .cluster_action import ClusterAction
 variables.known()  # read once, in the parent of all forks
 
 
-def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], *, is_site: bool) -> list[str]:
+def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own: Any, *, is_site: bool) -> list[str]:
     """Faults of the groups of the inventory and of the names of a host's variables.
 
     Args:
         action: any action of the run.
         host: inventory name.
         names: names of its variables.
+        own: its variable C(flower_own_variables).
         is_site: whether it is a site; C(--limit) may leave out the sites on purpose.
     """
-    own = action.variable(variables.OWN, [])
     found = variables.faults(host, names, own if isinstance(own, list) else [])
     hub_group = str(action.variable("flower_hub_group", "flower_hub"))
     sites_group = str(action.variable("flower_sites_group", "flower_sites"))
@@ -49,7 +49,8 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None) -> HubSpec:
     Raises:
         ClusterError: names every fault.
     """
-    found = inventory_faults(action, action.inventory_host, action.task_vars, is_site=False)
+    own = action.variable(variables.OWN, [])
+    found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if spec is None:
         spec = _assembled(action, SUPERLINK, found)
     if not found:

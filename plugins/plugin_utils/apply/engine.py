@@ -327,7 +327,9 @@ class _Apply:
             self.set.parent = self.cluster.get("v1", "ConfigMap", self.set.which.name, self.set.namespace)
             owner = sets.foreign_tool(self.set.parent)
             if owner:
-                raise ClusterError(f"{self.set.which} exists already and was created by {owner}: choose another applyset.")
+                raise ClusterError(
+                    f"{self.set.which} exists already and was created by {owner}: choose another applyset."
+                )
             stranger = "" if self.set.claim else record.fault(self.set.parent, self.set.owner or {})
             if stranger:
                 raise ClusterError(f"{self.cluster.name}: {stranger}")
@@ -505,7 +507,9 @@ class _Apply:
     def _widen_set(self, own: _Set) -> bool:
         home = self.namespaces.get(own.namespace)
         if home is not None and home.which in self._failed:
-            self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which contains the record of the set, failed")
+            self._note_error(
+                None, "not tried", f"nothing else was tried: {home.which}, which contains the record of the set, failed"
+            )
             return False
         old_kinds, old_namespaces = sets.noted(own.parent)
         new_kinds, new_namespaces = self._wanted_set(own)

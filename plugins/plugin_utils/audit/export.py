@@ -36,6 +36,10 @@ def _head(text: str) -> Head | None:
         reported = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(reported, dict) or set(reported) != {"entries", "hash"} or not isinstance(reported["entries"], int):
+    if (
+        not isinstance(reported, dict)
+        or set(reported) != {"entries", "hash"}
+        or not isinstance(reported["entries"], int)
+    ):
         return None
     return Head(reported["entries"], str(reported["hash"]))

@@ -36,7 +36,9 @@ def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
     sites, failed = _dict(entry.get("sites")), _dict(entry.get("failed"))
     reported = {site: _what(_dict(facts)) for site, facts in sites.items()}
     for host, message in failed.items():
-        reported[host] = "; ".join(filter(None, (reported.get(host, ""), f"FAILED: {message}" if message else "FAILED")))
+        reported[host] = "; ".join(
+            filter(None, (reported.get(host, ""), f"FAILED: {message}" if message else "FAILED"))
+        )
     playbook = str(entry.get("playbook", ""))
     options = [f"--{name} {value}" for name, value in _dict(entry.get("options")).items()]
     if entry.get("interrupted"):

@@ -15,6 +15,8 @@ def plain(value: Any) -> Any:
 
 
 def _jsonable(value: Any) -> Any:
+    if getattr(value, "__ENCRYPTED__", False):
+        return str(value)  # an inline vault of ansible-core before 2.19
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "isoformat"):

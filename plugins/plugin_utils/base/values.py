@@ -32,7 +32,10 @@ def integer(value: Any) -> int | None:
         return None
     if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
         raise ValueError(f"{value[:40]!r} is not an integer")
-    return int(value)
+    try:
+        return int(value)
+    except OverflowError as error:  # infinity, which YAML writes as .inf
+        raise ValueError(f"{value} is not an integer") from error
 
 
 def boolean(value: Any) -> bool:

@@ -79,7 +79,9 @@ def run_command(app: Callable[..., Any], arguments: list[str], lines: int | None
             code = app(arguments, standalone_mode=False) or 0
         except SystemExit as stop:
             code = stop.code or 0
-        except Exception as error:  # any exception of flwr is an answer for the control node, not the end of this program
+        except (
+            Exception
+        ) as error:  # any exception of flwr is an answer for the control node, not the end of this program
             code = f"{type(error).__name__}: {error}"
         finally:
             sys.stdout.flush()

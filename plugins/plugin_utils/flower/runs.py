@@ -125,7 +125,9 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
         if answer.ok and answer.data.get("run-id"):
             return answer.data
         if lost is None or answer.data:
-            raise FlowerError(f"the SuperLink on {cli.cluster.name} does not accept the app {app.name}: {reason(answer)}")
+            raise FlowerError(
+                f"the SuperLink on {cli.cluster.name} does not accept the app {app.name}: {reason(answer)}"
+            )
         break
     raise FlowerError(
         f"the app {app.name} was being submitted when the connection was lost, and it is unknown whether a run started. Check before you "

@@ -16,6 +16,7 @@ differ, on purpose:
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import shutil
@@ -23,7 +24,7 @@ import ssl
 import tempfile
 import threading
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,6 +125,16 @@ def _from_environment(name: str, spellings: list[str], spec: Mapping[str, Any]) 
 # The loader of the package remembers its temporary files by content for the whole process: a second thread with the same
 # kubeconfig would get a file that the first is about to delete.
 _ONE_AT_A_TIME = threading.Lock()
+
+
+@contextlib.contextmanager
+def _others_continue() -> Iterator[None]:
+    """Let other threads read their access meanwhile; for what takes long, and at a time when no file has been written."""
+    _ONE_AT_A_TIME.release()
+    try:
+        yield
+    finally:
+        _ONE_AT_A_TIME.acquire()
 
 
 def resolve(auth: Mapping[str, Any]) -> Access:
@@ -421,7 +432,8 @@ def _loader() -> type:
             base = self._get_base_path(self._cluster.path)
             command = self._user["exec"].safe_get("command")
             try:
-                status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
+                with _others_continue():
+                    status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
             except (ConfigException, AuthError, OSError) as error:
                 raise AuthError(
                     f"The exec plugin '{command}' of user '{self._user_name()}' returned no credentials: {one_line(error)}"

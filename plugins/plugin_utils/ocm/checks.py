@@ -279,9 +279,7 @@ def unavailable(name: str, live: Mapping[str, Any]) -> str:
     reported = facts["ocm_conditions"].get("ManagedClusterConditionAvailable") or {}
     since = f" since {reported['since']}" if reported.get("since") else ""
     if facts["ocm_availability"] == "unavailable":
-        return (
-            f"the ManagedCluster {name} reports that it is not healthy{since} ({reported.get('message') or reported.get('reason')})"
-        )
+        return f"the ManagedCluster {name} reports that it is not healthy{since} ({reported.get('message') or reported.get('reason')})"
     return f"the ManagedCluster {name} does not report{since}: its SuperNodes may continue, but changes do not reach it"
 
 

@@ -144,9 +144,7 @@ class ThroughHub:
         while True:
             live = self._live()
             if key_work.job_of(live) != job:
-                raise ClusterError(
-                    f"{self.name}: another run is creating keys there; run again when it is complete."
-                )
+                raise ClusterError(f"{self.name}: another run is creating keys there; run again when it is complete.")
             state = key_work.job_state(live)
             if state.done:
                 return live

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ..apply.engine import ApplyFailed, Result, apply_objects
+from ..apply.engine import ApplyFailed, apply_objects
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..base.values import Object
@@ -23,7 +23,7 @@ from ..rights.table import SUPERNODE
 from . import direct_checks, direct_restart, direct_status, direct_trust, removing
 from .key_sources import SOURCES, KeySource, made
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named
+from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named, unexpected
 
 APPLYSET = "supernode"
 _PODS = "app.kubernetes.io/name=supernode"
@@ -31,19 +31,6 @@ _PODS = "app.kubernetes.io/name=supernode"
 
 def _is_changed_file(entry: Mapping[str, str]) -> bool:
     return entry["kind"] in ("ConfigMap", "Secret") and entry["change"] == "changed"
-
-
-def done(result: Result, *, failed: str = "") -> Done:
-    """What became of a list of objects, as the outcome of a step."""
-    return Done(
-        changed=result.changed,
-        objects=list(result.objects),
-        diff=list(result.diff),
-        warnings=list(result.warnings),
-        requests=result.requests,
-        msg=failed or result.msg,
-        failed=bool(failed),
-    )
 
 
 class Way:
@@ -132,10 +119,10 @@ class Way:
                 wait_timeout=seconds,
             )
         except ApplyFailed as error:
-            return done(error.result, failed=error.message)
+            return Done.of(error.result, failed=error.message)
         if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
             refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
-        return done(result)
+        return Done.of(result)
 
     def _replaces_apps(self, objects: Sequence[Object]) -> bool:
         """Whether ClientApps in their own pods will be replaced."""
@@ -201,8 +188,13 @@ class Way:
         """The identity of the hub that the site records; empty where the hub has no ledger any more."""
         if self.site.claim:
             return ""
-        with self.run.connect(self.site.hub) as hub:
-            found = Ledger(hub, self.site.hub_namespace, self.site.federation).identity()
+        try:
+            with self.run.connect(self.site.hub) as hub:
+                found = Ledger(hub, self.site.hub_namespace, self.site.federation).identity()
+        except ClusterError as error:
+            raise ClusterError(
+                f"{error.message} If the hub is lost: -e flower_claim_sites=true removes the site without it."
+            ) from error
         return "" if found == NEW else found
 
 
@@ -217,6 +209,8 @@ def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dic
                 direct_status.read(cluster, site.namespace, found)
         except ClusterError as error:
             found.update(reachable=False, error=named(site.name, error.message))
+        except DATA_FAULTS as error:
+            found.update(reachable=False, error=named(site.name, unexpected(error)))
         return found
 
     with ThreadPoolExecutor(max(1, min(workers, len(sites)))) as pool:

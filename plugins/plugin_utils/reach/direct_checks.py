@@ -53,7 +53,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     if other:
         raise ClusterError(
             f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
-            "of them another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
         )
     wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
     ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))

@@ -61,7 +61,7 @@ class Way:
         other = self.run.claim(self.site.name, [f"managed cluster {self.hub.server} {name}"])
         if other:
             raise ClusterError(
-                f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them another "
+                f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them in another "
                 "place (ocm_name), or take it out of the inventory."
             )
         return Looked(

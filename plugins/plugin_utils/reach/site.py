@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from ..apply.engine import Result
 from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
@@ -103,6 +104,15 @@ class Site:
         return self.spec.federation
 
 
+# What the data of one site can raise that this code did not foresee. It ends that site, and no other.
+DATA_FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+
+
+def unexpected(error: Exception) -> str:
+    """An error that was not foreseen, as text."""
+    return f"{type(error).__name__}: {error}"
+
+
 # Variables of the role supernode that are no part of the specification.
 _PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
 
@@ -127,9 +137,9 @@ def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300
     variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
     try:
         spec = SiteSpec.parse(variables)
-    except (AttributeError, TypeError, ValueError) as error:
+    except DATA_FAULTS as error:
         raise ClusterError(
-            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {error}"
+            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {unexpected(error)}"
         ) from error
     claim = boolean(given.get("supernode_claim"))
     return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
@@ -156,6 +166,19 @@ class Done:
     requests: int = 0
     msg: str = ""
     failed: bool = False
+
+    @classmethod
+    def of(cls, result: Result, *, failed: str = "") -> Done:
+        """What became of a list of objects."""
+        return cls(
+            changed=result.changed,
+            objects=list(result.objects),
+            diff=list(result.diff),
+            warnings=list(result.warnings),
+            requests=result.requests,
+            msg=failed or result.msg,
+            failed=bool(failed),
+        )
 
 
 @dataclass

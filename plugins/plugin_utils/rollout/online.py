@@ -14,7 +14,6 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..flower.cli import FlowerCLI
-from ..hub.client_store import ClientStore
 from ..ledger import access, records
 from ..reach.site import KeysMade
 from .register import Registry
@@ -59,7 +58,7 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
     denied = {name: record["access"] for name, record in known.items() if record.get("access")}
     expected = {name: _expected(known.get(name), sites[name]) for name in sites}
     _revoke(hub, superseded, faults)
-    store = ClientStore(hub.hub, hub.namespace, hub.ledger, note=hub.run.note)
+    store = hub.client_store()
     if superseded:
         store.bring()
     cli = FlowerCLI(hub.hub, hub.namespace)

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from ..apply.engine import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
-from ..reach.site import Done, Reach, Run, named
+from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
 
 # With more sites than this, the connections of each are closed after a step: a process may have about a thousand open files.
 _OPEN = 200
@@ -26,6 +28,9 @@ class Told(Run, Protocol):
 
     def failed(self, site: str, message: str) -> None:
         """Record in the audit trail that a site failed."""
+
+    def say_details(self, text: str) -> None:
+        """Show a text to people who asked for details (C(-vvv))."""
 
 
 @dataclass
@@ -102,7 +107,7 @@ class Outcomes:
     def each(self, step: Callable[[str], Any], names: Iterable[str] | None = None) -> dict[str, Any]:
         """Run a step for every good site, several at the same time; returns what it returned for those that are still good.
 
-        A ClusterError ends only that site. Any other one is a fault of this collection and ends all.
+        An error ends only the site that it is about.
         """
         chosen = [name for name in (self.good() if names is None else names) if not self.sites[name].failed]
         found: dict[str, Any] = {}
@@ -110,8 +115,14 @@ class Outcomes:
         def one(name: str) -> None:
             try:
                 found[name] = step(name)
+            except ApplyFailed as error:
+                self.add(name, Done.of(error.result, failed=error.message))  # what was changed before it
+                self.fail(name, error.message)
             except ClusterError as error:
                 self.fail(name, error.message)
+            except DATA_FAULTS as error:
+                self.fail(name, f"unexpected error, please report it: {unexpected(error)}")
+                self.run.say_details(traceback.format_exc())
 
         if len(chosen) < 2 or self.workers < 2:
             for name in chosen:

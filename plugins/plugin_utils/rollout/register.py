@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,8 +60,9 @@ class Registry:
         seconds: how long the SuperLink may take to start.
     """
 
-    def __init__(self, run: Run, hub: Cluster, namespace: str, federation: str, seconds: int) -> None:
-        self.run, self.hub, self.namespace, self.federation, self.seconds = run, hub, namespace, federation, seconds
+    def __init__(self, run: Run, hub: Cluster, host: str, namespace: str, federation: str, seconds: int) -> None:
+        self.run, self.hub, self.host = run, hub, host
+        self.namespace, self.federation, self.seconds = namespace, federation, seconds
         self.ledger = Ledger(hub, namespace, federation, check=run.check)
 
     def register(self, sites: Mapping[str, KeysMade], regions: Mapping[str, str | None]) -> Registered:
@@ -96,7 +97,7 @@ class Registry:
             final.update(self._reread())
         if registered:
             # The gateway needs the owners of the new keys.
-            self._store().bring()
+            self.client_store().bring()
         check = self.run.check
         return Registered(
             changed=set(changed),
@@ -141,15 +142,20 @@ class Registry:
                 return rivals
             time.sleep(0.5)  # until the rival has written, or the deadline
 
-    def _store(self) -> ClientStore:
-        return ClientStore(self.hub, self.namespace, self.ledger, note=self.run.note, check=self.run.check)
+    def client_store(self) -> ClientStore:
+        """The gateway's files on sites; what is changed in them is recorded for the hub."""
+
+        def note(site: str | None = None, **facts: Iterable[Any]) -> None:
+            self.run.note(site or self.host, **facts)
+
+        return ClientStore(self.hub, self.namespace, self.ledger, note=note, check=self.run.check)
 
     def _certify(self, sites: Mapping[str, KeysMade], merged: dict[str, records.Record]) -> dict[str, str]:
         """Issue a valid client certificate for each site that requests one; returns for which it is new, and why."""
         requests = {name: site.client_request for name, site in sites.items() if site.client_request and name in merged}
         if not requests:
             return {}
-        store = self._store()
+        store = self.client_store()
         live = store.read()
         if live is not None:
             settings, certificate = store.settings(live), live["data"]["ca.crt"]

@@ -53,6 +53,21 @@ class Options:
     force: bool = False
 
 
+@dataclass(frozen=True)
+class AppsOptions:
+    """What one site wants of the rollout of its ClientApps.
+
+    Attributes:
+        wait: seconds to wait for the end of runs before they are replaced.
+        force: replace them without waiting.
+        seconds: how long they may take to be ready.
+    """
+
+    wait: int
+    force: bool
+    seconds: int
+
+
 class Rollout:
     """The sites of one run that are served together.
 
@@ -259,16 +274,18 @@ class Rollout:
             outcome.changed = True
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
 
-    def deploy_apps(self, seconds: int, *, wait: int, force: bool) -> None:
+    def deploy_apps(self, options: Mapping[str, AppsOptions]) -> None:
         """Deploy the ClientApps of the sites where they are in their own pods, and nothing else."""
 
         def one(name: str) -> None:
-            site = self.sites[name]
-            site.spec = replace(site.spec, clientapp_wait=wait, clientapp_force=force)
+            site, wanted = self.sites[name], options[name]
+            site.spec = replace(site.spec, clientapp_wait=wanted.wait, clientapp_force=wanted.force)
             if not site.spec.has_apps_apart:
                 self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
                 return
-            done = self.ways[name].apply_apps(supernode.clientapps(site.spec), lambda: self.wait_no_run(site), seconds)
+            done = self.ways[name].apply_apps(
+                supernode.clientapps(site.spec), lambda: self.wait_no_run(site), wanted.seconds
+            )
             self.outcomes.add(name, done)
             self.outcomes[name].msg = done.msg
             if done.failed:

@@ -222,7 +222,11 @@ class Hub:
         live["metadata"]["annotations"] = {name: text for name, text in notes.items() if text is not None}
         live["data"] = {name: encode(value) for name, value in state.authority.entries().items()}
         self.cluster.replace(live)
-        words = [f"the rotation of the CA is {state.phase}" if state.phase != ca.IDLE else "the rotation of the CA is complete"]
+        words = [
+            f"the rotation of the CA is {state.phase}"
+            if state.phase != ca.IDLE
+            else "the rotation of the CA is complete"
+        ]
         self.note(objects=changed("Secret", live), words=words, **facts)
 
     def publish(self, now: datetime.datetime) -> None:

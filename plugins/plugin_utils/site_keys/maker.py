@@ -10,7 +10,7 @@ publishes their public keys. It prints names of objects only, and exits with 1 a
 
 Shape of the request::
 
-    {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a", "door": "",
+    {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a", "listener": "",
      "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is wanted
      "drop": {"cpu": ["7"], "old": ["0"]},                           keys that are no longer needed
      "renew": {"supernode-superexec": "1a2b"},                       shared secrets to recreate -> mark of the request
@@ -84,7 +84,7 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
         live,
         request["dead"],
         request["client"],
-        listener=request["door"],
+        listener=request["listener"],
         source=SITE,
         renew=request["renew"],
     )
@@ -210,7 +210,9 @@ def _once(request: Mapping[str, Any], api: Api) -> list[str]:
         del live[secret["metadata"]["name"]]
     # A Secret from the control node, of a deleted pool, is not reported by the site.
     own = {name: there for name, there in live.items() if keys.source_of(there) == SITE}
-    reported = public.record(request["federation"], request["namespace"], own, request["client"], decision.client_request)
+    reported = public.record(
+        request["federation"], request["namespace"], own, request["client"], decision.client_request
+    )
     api.apply("configmaps", reported)
     return decision.reasons + lost
 

@@ -150,7 +150,8 @@ def decide(
             "it, or give the link another name (skupper_link_name)"
         )
     warnings = tuple(
-        f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient" for link in working
+        f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient"
+        for link in working
     )
     names = _names(ours)
     if spec.mode == "token":

@@ -113,7 +113,9 @@ def decide_connector(spec: ListenerSpec, found: Iterable[Object]) -> Plan:
 def _adopt(one: Object) -> Plan:
     return Plan(
         adopted=one,
-        warnings=(f"{state.named(one)} was created by someone else: it is used as it is, and never changed or deleted",),
+        warnings=(
+            f"{state.named(one)} was created by someone else: it is used as it is, and never changed or deleted",
+        ),
     )
 
 

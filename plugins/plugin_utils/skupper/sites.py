@@ -91,7 +91,9 @@ def _adopt(spec: NetworkSiteSpec, site: Object, leaving: tuple[Object, ...]) -> 
     return Plan(
         adopted=site,
         leaving=leaving,
-        warnings=(f"{state.named(site)} was created by someone else: it is used as it is, and never changed or deleted",),
+        warnings=(
+            f"{state.named(site)} was created by someone else: it is used as it is, and never changed or deleted",
+        ),
     )
 
 

@@ -105,7 +105,9 @@ def site(
     if not is_true(obj, "Configured"):
         why = said(obj, "Configured")
         if SECOND_SITE in why:
-            return State(False, f"{why}; Skupper supports one for a namespace, so delete the one that is not wanted", True)
+            return State(
+                False, f"{why}; Skupper supports one for a namespace, so delete the one that is not wanted", True
+            )
         if "LinkAccess" in why:
             return State(
                 False,

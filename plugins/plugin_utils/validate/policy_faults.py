@@ -44,7 +44,9 @@ def peer_faults(variable: str, value: Any, faults: Faults, *, ports: bool = True
             faults.add(f"{at}.{key}", peer[key], f"is not one of {', '.join(keys)}")
         if not given & {"cidr", "namespace", "pod_selector"}:
             faults.add(
-                at, peer, 'selects nothing: set cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)'
+                at,
+                peer,
+                'selects nothing: set cidr, namespace or pod_selector (cidr "0.0.0.0/0" is every IPv4 address)',
             )
         if "cidr" in given and given & {"namespace", "pod_selector"}:
             faults.add(at, peer, "has a cidr and selectors; make two entries of it")

@@ -109,7 +109,10 @@ def play(federation, untouched):
 @pytest.fixture(scope="module")
 def variables(federation, play):
     """One run with a site for each wrong variable."""
-    sites = {name: {"flower_context": "site-a", **wrong} for name, (wrong, _words) in VARIABLES.items()}
+    sites = {
+        name: {"flower_context": "site-a", "supernode_namespace": f"{NAMESPACE}-wrong-{number}", **wrong}
+        for number, (name, (wrong, _words)) in enumerate(VARIABLES.items())
+    }
     return play({"hub": federation.base()["hub"], **copy.deepcopy(sites)})
 
 

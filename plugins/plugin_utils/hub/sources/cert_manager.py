@@ -161,7 +161,9 @@ class CertManager:
         ) if self._requests_ref(wanted) in seen else None  # fmt: skip
         if newest is not None:
             word = _message(condition(newest, "Ready") or {})
-            reported.append(f"CertificateRequest {newest['metadata']['name']}: {word or 'it has not been processed yet'}")
+            reported.append(
+                f"CertificateRequest {newest['metadata']['name']}: {word or 'it has not been processed yet'}"
+            )
         hopeless = _current(live, issuing) and issuing.get("status") == "False" and issuing.get("reason") in _GIVEN_UP
         return f"{what} is not ready: {'; '.join(reported) or 'cert-manager has not processed it yet'}", hopeless
 

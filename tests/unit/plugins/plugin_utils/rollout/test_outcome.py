@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout import outcome
@@ -33,6 +34,9 @@ class Run:
     def failed(self, site: str, message: str) -> None:
         self.given_up.append((site, message))
 
+    def say_details(self, text: str) -> None:
+        assert "Traceback" in text
+
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_one_guilty_site(workers: int) -> None:
@@ -50,10 +54,20 @@ def test_one_guilty_site(workers: int) -> None:
     assert outcomes.each(step, ["b", "c"]) == {"c": "C"}, "a site that failed is not worked on again"
 
 
-def test_a_fault_of_our_own_is_never_one_of_a_site() -> None:
+def test_data_that_nobody_foresaw_ends_its_own_site_only() -> None:
     outcomes = Outcomes(Run(), ["a", "b"], 2)
-    with pytest.raises(ZeroDivisionError):
-        outcomes.each(lambda name: 1 // 0)
+    assert outcomes.each({"b": "B"}.__getitem__) == {"b": "B"}
+    assert outcomes["a"].msg == "a: unexpected error, please report it: KeyError: 'a'"
+
+
+def test_what_was_changed_before_an_error_is_recorded() -> None:
+    outcomes = Outcomes(Run(), ["a"], 2)
+
+    def step(_name: str) -> None:
+        raise ApplyFailed("it broke", Result(objects=[{"kind": "Secret", "name": "s", "change": "deleted"}], changed=True))
+
+    assert outcomes.each(step) == {} and outcomes["a"].failed and outcomes["a"].changed
+    assert [one["name"] for one in outcomes["a"].objects] == ["s"]
 
 
 def test_sites_are_worked_on_at_the_same_time() -> None:

@@ -41,7 +41,7 @@ def request(*pools, known=(), dead=(), drop=None):
         "drop": drop or {},
         "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
         "renew": {},
-        "door": "",
+        "listener": "",
         "owner": OWNER,
     }
 
@@ -251,7 +251,7 @@ def test_a_site_whose_certificate_is_not_for_its_door_makes_another_one():
     assert survey([CPU], public.read(old)).reasons == []
     found = public.survey(keys.Wanted([CPU], client="site-a", listener=door), public.read(old))
     assert found.reasons == [f"supernode-local-tls: it is not valid for {door}"]
-    now, decision = after({**request(CPU), "door": "*.elsewhere.svc"}, live, "2")
+    now, decision = after({**request(CPU), "listener": "*.elsewhere.svc"}, live, "2")
     assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-local-tls"]
 
 
@@ -324,3 +324,8 @@ def test_the_program_starts_with_nothing_but_python_and_cryptography(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout == "[]\n"
     assert sum(map(len, shipped.files().values())) < 500_000  # a ConfigMap holds a MiB
+
+
+def test_the_controller_asks_for_what_the_job_reads(parsed_site):
+    sent = site_keygen._request(parsed_site(), keys.Wanted([CPU]), public.Public())
+    assert set(sent) | {"owner"} == set(request(CPU))
