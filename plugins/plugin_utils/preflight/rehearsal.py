@@ -18,6 +18,7 @@ from typing import Any
 
 from ..apply.compare import difference
 from ..apply.messages import describe
+from ..apply.owned import as_applied
 from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.api_errors import ApiError, Conflict, Forbidden
@@ -113,8 +114,9 @@ def is_as_live(cluster: Cluster, objects: Iterable[Object], absent: Collection[s
 def with_unknown_of(item: Mapping[str, Any], live: Mapping[str, Any]) -> Object:
     """A workload with what is not known yet taken from the live one: metadata, first ordinal, arguments, config digests."""
     known = copy.deepcopy(dict(item))
-    known["metadata"] = {key: live["metadata"].get(key) for key in ("name", "namespace", "labels", "annotations")}
-    known["metadata"] = {key: value for key, value in known["metadata"].items() if value is not None}
+    # Only what was applied: a Deployment's controller, for example, adds an annotation of its own.
+    meta = (as_applied(live, FIELD_MANAGER) or live)["metadata"]
+    known["metadata"] = {key: meta[key] for key in ("name", "namespace", "labels", "annotations") if key in meta}
     spec, there = known["spec"], live["spec"]
     _take(spec, there, "ordinals")
     template, live_template = spec["template"], there["template"]
