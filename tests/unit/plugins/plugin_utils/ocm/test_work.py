@@ -128,7 +128,7 @@ def request():
         "client": "site-a",
         "drop": {},
         "renew": {},
-        "door": "",
+        "listener": "",
         "secrets": SECRETS,
         "owner": {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": "7-8-9"},
     }
