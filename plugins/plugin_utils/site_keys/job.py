@@ -75,7 +75,7 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
         return False
     while there is not None:
         spec, going = there["spec"], there["metadata"].get("deletionTimestamp")
-        if not spec.suspend:
+        if not spec.get("suspend"):
             suspended = Clock(_ORPHANED)
         if not going and (_is_over(there) or suspended.is_over()):
             _delete(site, there)
