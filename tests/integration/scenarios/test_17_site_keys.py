@@ -195,7 +195,9 @@ def test_two_controllers_at_once_make_one_set_of_keys(federation, home):
     final = prints(make(home, POOL, pool))["race", "0"]
     told = [outcome for outcome in outcomes if outcome != final]
     assert len(outcomes) == 2 and len(told) <= 1
-    assert all("another run of the role has just started" in message for message in told), told
+    # On a busy machine the job of the one may look to the other like one whose run has died.
+    lost = ("another run of the role has just started", "was deleted by someone else; run again")
+    assert all(any(words in message for words in lost) for message in told), told
 
 
 def test_a_job_whose_control_node_died_is_no_hindrance(federation, home, monkeypatch):
