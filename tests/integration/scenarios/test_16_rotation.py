@@ -267,7 +267,8 @@ def test_without_sidecars_and_with_a_site_that_is_stopped(fed):
     scale(fed, "site-b", "gpu", 1)
     fed.wait("its return", lambda: fed.pods("site-b"), 60)
     all_online(fed)
-    number, finish = start_run(fed, 2, 12.0)  # still active when the playbook comes to the restart, also on a busy machine
+    # Still active when the playbook comes to the restart, also on a busy machine.
+    number, finish = start_run(fed, 2, 12.0)
     told = rotate(fed, "due", *AT_ONCE, "-e", "cert_rotation_wait=1", rc=2, **plain).messages(failed=True)
     assert f"run {number}" in told and "cert_rotation_force" in told, told
     assert authority(fed) == state, "it went on although SuperNodes do not trust the next CA"
