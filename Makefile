@@ -9,6 +9,9 @@ VENV    := $(CACHE)/venv-$(shell { cat requirements/*.txt; $(PYTHON) -V; } | cks
 STAGE   := $(CACHE)/stage-$(shell pwd -P | cksum | cut -d' ' -f1)
 STAGED  := $(STAGE)/ansible_collections/federated/flower
 BUILD   := $(CURDIR)/build
+# Federations that the scenarios keep on the fleet at once; pytest's reports with the time of each test.
+LANES   ?= 2
+TIMES   := --durations=10 --junitxml=$(BUILD)/times
 
 # Ansible asks for a UTF-8 locale.
 export LANG ?= C.UTF-8
@@ -17,13 +20,14 @@ export ANSIBLE_COLLECTIONS_PATH := $(STAGE)
 export PYTHONPATH := $(STAGE)
 export ANSIBLE_CONFIG := $(CURDIR)/tools/ansible.cfg
 export FLOWER_STAGE := $(STAGE)
+export MYPY_CACHE_DIR := $(STAGE)/.mypy_cache
 export FLOWER_BUILD := $(BUILD)
 export FLOWER_CHECKOUT := $(CURDIR)
 unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down lint sanity unit integration soak fleet-lifecycle molecule test bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down lint sanity unit check integration fleet-tests scenarios soak fleet-lifecycle molecule test bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -59,26 +63,34 @@ demo-skupper: stage ## the same where sites join through Skupper, which a stand-
 demo-skupper-down: stage ## remove the federation and the fleet
 	@bash tools/demo.sh down skupper
 
-lint: stage ## ansible-lint (production), yamllint, ruff, changelog and documentation lint
+lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh
 
 sanity: stage ## ansible-test sanity, nothing ignored
 	@cd $(STAGED) && python tools/sanity.py
 
 unit: stage ## unit tests
-	@cd $(STAGED) && python -m pytest -q tests/unit
+	@cd $(STAGED) && python -m pytest -q $(TIMES)/unit.xml tests/unit
 
-integration: stage ## integration tests on the fleet (started if it is not running)
-	@cd $(STAGED) && python -m pytest -v -m fleet tests/fleet
+check: stage ## lint, sanity and unit tests side by side: what to run before every commit
+	@python tools/test.py "lint unit sanity"
+
+integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
+
+fleet-tests: stage ## the tests of the fleet itself
+	@cd $(STAGED) && python -m pytest -v $(TIMES)/fleet.xml -m fleet tests/fleet
+
+# Groups of files and their order: tests/integration/conftest.py.
+scenarios: stage ## the collection on the fleet, and the stand-in for Skupper
 	@cd $(STAGED) && python tools/together.py \
-	  "python -m pytest -v --durations=5 tests/skupper_standin" \
-	  "bash tools/with-fleet.sh python -m pytest -v -n 2 --dist loadfile --no-loadscope-reorder --durations=25 tests/integration"
+	  "python -m pytest -v $(TIMES)/skupper_standin.xml tests/skupper_standin" \
+	  "bash tools/with-fleet.sh python -m pytest -v $(TIMES)/scenarios.xml -n $(LANES) --dist loadfile --no-loadscope-reorder tests/integration"
 
 soak: stage ## the long forms of integration tests: many rounds, many kills
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 tests/integration
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
-	@cd $(STAGED) && python -m pytest -v -m fleet_lifecycle tests/fleet
+	@cd $(STAGED) && python -m pytest -v $(TIMES)/fleet-lifecycle.xml -m fleet_lifecycle tests/fleet
 
 molecule: stage ## molecule: converge, idempotence, verify on the fleet
 	@cd $(STAGED)/extensions && bash $(CURDIR)/tools/with-fleet.sh molecule test --all

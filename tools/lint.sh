@@ -12,6 +12,8 @@ check() {
 check "ansible-lint (production)" ansible-lint --offline --profile production --strict -q --nocolor
 check "yamllint" yamllint --strict .
 check "ruff" ruff check --quiet --output-format concise .
+check "import-linter" lint-imports --no-logo --no-cache
+check "mypy" env -u PYTHONPATH mypy --no-error-summary
 check "antsibull-changelog" antsibull-changelog lint
 # "dependent": our own, kubernetes.core and ansible.builtin; "all" would read every collection of the package `ansible`.
 check "antsibull-docs" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=dependent --check-extra-docs-refs .

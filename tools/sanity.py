@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run `ansible-test sanity` in the current folder (a staged collection), with the package index alone.
 
-ansible-test fills the environments of its tests from the package index, but takes pip itself from a host of its own,
+ansible-test fills the environments of its tests from the package index, but takes pip itself from a separate host,
 which many sites block. It uses a script in ~/.ansible/test/cache if one is there: this puts one there, which installs
-the same version of pip from a wheel beside it. A script that is there already is left alone.
+the same version of pip from a wheel beside it. An existing script is not changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-SCRIPT = """# Made by federated.flower: installs pip {version} from the wheel in this folder.
+SCRIPT = """# Created by federated.flower: installs pip {version} from the wheel in this folder.
 import glob, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
 wheel = glob.glob(os.path.join(here, "pip-{version}-*.whl"))[0]
@@ -26,7 +26,7 @@ sys.exit(main(["install", "--quiet", "--no-index", "--find-links", here, "pip=={
 
 
 def pip_version() -> str:
-    """The version of pip that this ansible-test asks for."""
+    """The version of pip that this ansible-test needs."""
     spec = find_spec("ansible_test")
     source = Path(spec.submodule_search_locations[0], "_internal", "python_requirements.py").read_text("utf-8")
     found = re.search(r"pip=['\"]([0-9.]+)['\"]", source)

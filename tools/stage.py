@@ -1,9 +1,9 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
-"""stage.py CHECKOUT STAGED: make STAGED a copy of the files of CHECKOUT that git knows or would add.
+"""stage.py CHECKOUT STAGED: make STAGED a copy of the files of CHECKOUT that git tracks or would add.
 
-Only what differs is copied, what is gone is removed, what the gates made (tests/output, caches) stays.
-The collections that galaxy.yml depends on are linked beside it: ansible-test looks for them nowhere else.
+Only what differs is copied, deleted files are removed, files of the gates (tests/output, caches) stay.
+The collections that galaxy.yml depends on are linked beside it: ansible-test finds them only there.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 
 import yaml
 
-# Made inside the staged copy by ansible-test, ansible-lint and pytest; worth keeping between runs.
+# Created inside the staged copy by ansible-test, ansible-lint and pytest; worth keeping between runs.
 KEEP_DIRS = {".ansible", ".pytest_cache", ".ruff_cache", "__pycache__"}
 KEEP_PATHS = {"tests/output"}
 
 
 def files_of(checkout: Path) -> list[str]:
-    """Paths below checkout, relative to it; a checkout without git (an unpacked archive) is walked whole."""
+    """Paths below checkout, relative to it; a checkout without git (an unpacked archive) is walked completely."""
     listing = subprocess.run(
         ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), "ls-files", "-co", "--exclude-standard", "-z"],
         capture_output=True,
@@ -58,7 +58,7 @@ def same(source: Path, target: Path) -> bool:
 
 
 def prune(staged: Path, wanted: set[str]) -> int:
-    """Remove what is not wanted, and folders left empty. Returns the number of files removed."""
+    """Remove what is not wanted, and empty folders. Returns the number of files removed."""
     removed = 0
     for folder, dirs, files in os.walk(staged):
         rel = Path(folder).relative_to(staged)
@@ -75,7 +75,7 @@ def prune(staged: Path, wanted: set[str]) -> int:
 
 
 def link_dependencies(staged: Path) -> None:
-    """Link <namespace>/<name> of each dependency to the copy that the package `ansible` brought."""
+    """Link <namespace>/<name> of each dependency to the copy from the package `ansible`."""
     installed = Path(sysconfig.get_paths()["purelib"], "ansible_collections")
     for dependency in yaml.safe_load((staged / "galaxy.yml").read_text(encoding="utf-8"))["dependencies"]:
         target = installed.joinpath(*dependency.split("."))

@@ -1,62 +1,87 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
-"""The whole of the gates, one after the other; `make test` calls it.
+"""test.py [PHASE…]: the gates, phase after phase; `make test` calls it for all, `make check` for those without a fleet.
 
-Every phase runs even if one before it failed, except those that need a fleet that did not start. The fleet is stopped
-at the end, also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with
-FLOWER_KEEP_FLEET=1 it is left running.
+Every phase runs even if one before it failed, except what needs a fleet that did not start. The fleet is stopped at the end,
+also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with FLOWER_KEEP_FLEET=1 it
+keeps running.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
 
 from together import together
 
-# Targets of the Makefile, those of a line at the same time.
-PHASES = ["lint", "unit sanity", "fleet-up", "integration", "molecule", "fleet-lifecycle", "fleet-down"]
+# Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
+# it runs.
+PHASES = ["lint unit fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
+ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
+SLOWEST = 10
+
+Report = list[tuple[str, bool, float]]
 
 
-def run(phase: str, report: list[tuple[str, bool, float]]) -> bool:
-    """Run targets of the Makefile and note how they ended."""
-    print(f"\n=== {phase} " + "=" * (74 - len(phase)), flush=True)
-    ended = together([["make", "--no-print-directory", target] for target in phase.split()])
-    for target, (ok, seconds) in zip(phase.split(), ended, strict=True):
+def run(targets: list[str], report: Report) -> bool:
+    """Run targets of the Makefile at the same time and record their results."""
+    title = " + ".join(targets)
+    print(f"\n=== {title} " + "=" * (74 - len(title)), flush=True)
+    ended = together([["make", "--no-print-directory", target] for target in targets])
+    for target, (ok, seconds) in zip(targets, ended, strict=True):
         report.append((target, ok, seconds))
         print(f"=== {target}: {'ok' if ok else 'FAILED'} after {seconds:.0f} s", flush=True)
     return all(ok for ok, _seconds in ended)
+
+
+def slowest(folder: Path) -> list[tuple[float, str]]:
+    """Seconds and names of the slowest tests, from the reports that pytest wrote into a folder."""
+    found = []
+    for path in folder.glob("*.xml"):
+        for case in ElementTree.parse(path).iter("testcase"):
+            found.append((float(case.get("time", 0)), f"{path.stem}: {case.get('classname')}::{case.get('name')}"))
+    return sorted(found, reverse=True)[:SLOWEST]
 
 
 def main(phases: list[str]) -> int:
     """Exit status: 0 if every phase passed."""
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda number, frame: sys.exit(128 + number))
+    begun = time.monotonic()
     own_clusters = bool(os.environ.get("FLOWER_FLEET_KUBECONFIG"))
     keep = own_clusters or os.environ.get("FLOWER_KEEP_FLEET") == "1"
-    report: list[tuple[str, bool, float]] = []
-    fleet = own_clusters
-    started = False
+    left_out = {"fleet-down"} | ({"fleet-up"} if own_clusters else set()) | ({"fleet-lifecycle"} if keep else set())
+    times = Path(os.environ["FLOWER_BUILD"]) / "times"
+    shutil.rmtree(times, ignore_errors=True)
+    report: Report = []
+    fleet, started = own_clusters, False
     try:
         for phase in phases:
-            if phase == "fleet-down" or (phase == "fleet-up" and own_clusters) or (phase == "fleet-lifecycle" and keep):
-                continue
-            if phase in ("integration", "molecule", "fleet-lifecycle") and not fleet:
-                print(f"\n=== {phase}: FAILED, there is no fleet", flush=True)
-                report.append((phase, False, 0.0))
-                continue
-            started = started or phase == "fleet-up"
-            ok = run(phase, report)
-            fleet = fleet or (phase == "fleet-up" and ok)
+            targets = [target for target in phase.split() if target not in left_out]
+            for target in [] if fleet else sorted(ON_THE_FLEET.intersection(targets)):
+                print(f"\n=== {target}: FAILED, there is no fleet", flush=True)
+                report.append((target, False, 0.0))
+                targets.remove(target)
+            started = started or "fleet-up" in targets
+            if targets:
+                run(targets, report)
+            fleet = fleet or ("fleet-up", True) in [(target, ok) for target, ok, _seconds in report]
     finally:
         if started and not keep:
-            run("fleet-down", report)
+            run(["fleet-down"], report)
+        print(f"\nThe slowest {SLOWEST} tests:")
+        for seconds, test in slowest(times):
+            print(f"{seconds:8.1f} s  {test}")
         print()
         for phase, ok, seconds in report:
-            print(f"{phase:12} {'ok' if ok else 'FAILED':7} {seconds:6.0f} s")
+            print(f"{phase:15} {'ok' if ok else 'FAILED':7} {seconds:6.0f} s")
         failed = sum(not ok for _phase, ok, _seconds in report)
-        print(f"gates: {len(report) - failed} passed, {failed} failed", flush=True)
+        print(f"gates: {len(report) - failed} passed, {failed} failed, {time.monotonic() - begun:.0f} s", flush=True)
     return 1 if failed else 0
 
 

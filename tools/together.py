@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """together.py COMMAND…: run shell commands at the same time; exit status 1 if one of them failed.
 
-The last one prints as it goes, the others' output follows when all are over.
+The last one prints as it runs, the others' output follows when all are complete.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 
 def together(commands: Sequence[Sequence[str]]) -> list[tuple[bool, float]]:
-    """Run them; says of each whether it ended well, and how many seconds it took."""
+    """Run them; returns for each whether it succeeded, and its seconds."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         outputs = [open(f"{folder}/{number}", "w+b") for number in range(len(commands) - 1)]  # noqa: SIM115

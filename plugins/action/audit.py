@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.audit): tell the audit trail what this run has changed."""
+"""Action of M(federated.flower.audit): record this run's changes in the audit trail."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 from ansible import constants
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as told
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import kubernetes_user, now
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes as audit_notes
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import Journal, abandoned
-from ansible_collections.federated.flower.plugins.plugin_utils.audit.run_facts import kubernetes_user, now
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 
@@ -31,10 +31,10 @@ class ActionModule(ClusterAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Take what was noted; without any, nobody is asked anything."""
+        """Read the notes; without any, no cluster is contacted."""
         folder = Path(constants.DEFAULT_LOCAL_TMP)
         if self.check:
-            wanted = told.would_tell(Journal(folder).read())
+            wanted = audit_notes.has_entry(Journal(folder).read())
             return {"changed": wanted, "msg": "an entry would be added" if wanted else "nothing would change"}
         with contextlib.ExitStack() as stack:
             mine = stack.enter_context(Journal(folder).taken())
@@ -44,14 +44,16 @@ class ActionModule(ClusterAction):
             ]
             return self._record(params, mine, others)
 
-    def _record(self, params: dict[str, Any], mine: list[told.Note], others: list[list[told.Note]]) -> dict[str, Any]:
-        """Tell what the notes of this run hold, and before it what runs that were interrupted left."""
+    def _record(
+        self, params: dict[str, Any], mine: list[audit_notes.Note], others: list[list[audit_notes.Note]]
+    ) -> dict[str, Any]:
+        """Record the notes of this run, and before it those of interrupted runs."""
         failed = set(self.task_vars.get("ansible_play_hosts_all", ())) - set(
             self.task_vars.get("ansible_play_hosts", ())
         )
         lost = "not known: the run was interrupted"
-        new = [told.tell(notes, time=now(), kubernetes=lost, interrupted=True) for notes in others]
-        new.append(told.tell(mine, time=now(), kubernetes="", failed=failed))
+        new = [audit_notes.compose(notes, time=now(), kubernetes=lost, interrupted=True) for notes in others]
+        new.append(audit_notes.compose(mine, time=now(), kubernetes="", failed=failed))
         entries = [entry for entry in new if entry]
         if not entries:
             return {"changed": False, "msg": "nothing was changed, so there is nothing to record"}
@@ -60,7 +62,7 @@ class ActionModule(ClusterAction):
         federation = params["federation"] or self.variable("flower_federation", "flower")
         if not hub:
             raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
-        if told.deleted(mine, hub, [f"Namespace {namespace}", f"ConfigMap {namespace}/{NAME}"]):
+        if audit_notes.deleted(mine, hub, [f"Namespace {namespace}", f"ConfigMap {namespace}/{NAME}"]):
             return {
                 "changed": False,
                 "msg": f"the audit trail was deleted together with the hub's namespace {namespace}",
@@ -68,15 +70,15 @@ class ActionModule(ClusterAction):
         try:
             return self._append(hub, namespace, federation, entries)
         except ClusterError as error:
-            text = f"the audit trail could not be told what was changed; it is in this result. {self.named(error)}"
+            text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
             return {"failed": True, "msg": text, "unrecorded": entries}
 
-    def _append(self, hub: str, namespace: str, federation: str, entries: list[told.Told]) -> dict[str, Any]:
+    def _append(self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content]) -> dict[str, Any]:
         with self.connect(hub) as cluster:
             user = kubernetes_user(cluster)
             for entry in entries:
                 entry["who"]["kubernetes"] = entry["who"]["kubernetes"] or user
-            parts = [part for entry in entries for part in told.in_parts(entry)]
+            parts = [part for entry in entries for part in audit_notes.in_parts(entry)]
             made, warnings = Trail(cluster, namespace, federation).append(parts)
         result: dict[str, Any] = {
             "changed": bool(made),
@@ -85,7 +87,7 @@ class ActionModule(ClusterAction):
         }
         if not made:
             return result | {"msg": "what was changed had been recorded already"}
-        # Shown without -v as well: the hash is to be noted outside of the hub.
+        # Shown without -v as well: the hash should be stored outside of the hub.
         result |= {"hash": made[-1]["hash"], "_ansible_verbose_always": True}
         return result | {
             "msg": f"the audit trail has {made[-1]['seq']} entries, the hash of the last one is {result['hash']}"

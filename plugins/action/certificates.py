@@ -14,7 +14,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_actio
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.addresses import split_address
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import MANAGER
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
     clients,
@@ -25,13 +24,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import PODS, ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look, read
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import Plan, Source
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan, Source
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Ref, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, policies
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import internal
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 
 APPLYSET = "superlink"
 
@@ -49,21 +52,23 @@ class ActionModule(CertificateAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Find the address, make what is missing, wait for what others make, say what there is."""
-        spec = params["spec"]
+        """Find the address, create what is missing, wait for what others create, return the facts."""
+        spec = HubSpec.parse(params["spec"])
         library.require()
         with self.connect() as hub:
+            place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
+            params = {**params, "spec": spec, "ca_namespace": place}
             found = self.address(hub, spec)
             address = found or self._no_address(hub, spec)
             wanted = self.wanted(params, found, params["ca_lifetime_days"])
             source = self.source(params, wanted, found)
-            told = clients.Settings(
+            reported = clients.Settings(
                 wanted.federation, wanted.namespace, wanted.ca_namespace, params["client_lifetime_days"]
             )
-            client_ca = secret_ref(told.ca_namespace, clients.CA)
+            client_ca = secret_ref(reported.ca_namespace, clients.CA)
             seen = self._look(hub, source, wanted, client_ca)
             made, plan = credentials.plan(wanted, seen), source.plan(wanted, seen)
-            own = clients.authority(told, seen[client_ca], wanted.ca_lifetime)
+            own = clients.authority(reported, seen[client_ca], wanted.ca_lifetime)
             self.refuse_faults(hub, plan, wanted)
             outcomes = [self._apply_members(hub, spec, plan, wanted)] if plan.members else []
             if plan.lacks and not self.check:
@@ -78,23 +83,25 @@ class ActionModule(CertificateAction):
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             self.note(certificates=[facts for item in secrets for facts in _issued(item)])
-            ledger = Ledger(hub, told.namespace, told.federation, check=self.check)
-            store = ClientStore(hub, told.namespace, ledger, note=self.note, check=self.check)
-            if store.publish(told, own.ca):
+            ledger = Ledger(hub, reported.namespace, reported.federation, check=self.check)
+            store = ClientStore(hub, reported.namespace, ledger, note=self.note, check=self.check)
+            if store.publish(reported, own.ca):
                 made.reasons.append(f"{clients.CONFIG}: the gateway's files on sites differed")
-                store.hand_out()
+                store.load_now()
             if (plan.outside or shown.secrets) and shown.certificate and not self.check:
-                # By fingerprint: what somebody else put into the Secret since is brought by the first run that sees it.
+                # By fingerprint: a certificate that someone else wrote to the Secret meanwhile is loaded by the first run that sees it.
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
+            restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))
         reasons = [*made.reasons, *own.reasons, *(plan.reasons if shown.secrets else [])]
+        reasons += [f"pod {name} was restarted, because it ran with older secrets" for name in restarted]
         return {
-            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff),
+            "changed": any(outcome.changed for outcome in outcomes) or bool(store.diff or restarted),
             "diff": [entry for outcome in outcomes for entry in outcome.diff] + store.diff,
-            "warnings": [f"{self.inventory_host}: {warning}" for warning in shown.warnings],
+            "warnings": [f"{self.inventory_host}: {warning}" for warning in [*shown.warnings, *store.warnings]],
             "address": address,
             "host": split_address(address)[0],
             "names": list(wanted.names),
@@ -107,16 +114,16 @@ class ActionModule(CertificateAction):
             "msg": "; ".join(reasons) or plan.lacks or "all certificates are good",
         }
 
-    def _no_address(self, hub: Cluster, spec: dict[str, Any]) -> str:
+    def _no_address(self, hub: Cluster, spec: HubSpec) -> str:
         if self.check:
             return credentials.UNKNOWN_ADDRESS
         raise ClusterError(
-            f"nothing gives the SuperLink on {hub.name} an address (superlink_exposure is {spec['exposure']}); "
-            "set superlink_address to the host:port that the sites dial, or choose another superlink_exposure."
+            f"the SuperLink on {hub.name} has no address (superlink_exposure is {spec.exposure}); "
+            "set superlink_address to the host:port to which the sites connect, or select another superlink_exposure."
         )
 
     @staticmethod
-    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Seen:
+    def _look(hub: Cluster, source: Source, wanted: Wanted, *others: Ref) -> Observed:
         more = [
             *others,
             *credentials.reads(wanted),
@@ -129,8 +136,8 @@ class ActionModule(CertificateAction):
             read(hub, seen, secret_ref(wanted.namespace, mounted))
         return seen
 
-    def _apply_members(self, hub: Cluster, spec: dict[str, Any], plan: Plan, wanted: Wanted) -> Any:
-        """What the release keeps, too, and what has to be there before the rest of it."""
+    def _apply_members(self, hub: Cluster, spec: HubSpec, plan: Plan, wanted: Wanted) -> Any:
+        """Further objects of the release, and what must exist before the rest of it."""
         return apply_objects(
             hub,
             plan.members,
@@ -141,7 +148,7 @@ class ActionModule(CertificateAction):
             show_diff=self.show_diff,
         )
 
-    def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Seen, Plan]:
+    def _wait(self, hub: Cluster, source: Source, wanted: Wanted, plan: Plan, seconds: float) -> tuple[Observed, Plan]:
         deadline = time.monotonic() + seconds
         while True:
             seen = self._look(hub, source, wanted)
@@ -149,29 +156,29 @@ class ActionModule(CertificateAction):
             if not plan.lacks:
                 return seen, plan
             if plan.hopeless:
-                raise ClusterError(f"{plan.lacks}. Mend what it says, and run again.")
+                raise ClusterError(f"{plan.lacks}. Correct it and run again.")
             if time.monotonic() >= deadline:
                 raise ClusterError(f"{plan.lacks}, after {seconds:g} s (superlink_wait_timeout).")
             time.sleep(1)  # between two looks, until the deadline
 
     @staticmethod
-    def _ca_namespace(hub: Cluster, wanted: Wanted, spec: dict[str, Any]) -> list[dict[str, Any]]:
-        """The namespace of the CA keys and its policy, unless the namespace is somebody else's."""
-        ca_spec = {**spec, "namespace": wanted.ca_namespace}
+    def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:
+        """The namespace of the CA keys and its policy, unless the namespace is someone else's, or another federation's."""
+        ca_spec = spec.beside(wanted.ca_namespace)
         objects = [*namespace.objects(ca_spec), *policies.default_deny(ca_spec, policies.SUPERLINK)]
         if not objects or wanted.ca_namespace == wanted.namespace:
-            return []  # it is not ours to make, or it comes with the SuperLink's objects
+            return []  # others create it, or it is one of the SuperLink's objects
         there = hub.get("v1", "Namespace", wanted.ca_namespace)
-        if there is not None and (there["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by") != MANAGER:
+        if there is not None and not proof.belongs(there, wanted.federation):
             return []
         return objects
 
 
 def _issued(secret: dict[str, Any]) -> list[dict[str, str]]:
-    """What the audit trail tells of the certificate in a Secret that was written; nothing of a shared secret."""
+    """The audit facts of the certificate in a Secret that was written; none for a shared secret."""
     pem = entries(secret).get("tls.crt")
     if not pem:
         return []
     facts = certificates.describe(pem)
-    told = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
-    return [{"change": "issued", "name": secret["metadata"]["name"], **told}]
+    reported = {name: facts[name] for name in ("serial", "fingerprint", "not_after")}
+    return [{"change": "issued", "name": secret["metadata"]["name"], **reported}]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs federated.flower.node_config on the control node, whatever the host's connection is."""
+"""Runs federated.flower.node_config on the control node, with any connection of the host."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.ocm_clean): delete templates and configs of an add-on that nobody names any more."""
+"""Action of M(federated.flower.ocm_clean): delete unreferenced templates and configs of an add-on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, leaving, replica_set, versions
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import PLACEMENTS, addon_labels
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.addon_objects import addon_labels
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import PLACEMENTS
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 
 class ActionModule(ClusterAction):
@@ -25,21 +30,32 @@ class ActionModule(ClusterAction):
         "federation": {"type": "str", "default": "flower"},
         "namespace": {"type": "str", "default": "flower"},
         "sites": {"type": "list", "elements": "str"},
-        "forget": {"type": "bool", "default": False},
+        "forget": {"type": "raw"},
+        "max": {"type": "int"},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Take away what sites without a host left; then look at all that may name a version, and delete the rest."""
+        """Remove what is left of sites without a host; then find all references to versions, and delete the rest."""
         labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
+        try:
+            forget = forgetting.names(params["forget"])
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
         warnings: list[str] = []
         self._labels: list[Result] = []
         with self.connect() as hub:
+            if forget:
+                ledger = Ledger(hub, params["namespace"], params["federation"])
+                known, unreadable = ledger.read_sites()
+                refused = forgetting.refusal(forget, {*known, *unreadable}, params["sites"], params["max"])
+                if refused:
+                    raise ClusterError(f"{refused}.")
             try:
-                left = self._left(hub, params, labels, warnings)
+                left = self._left(hub, params, labels, forget, warnings)
             except NotServed:
-                return {"changed": False, "msg": f"{hub.name} is no hub of Open Cluster Management"}
+                return {"changed": False, "msg": f"{hub.name} is not an Open Cluster Management hub"}
             removed = apply_objects(hub, left, state="absent", check=self.check, show_diff=self.show_diff)
-            # First what was made: what another run makes meanwhile is not among it.
+            # First list the existing objects: those that another run creates meanwhile are not among them.
             made = hub.list(api.ADDONS, "AddOnTemplate", labels=labels)
             made += hub.list(api.ADDONS, "AddOnDeploymentConfig", params["namespace"], labels=labels)
             sets = self._replica_sets(hub, params)
@@ -61,7 +77,7 @@ class ActionModule(ClusterAction):
 
     @staticmethod
     def _replica_sets(hub: Cluster, params: dict[str, Any]) -> list[dict[str, Any]]:
-        """Versions of the ClientApps; none on a hub that does not know such objects, or where nobody may see them."""
+        """Versions of the ClientApps; none on a hub without such objects, or without the right to read them."""
         own = replica_set.labels(params["federation"])
         labels = ",".join(f"{key}={value}" for key, value in own.items())
         try:
@@ -69,8 +85,10 @@ class ActionModule(ClusterAction):
         except (NotServed, Forbidden):
             return []
 
-    def _left(self, hub: Cluster, params: dict[str, Any], labels: str, warnings: list[str]) -> list[dict[str, Any]]:
-        """What is still delivered to sites that are not in the inventory, if they are to be forgotten."""
+    def _left(
+        self, hub: Cluster, params: dict[str, Any], labels: str, forget: list[str], warnings: list[str]
+    ) -> list[dict[str, Any]]:
+        """What is still delivered to sites that are not in the inventory, if they are forgotten."""
         if params["sites"] is None:
             return []
         management = hub.get(api.ADDONS, "ClusterManagementAddOn", params["addon"])
@@ -83,15 +101,15 @@ class ActionModule(ClusterAction):
         for site, name in sorted(leaving.unlisted(items, params["sites"]).items()):
             cluster = hub.get(api.CLUSTERS, "ManagedCluster", name)
             one = leaving.decide(
-                site, name, cluster, listed=False, chosen=None if manual else True, forget=params["forget"]
+                site, name, cluster, listed=False, chosen=None if manual else True, forget=site in forget
             )
             warnings.append(one.sentence)
             if one.remove:
                 found += [item for item in items if leaving.site_of(item) == site]
                 if cluster is not None:
-                    spec = {"cluster": site, "ocm_cluster": name, "federation": params["federation"]}
+                    spec = SiteSpec(cluster=site, ocm_cluster=name, federation=params["federation"])
                     apps = Apps(hub, spec, [], check=self.check, show_diff=self.show_diff)
-                    apps.take_away(None)
+                    apps.remove(None)
                     self._labels += apps.results
         return [
             {

@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api, checks, feature_gates
 
-# Somebody else who writes the same list is the operator or a person: look again, but not for ever.
+# Another writer of the same list is the operator or a person: retry, with a limit.
 _ATTEMPTS = 5
 
 
@@ -34,7 +34,7 @@ class ActionModule(ClusterAction):
             if manager is None:
                 return {
                     "changed": False,
-                    "msg": f"{hub.name} shows no ClusterManager: whoever installed the hub enables features",
+                    "msg": f"{hub.name} has no ClusterManager: the administrators of the hub must enable features",
                 }
             missing = feature_gates.missing(manager, params["features"])
             done = ", ".join(missing)
@@ -55,7 +55,7 @@ class ActionModule(ClusterAction):
             return None
 
     def _enable(self, hub: Cluster, features: list[str]) -> int:
-        """Write the lists, each whole, over what was read and nothing newer; returns the generation that has them."""
+        """Write the lists, each complete, if they have not changed since they were read; returns the generation that has them."""
         for attempt in range(1, _ATTEMPTS + 1):
             manager = self._manager(hub) or {}
             wanted: dict[str, Any] = {}
@@ -83,6 +83,6 @@ class ActionModule(ClusterAction):
                 return
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.inventory_host}: the operator of Open Cluster Management on {hub.name} has not taken the features over after "
+                    f"{self.inventory_host}: the operator of Open Cluster Management on {hub.name} has not applied the features after "
                     f"{seconds:g} s: {why}. They stay enabled; run again when it has."
                 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import hub_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
 
 
 class ActionModule(ClusterAction):
@@ -18,11 +19,11 @@ class ActionModule(ClusterAction):
     ARGS = {"spec": {"type": "dict", "required": True}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Ask for everything, then tell all faults at once."""
+        """Read everything, then report all faults at once."""
         with self.connect() as hub:
-            found = hub_reader.at_addon(hub, params["spec"])
+            found = hub_reader.at_addon(hub, AddonSpec.parse(params["spec"]))
         return {
             **found,
             "changed": False,
-            "msg": f"{hub.name} is a hub of Open Cluster Management that can deliver SuperNodes",
+            "msg": f"{hub.name} is an Open Cluster Management hub that can deliver SuperNodes",
         }

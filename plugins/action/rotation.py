@@ -17,23 +17,30 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import BUILTIN, SOURCES
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import BUILTIN, SOURCES
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, LedgerError
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import ROTATE
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
-from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, proof, roster
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions, machine, roster, site_proof
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import plan as plans
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.ca_state import IDLE, State
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.hub_steps import Hub, RotationError, Settings
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation.internal import Internal
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.rotation_spec import faults
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.source import LEAF
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.rotation_faults import faults
 
 display = Display()
 
-_BLIP = 30  # seconds in which a SuperNode that is offline may come back before it holds the machine
+OFFLINE_GRACE = 30  # seconds in which a SuperNode that is offline may come back before it stops the rotation
+
+# Result of a look that finds nothing to do.
+_NOTHING: dict[str, Any] = {
+    "changed": False, "todo": [], "parts": [], "renew": [], "restarts": False, "reasons": {}, "plan": [], "fleet": {},
+}  # fmt: skip
 
 
 class ActionModule(ClusterAction):
@@ -64,15 +71,27 @@ class ActionModule(ClusterAction):
     SPEC = {"required_together": [("ca_certificate", "ca_key")]}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do one part; what there is and what was heard decides what that means."""
+        """Do one part, depending on the state of the hub and the reports of sites."""
         library.require()
         wrong = faults(params, params["hub"])
         if wrong:
             raise ClusterError("; ".join(wrong) + ".")
         with self.connect(params["hub"]) as cluster:
+            place = ca_namespace.resolve(cluster, params["hub_namespace"], params["ca_namespace"])
+            self.params = params = {**params, "ca_namespace": place}
             self.hub = Hub(cluster, self._settings(params), self.note)
             self.ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
-            self.book, self.records = self.ledger.read_book(), self.ledger.read_records()
+            self.book, (self.records, unreadable) = self.ledger.read_book(), self.ledger.read_sites()
+            if unreadable and params["step"] == "look" and params["rotate"] == plans.DUE:
+                # The site itself has failed with this. Nothing is rotated before all sites can be asked.
+                words = "nothing is rotated: " + "; ".join(unreadable.values())
+                return {
+                    **_NOTHING,
+                    "warnings": [words],
+                    "msg": words,
+                }
+            if unreadable:
+                raise LedgerError("; ".join(unreadable.values()))
             self.cli = FlowerCLI(cluster, params["hub_namespace"])
             result = getattr(self, f"_{params['step']}")(params)
         return {"warnings": self.hub.warnings, **result}
@@ -93,8 +112,8 @@ class ActionModule(ClusterAction):
     def _now(self) -> datetime.datetime:
         return datetime.datetime.now(datetime.timezone.utc)
 
-    def _roll(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        return roster.roll(self.book, self.records, params["sites"])
+    def _members(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return roster.members(self.book, self.records, params["sites"])
 
     def _state(self) -> State | None:
         """The CA; None where it is not ours, or where the gateway does not serve what it signs yet."""
@@ -103,20 +122,20 @@ class ActionModule(ClusterAction):
             return None
         return self.hub.ca()[1]
 
-    def _told(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
-        """What sites are asked next, and what people want to know."""
+    def _facts(self, state: State | None, facts: machine.Facts) -> dict[str, Any]:
+        """What sites are asked next, and facts for the user."""
         return {
             "phase": state.phase if state else IDLE,
             "bundle": state.bundle if state else facts.published,
             "server_name": self.hub.publication()["data"]["server_name"],
-            "wanted": proof.wanted(state, facts) if state else {proof.NOW: facts.leaf.serial},
+            "wanted": site_proof.wanted(state, facts) if state else {site_proof.NOW: facts.leaf.serial},
         }
 
     # ---- look --------------------------------------------------------------------------------------------------------
 
     def _look(self, params: dict[str, Any]) -> dict[str, Any]:
         """What is due, and what would be done."""
-        none = {"changed": False, "todo": [], "reasons": {}, "plan": [], "fleet": {}}
+        none = _NOTHING
         if self.check and not self.hub.is_deployed():
             return none | {"msg": "nothing is deployed yet"}
         if self.hub.is_insecure():
@@ -127,7 +146,7 @@ class ActionModule(ClusterAction):
             )
         state = self._state()
         facts = self.hub.facts(state, self._now)
-        looked = plans.Looked(
+        inputs = plans.RotationInputs(
             now=self._now,
             source=params["source"],
             handed_in=self.hub.settings.handed_in,
@@ -141,24 +160,27 @@ class ActionModule(ClusterAction):
             ca_renew_before=duration(params["ca_renew_before"]),
             internal=Internal(self.hub).started() is not None,
         )
-        todo, refused = plans.decide(params["rotate"], looked)
+        todo, refused = plans.decide(params["rotate"], inputs)
         if refused:
             raise RotationError(f"{refused}.")
         if todo:
             namespaces = (params["hub_namespace"], params["ca_namespace"])
             ask.require(self.hub.cluster, grants.rights_of_work(SUPERLINK, ROTATE, *namespaces))
-        roll = self._roll(params)
-        sites = roster.heard(roll, [])
-        words = plans.outlook(todo, looked, sites)
+        members = self._members(params)
+        sites = roster.heard(members, [])
+        words = plans.outlook(todo, inputs, sites)
         return {
             "changed": bool(todo) and self.check,
             "todo": list(todo),
+            "parts": plans.parts(todo),
+            "renew": plans.renewed(params["rotate"]),
+            "restarts": plans.restarts(todo),
             "reasons": todo,
-            "issue": todo.get(plans.LEAF) not in (None, plans.UNSERVED),
+            "issue": todo.get(LEAF) not in (None, plans.UNSERVED),
             "plan": words,
-            "fleet": roll,
+            "fleet": members,
             "msg": " ".join(words) or "nothing is due",
-            **self._told(state, facts),
+            **self._facts(state, facts),
         }
 
     # ---- the gateway's certificate -----------------------------------------------------------------------------------
@@ -167,7 +189,7 @@ class ActionModule(ClusterAction):
         """A new certificate, served at once."""
         before = self.hub.facts(self._state(), self._now).leaf.served
         if self.check:
-            return {"changed": True, "msg": "would issue a new certificate for the gateway and have it served"}
+            return {"changed": True, "msg": "would issue a new certificate for the gateway and serve it"}
         if params["begin"]:
             self.hub.issue(self._now)
         self.hub.serve(self._now)
@@ -176,23 +198,23 @@ class ActionModule(ClusterAction):
         return {
             "changed": True,
             "msg": f"the gateway serves certificate {facts.leaf.serial}, before that it served {before}",
-            **self._told(state, facts),
+            **self._facts(state, facts),
         }
 
     # ---- the CA ------------------------------------------------------------------------------------------------------
 
     def _ca(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Step after step until sites have to be heard, something has to be waited for, or all is done."""
+        """Step after step until sites must report, something must be waited for, or all is done."""
         _live, state = self.hub.ca()
         asked = params["begin"] and state.phase == IDLE
-        roll = self._roll(params)
+        members = self._members(params)
         done: list[str] = []
         while True:
             facts = replace(
                 self.hub.facts(state, self._now),
                 asked=asked,
                 grace=datetime.timedelta(seconds=params["grace"]),
-                sites=roster.heard(roll, params["reports"]),
+                sites=roster.heard(members, params["reports"]),
                 force=params["force"],
             )
             step = machine.next_step(state, facts)
@@ -211,31 +233,35 @@ class ActionModule(ClusterAction):
             "sites": list(step.sites),
             "waiting": step.why if step.name == machine.WAIT else "",
             "finished": step.name == machine.DONE,
-            "fleet": roll,
-            **self._told(state, facts),
+            "fleet": members,
+            **self._facts(state, facts),
         }
         if step.held:
             return {
                 **{name: result[name] for name in ("changed", "done", "sites")},
                 "failed": True,
-                "msg": f"{params['hub']}: the change of the CA stays {state.phase} until this is mended: {step.why}",
+                "msg": f"{params['hub']}: the rotation of the CA stays {state.phase} until this is resolved: {step.why}",
             }
         return {**result, "msg": "; ".join(done) or step.why}
 
     def _gate_switch(self, step: machine.Step, facts: machine.Facts) -> machine.Step:
-        """Every SuperNode is online; unless none can be, since their CA has ended."""
+        """Every SuperNode is online; unless none can be, because their CA has expired."""
         if facts.force or not facts.current_good:
             return step
-        away = self._offline(_BLIP)
+        away = self._offline(OFFLINE_GRACE)
         if not away:
             return step
         return machine.Step(machine.WAIT, "; ".join(f"{site}: {words}" for site, words in away.items()), tuple(away))
 
     def _offline(self, seconds: float) -> dict[str, str]:
+        """Sites whose SuperNodes do not serve, also after a while; those that wait for their restart with a new key do."""
+        away = conditions.offline(self.records, self.book, self.cli.nodes())
+        if not away:
+            return {}
         wanted = [
             key["node_id"]
             for site, record in self.records.items()
-            if not conditions.excuse(site, self.book, self.records)
+            if not conditions.exemption(site, self.book, self.records)
             for key in conditions.expected(record)
         ]
         return conditions.offline(self.records, self.book, self.cli.nodes(wanted, seconds))
@@ -245,15 +271,15 @@ class ActionModule(ClusterAction):
     def _gate(self, params: dict[str, Any]) -> dict[str, Any]:
         """Wait until pods may be restarted."""
         if self.check or params["force"]:
-            return {"changed": False, "fleet": self._roll(params), "msg": "not waited for"}
-        away = self._offline(_BLIP)
-        absent = [site for site, entry in self._roll(params).items() if site in away and not entry["here"]]
+            return {"changed": False, "fleet": self._members(params), "msg": "not waited for"}
+        away = self._offline(OFFLINE_GRACE)
+        absent = [site for site, entry in self._members(params).items() if site in away and not entry["here"]]
         if away:
-            told = "; ".join(f"{site}: {words}" for site, words in away.items())
+            reported = "; ".join(f"{site}: {words}" for site, words in away.items())
             more = " (not in this run)" if absent else ""
-            raise RotationError(f"every site has to be online before pods are restarted; {told}{more}.")
+            raise RotationError(f"every site must be online before pods are restarted; {reported}{more}.")
         conditions.wait_no_run(self.cli, params["wait"], display.display)
-        return {"changed": False, "fleet": self._roll(params), "msg": "every site is online, no run is active"}
+        return {"changed": False, "fleet": self._members(params), "msg": "every site is online, no run is active"}
 
     # ---- shared secrets and internal certificates --------------------------------------------------------------------
 
@@ -263,9 +289,9 @@ class ActionModule(ClusterAction):
         if self.check:
             return {
                 "changed": True,
-                "fleet": self._roll(params),
+                "excused": [],
                 "mark": "",
-                "msg": "would make the hub's secrets anew and restart its pods",
+                "msg": "would replace the hub's secrets and restart its pods",
             }
         self._gate(params)
         mark = internal.begin(self._now)
@@ -280,24 +306,24 @@ class ActionModule(ClusterAction):
         return {
             "changed": bool(made or restarted),
             "mark": mark,
-            "fleet": self._roll(params),
-            "msg": f"{len(made)} Secrets made anew, {len(restarted)} pods of the hub restarted",
+            "excused": [site for site, entry in self._members(params).items() if entry["excused"]],
+            "msg": f"{len(made)} Secrets recreated, {len(restarted)} pods of the hub restarted",
         }
 
     def _settle(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Every site has its new secrets: nothing is open any more."""
+        """Every site has its new secrets: the rotation is complete."""
         said = {report["site"]: report for report in params["reports"] if report.get("site")}
         missing = {
             site: said.get(site, {}).get("trouble") or "not in this run"
-            for site, entry in self._roll(params).items()
+            for site, entry in self._members(params).items()
             if not entry["excused"] and not said.get(site, {}).get("renewed")
         }
         if missing and not self.check and not params["force"]:
-            told = "; ".join(f"{site}: {words}" for site, words in missing.items())
+            reported = "; ".join(f"{site}: {words}" for site, words in missing.items())
             return {
                 "changed": False,
                 "failed": True,
-                "msg": f"{params['hub']}: not every site has its new secrets yet: {told}",
+                "msg": f"{params['hub']}: not every site has its new secrets yet: {reported}",
             }
         changed = self.check or Internal(self.hub).settle()
         return {"changed": changed, "msg": "all secrets are new"}

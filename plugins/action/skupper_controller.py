@@ -16,12 +16,13 @@ from ansible.module_utils.urls import open_url
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply import applyset as sets
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import controller
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper.foreign import of_others
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults, version_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults, version_fault
 
 _APPS = "apps/v1"
 
@@ -37,22 +38,22 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Install by the way that the spec names; nothing where it is none."""
+        """Install in the way of the spec; do nothing for none."""
         self.begin()
-        spec = plain(params["spec"])
-        self.refuse(site_faults(spec))
-        if spec["install"] == "none":
+        self.refuse(site_faults(params["spec"]))
+        spec = NetworkSiteSpec.parse(params["spec"])
+        if spec.install == "none":
             return self.finished("nothing to install")
         with self.reach() as cluster:
             if params["state"] == "absent":
                 return self._absent(cluster, spec, params["wait_timeout"])
-            if spec["install"] == "operator":
+            if spec.install == "operator":
                 return self._operator(cluster, spec, params["wait_timeout"])
             return self._manifests(cluster, spec, params)
 
     # ---- manifests ---------------------------------------------------------------------------------------------------
 
-    def _manifests(self, cluster: Cluster, spec: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    def _manifests(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         namespace = controller.home(spec)
         live = self._deployment(cluster, namespace)
         ours = self._is_ours(live, namespace)
@@ -60,10 +61,10 @@ class ActionModule(SkupperAction):
             wrong = version_fault(controller.release(live))
             if wrong:
                 raise ClusterError(
-                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, made by somebody else, {wrong}."
+                    f"Deployment {namespace}/{controller.NAME} on {cluster.name}, created by someone else, {wrong}."
                 )
             return self.finished(
-                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was made by somebody else and is used as it is",
+                f"Deployment {namespace}/{controller.NAME} ({controller.image(live)}) was created by someone else and is used as it is",
                 namespace=namespace,
             )
         wanted = controller.placed(self._read(spec), namespace)
@@ -76,7 +77,9 @@ class ActionModule(SkupperAction):
                 "skupper_site_upgrade: true upgrades it; the routers of all its sites restart"
             )
             return self.finished(f"Skupper's controller is {controller.image(live)}", namespace=namespace)
-        made = [] if spec["scope"] == "cluster" else self.make_namespace(cluster, spec, params["wait_timeout"])
+        if spec.scope == "cluster":
+            wanted = controller.marked(wanted, cluster.get("v1", "Namespace", namespace))
+        made = [] if spec.scope == "cluster" else self.make_namespace(cluster, spec, params["wait_timeout"])
         self.apply(
             cluster,
             [*made, *wanted],
@@ -97,7 +100,7 @@ class ActionModule(SkupperAction):
         return labels.get(sets.PART_OF) == sets.set_id(controller.NAME, namespace)
 
     @staticmethod
-    def _read(spec: Mapping[str, Any]) -> list[Object]:
+    def _read(spec: NetworkSiteSpec) -> list[Object]:
         where = controller.location(spec)
         try:
             if "://" in where:
@@ -106,17 +109,17 @@ class ActionModule(SkupperAction):
                 content = Path(where).expanduser().read_bytes()
         except (OSError, URLError, ValueError) as error:
             raise ClusterError(
-                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Give a file or another URL in "
+                f"the manifests of Skupper's controller, {where}, cannot be read: {error}. Set a file or another URL in "
                 "skupper_site_manifests."
             ) from error
         try:
-            return controller.read(content, spec.get("manifests_checksum") or "", where)
+            return controller.read(content, spec.manifests_checksum, where)
         except ValueError as error:
             raise ClusterError(f"{error}.") from error
 
     # ---- operator ----------------------------------------------------------------------------------------------------
 
-    def _operator(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _operator(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
         namespace = controller.home(spec)
         try:
             found = [
@@ -127,7 +130,7 @@ class ActionModule(SkupperAction):
         except NotServed as error:
             raise ClusterError(
                 f"the cluster {cluster.name} has no Operator Lifecycle Manager ({error.text}): skupper_site_install: operator is for "
-                "OpenShift; elsewhere there is manifests."
+                "OpenShift; elsewhere use manifests."
             ) from error
         if found:
             wrong = controller.channel_fault(found[0])
@@ -135,12 +138,7 @@ class ActionModule(SkupperAction):
                 raise ClusterError(f"{wrong}.")
             name = found[0]["metadata"]["name"]
         else:
-            self.apply(
-                cluster,
-                controller.subscription(spec),
-                applyset=controller.NAME,
-                applyset_namespace=namespace,
-            )
+            self.apply(cluster, controller.subscription(spec), applyset=controller.NAME, applyset_namespace=namespace)
             name = controller.PACKAGE
         if self.check and not found:
             return self.finished("the operator would be installed", namespace=namespace)
@@ -148,7 +146,7 @@ class ActionModule(SkupperAction):
         def look() -> State:
             live = cluster.get(controller.OPERATORS, "Subscription", name, namespace)
             if live is None:
-                return State(False, "it was deleted by somebody")
+                return State(False, "it was deleted by someone else")
             csv = (live.get("status") or {}).get("installedCSV")
             return controller.operator_state(
                 live,
@@ -168,21 +166,19 @@ class ActionModule(SkupperAction):
 
     # ---- absent ------------------------------------------------------------------------------------------------------
 
-    def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Take away what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
+    def _absent(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
+        """Remove what this collection installed, when no Site is left. CustomResourceDefinitions stay."""
         namespace = controller.home(spec)
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}")
         if self.is_served(cluster):
             left = [
                 f"{one['metadata']['namespace']}/{one['metadata']['name']}"
-                for one in cluster.list(
-                    "skupper.io/v2alpha1", "Site", namespace if spec.get("scope") == "namespace" else None
-                )
+                for one in cluster.list("skupper.io/v2alpha1", "Site", namespace if spec.scope == "namespace" else None)
             ]
             if left:
                 self.warn(
-                    f"{cluster.name}: Skupper's controller stays, since there still are Sites: {', '.join(sorted(left))}"
+                    f"{cluster.name}: Skupper's controller is not deleted, because there still are Sites: {', '.join(sorted(left))}"
                 )
                 return self.finished("Skupper's controller stays")
         self.apply(
@@ -194,5 +190,23 @@ class ActionModule(SkupperAction):
             wait=True,
             wait_timeout=seconds,
         )
+        kept = self._remove_namespace(cluster, spec, namespace, seconds)
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
-        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}", namespace=namespace)
+        return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}{kept}", namespace=namespace)
+
+    def _remove_namespace(self, cluster: Cluster, spec: NetworkSiteSpec, namespace: str, seconds: float) -> str:
+        """Remove the namespace that was created for the controller alone, unless someone uses it; returns why it stays."""
+        if spec.install != "manifests" or spec.scope != "cluster":
+            return ""
+        live = cluster.get("v1", "Namespace", namespace)
+        left = of_others(cluster, namespace)
+        for kind in ("Pod", "PersistentVolumeClaim"):
+            listed = [] if self.check else cluster.list("v1", kind, namespace)
+            left += [
+                f"{kind} {one['metadata']['name']}" for one in listed if not one["metadata"].get("deletionTimestamp")
+            ]
+        stays = controller.why_stays(live, left)
+        if stays:
+            return f"; namespace {namespace} stays ({stays})"
+        self.remove(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}], seconds)
+        return ""

@@ -13,20 +13,25 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import Object, SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_joining import Join
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
-from ansible_collections.federated.flower.plugins.plugin_utils.base.times import duration
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import link_credentials, links, state, tokens
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import (
+    link_credentials,
+    links,
+    sites,
+    state,
+    tokens,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import link_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import LinkSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import link_faults
 
 _SET = skupper.applyset(skupper.LINK)
-# Stands for what Skupper will only make, in check mode.
+# Placeholder in check mode for what Skupper will create.
 _UNKNOWN = [{"name": "inter-router", "host": "not-known-yet.invalid", "port": "55671", "group": "skupper-router"}]
-_UNMADE = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "made together with the hub")
+_UNMADE = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "created together with the hub")
 
 
 class ActionModule(SkupperAction):
@@ -41,15 +46,16 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look at both, decide, get a certificate, apply Secret and Links, wait for the link."""
+        """Read both, decide, get a certificate, apply Secret and Links, wait for the link."""
         self.begin()
-        spec, seconds = plain(params["spec"]), params["wait_timeout"]
-        self.refuse(link_faults(spec))
+        given, seconds = params["spec"], params["wait_timeout"]
+        self.refuse(link_faults(given))
+        spec = LinkSpec.parse(given)
         library.require()
         with contextlib.ExitStack() as stack:
             hub = stack.enter_context(self.reach(params["hub"]))
             site = stack.enter_context(self.reach())
-            join = Join(self, hub, site, spec, seconds, duration(spec.get("renew_before")))
+            join = Join(self, hub, site, spec, seconds, spec.renew_before)
             done = self._absent(join) if params["state"] == "absent" else self._present(join, renew=params["renew"])
         return {**done, "site": self.inventory_host}
 
@@ -75,13 +81,16 @@ class ActionModule(SkupperAction):
 
     def _ready(self, join: Join, seen: links.Hub) -> links.Hub:
         """The hub, when others can link to it: before that a token would be lost, and a Link would lead nowhere."""
-        name = seen.site["metadata"]["name"]
-        if not state.has_link_access(seen.site):
+        site = seen.site
+        if site is None:
+            raise ClusterError(f"there is no Skupper Site on {join.hub.name}: run federated.flower.site for it first.")
+        name = site["metadata"]["name"]
+        if not state.has_link_access(site):
             raise ClusterError(
-                f"{state.named(seen.site)} on {join.hub.name} lets no site link to it. Set skupper_site_link_access for the hub (default, "
+                f"{state.named(site)} on {join.hub.name} does not accept links of sites. Set skupper_site_link_access for the hub (default, "
                 "route, loadbalancer, ...) and run federated.flower.site for it."
             )
-        if seen.ca and seen.server and state.site(seen.site).ready:
+        if seen.ca and seen.server and state.site(site).ready:
             return seen
         join.action.wait_site(join.hub, join.at_hub, name, join.seconds)
 
@@ -115,21 +124,23 @@ class ActionModule(SkupperAction):
             *skupper.links(spec, endpoints, names),
             *policies.skupper_link_objects(spec, endpoints),
         ]
-        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec["namespace"])
+        self.remove(join.site, links.outlived(spec, own), join.seconds)
+        proven = links.redeemed_uids(spec, own)
+        self.apply(join.site, wanted, applyset=_SET, applyset_namespace=spec.namespace, proven=proven)
         if not self.check and (plan.do == links.TOKEN or own.token is not None):
             join.forget_grant()
         ours = [item for item in wanted if item["kind"] == "Link"]
         found = self._await(ours, join, seen)
         failed = [reason for reason in reasons if reason != tokens.NONE_YET]
-        again = f"; its token was made anew: {'; '.join(failed)}" if failed else ""
+        again = f"; its token was recreated: {'; '.join(failed)}" if failed else ""
         where = ", ".join(sorted({f"{entry['host']}:{entry['port']}" for entry in endpoints}))
-        told = self._facts(own, found, data, adopted=False)
-        self._tell(own, told)
-        return self.finished(f"linked to {where}{again}", denied=False, link=told)
+        reported = self._facts(own, found, data, adopted=False)
+        self._tell(own, reported)
+        return self.finished(f"linked to {where}{again}", denied=False, link=reported)
 
     @staticmethod
     def _data(made: Mapping[str, str], seen: links.Hub, *, renewed: bool) -> dict[str, str]:
-        """Certificate, key and whom to trust."""
+        """Certificate, key and CA bundle."""
         if renewed or not seen.ca:
             trusted = link_credentials.trust(made["ca.crt"], seen.server)
         else:
@@ -138,9 +149,9 @@ class ActionModule(SkupperAction):
                 trusted = made["ca.crt"]
         return {"tls.crt": made["tls.crt"], "tls.key": made["tls.key"], "ca.crt": trusted}
 
-    def _tell(self, own: links.Site, told: Mapping[str, Any]) -> None:
-        """Tell the audit trail of a new certificate."""
-        now = told.get("certificate") or {}
+    def _tell(self, own: links.Site, reported: Mapping[str, Any]) -> None:
+        """Record a new certificate in the audit trail."""
+        now = reported.get("certificate") or {}
         before = link_credentials.describe(own.entries.get("tls.crt", ""))
         if now and not self.check and now.get("serial") != before.get("serial"):
             self.note(
@@ -163,13 +174,14 @@ class ActionModule(SkupperAction):
         def look() -> State:
             nonlocal found
             found = [link for link in self.listed(join.site, "Link", join.at_site) if link["metadata"]["name"] in names]
-            why = links.why_not(join.spec, seen, found)
+            own_site = sites.active(self.listed(join.site, "Site", join.at_site))
+            why = links.why_not(join.spec, seen, found, own_site)
             return State(not why, why)
 
         outcome = self.wait(join.seconds, look)
         if not outcome.ready and not self.check:
             raise ClusterError(
-                f"{join.site.name} is not linked to {join.hub.name} after {join.seconds:g} s: {outcome.why}. A new Link takes Skupper up to "
+                f"{join.site.name} is not linked to {join.hub.name} after {join.seconds:g} s: {outcome.why}. For a new Link, Skupper needs up to "
                 "half a minute."
             )
         return found
@@ -195,7 +207,7 @@ class ActionModule(SkupperAction):
         }
 
     def _foreseen(self, join: Join, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Check mode, before there is a hub, a Site or a token: what would be made, as far as that can be said."""
+        """Check mode, before there is a hub, a Site or a token: what would be created, as far as it is known."""
         endpoints = state.status(known).get("endpoints") or _UNKNOWN
         wanted = [skupper.link_secret(join.spec, _UNMADE), *skupper.links(join.spec, endpoints, {})]
         wanted += policies.skupper_link_objects(join.spec, endpoints)
@@ -222,12 +234,12 @@ class ActionModule(SkupperAction):
         gone = sum(one["change"] == "deleted" for one in (*self.done["objects"], *self.done["hub_objects"]))
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'}", denied=False, link={})
 
-    def withdraw(self, hub: Cluster, spec: Mapping[str, Any], seconds: float) -> None:
-        """Take away what the hub has for the link of a site."""
-        namespace, going = spec["hub_namespace"], []
+    def withdraw(self, hub: Cluster, spec: LinkSpec, seconds: float) -> None:
+        """Remove the hub's objects for the link of a site."""
+        namespace, going = spec.hub_namespace, []
         for kind, name in (
-            ("Certificate", skupper.certificate_name(spec["cluster"])),
-            ("AccessGrant", skupper.grant_name(spec["cluster"])),
+            ("Certificate", skupper.certificate_name(spec.cluster)),
+            ("AccessGrant", skupper.grant_name(spec.cluster)),
         ):
             live = self.read(hub, kind, name, namespace)
             if live is not None and is_ours(live):

@@ -6,18 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import split
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.state import State
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import listener_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import listener_faults
 
 _SET = skupper.applyset(skupper.LISTENER)
 LISTENER, CONNECTOR = "listener", "connector"
@@ -35,10 +34,10 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look, decide, make or remove, wait."""
+        """Read, decide, create or remove, wait."""
         self.begin()
-        spec = plain(params["spec"])
-        self.refuse(listener_faults(spec))
+        self.refuse(listener_faults(params["spec"]))
+        spec = ListenerSpec.parse(params["spec"])
         kind = "Listener" if params["side"] == LISTENER else "Connector"
         with self.reach() as cluster:
             if params["state"] == "absent":
@@ -55,12 +54,12 @@ class ActionModule(SkupperAction):
                 if not found.ready:
                     when = "" if found.hopeless else f" after {seconds:g} s"
                     raise ClusterError(
-                        f"{kind} {spec['namespace']}/{self._name(plan)} on {cluster.name} is not ready{when}: {found.why}."
+                        f"{kind} {spec.namespace}/{self._name(plan)} on {cluster.name} is not ready{when}: {found.why}."
                     )
-        where = skupper.address(spec["host"], spec["port"])
+        where = skupper.address(spec.host, spec.port)
         word = f"is ready at {where}" if kind == "Listener" else "is ready"
         return self.finished(
-            f"{kind} {spec['namespace']}/{self._name(plan)} {word if found.ready else 'is not ready yet'}",
+            f"{kind} {spec.namespace}/{self._name(plan)} {word if found.ready else 'is not ready yet'}",
             address=where,
             ready=found.ready,
             adopted=plan.adopted is not None,
@@ -70,40 +69,40 @@ class ActionModule(SkupperAction):
     def _name(plan: listeners.Plan) -> str:
         return plan.adopted["metadata"]["name"] if plan.adopted else skupper.FLEET
 
-    def _plan(self, cluster: Cluster, spec: Mapping[str, Any], kind: str) -> listeners.Plan:
-        found = self.listed(cluster, kind, spec["namespace"])
+    def _plan(self, cluster: Cluster, spec: ListenerSpec, kind: str) -> listeners.Plan:
+        found = self.listed(cluster, kind, spec.namespace)
         if kind == "Connector":
             return listeners.decide_connector(spec, found)
-        return listeners.decide_listener(spec, found, cluster.get("v1", "Service", spec["host"], spec["namespace"]))
+        return listeners.decide_listener(spec, found, cluster.get("v1", "Service", spec.host, spec.namespace))
 
-    def _make(self, cluster: Cluster, spec: Mapping[str, Any], kind: str, plan: listeners.Plan) -> None:
+    def _make(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: listeners.Plan) -> None:
         if kind == "Connector":
             rendered = policies.skupper_connector_objects(spec)
             rendered += skupper.connector_objects(spec) if plan.adopted is None else []
         else:
             rendered = policies.skupper_listener_objects(spec)
             rendered += skupper.listener_objects(spec) if plan.adopted is None else []
-        # In check mode an earlier task has not made it.
+        # In check mode an earlier task has not created it.
         around = self.make_namespace(cluster, spec, 0) if self.check else []
-        self.apply(cluster, [*around, *rendered], applyset=_SET, applyset_namespace=spec["namespace"])
+        self.apply(cluster, [*around, *rendered], applyset=_SET, applyset_namespace=spec.namespace)
         self.done["objects"] = [one for one in self.done["objects"] if one["kind"] != "Namespace"]
 
-    def _look(self, cluster: Cluster, spec: Mapping[str, Any], kind: str, plan: listeners.Plan) -> State:
-        live = listeners.chosen(plan, self.listed(cluster, kind, spec["namespace"]))
+    def _look(self, cluster: Cluster, spec: ListenerSpec, kind: str, plan: listeners.Plan) -> State:
+        live = listeners.chosen(plan, self.listed(cluster, kind, spec.namespace))
         if live is None:
             return State(False, "it is not there")
         if kind == "Connector":
             return state.connector(live)
-        return state.listener(live, cluster.get("v1", "Service", spec["host"], spec["namespace"]))
+        return state.listener(live, cluster.get("v1", "Service", spec.host, spec.namespace))
 
-    def _absent(self, cluster: Cluster, spec: Mapping[str, Any], kind: str, seconds: float) -> dict[str, Any]:
-        namespace = spec["namespace"]
+    def _absent(self, cluster: Cluster, spec: ListenerSpec, kind: str, seconds: float) -> dict[str, Any]:
+        namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
-            return self.finished(f"there is no namespace {namespace}, so there is no {kind}")
+            return self.finished(f"there is no namespace {namespace}, so no {kind} exists")
         _ours, theirs = split(self.listed(cluster, kind, namespace))
         self.apply(
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
-        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}")

@@ -6,15 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, sites, state
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import listeners, security, sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import ListenerSpec, NetworkSiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 
 
 class ActionModule(SkupperAction):
@@ -29,16 +28,17 @@ class ActionModule(SkupperAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check the variables, then the cluster."""
         self.begin()
-        site, link, listener = (plain(params[part]) for part in ("site", "link", "listener"))
+        site, link, listener = (params[part] for part in ("site", "link", "listener"))
         self.refuse(rules.all_faults(site, listener, link))
         with self.reach() as cluster:
-            if site.get("install") == "none" or self.is_served(cluster):
+            wanted = NetworkSiteSpec.parse(site)
+            if wanted.install == "none" or self.is_served(cluster):
                 self.require_kinds(cluster)
-                self._check(cluster, site, listener, at_hub=not link)
+                self._check(cluster, wanted, ListenerSpec.parse(listener), at_hub=not link)
         return self.finished(f"{cluster.name} can take part in the Skupper network")
 
-    def _check(self, cluster: Cluster, site: Mapping[str, Any], listener: Mapping[str, Any], *, at_hub: bool) -> None:
-        namespace = site["namespace"]
+    def _check(self, cluster: Cluster, site: NetworkSiteSpec, listener: ListenerSpec, *, at_hub: bool) -> None:
+        namespace = site.namespace
         live = cluster.get("v1", "Namespace", namespace)
         if live is None or live["metadata"].get("deletionTimestamp"):
             return
@@ -51,9 +51,12 @@ class ActionModule(SkupperAction):
         if at_hub:
             ends = listeners.decide_connector(listener, self.listed(cluster, "Connector", namespace))
         else:
-            service = cluster.get("v1", "Service", listener["host"], namespace)
+            service = cluster.get("v1", "Service", listener.host, namespace)
             ends = listeners.decide_listener(listener, self.listed(cluster, "Listener", namespace), service)
         faults.append(ends.fault)
-        told = [fault for fault in faults if fault]
-        if told:
-            raise ClusterError(f"{'; '.join(told)}.")
+        running = served is not None and state.is_true(served, "Running")
+        word = security.foresee(site, live, running=running)
+        self.warn(f"{cluster.name}: {word}." if word else "")
+        reported = [fault for fault in faults if fault]
+        if reported:
+            raise ClusterError(f"{'; '.join(reported)}.")

@@ -69,7 +69,7 @@ class ActionModule(SkupperAction):
         facts = rotation_plan.facts(before)
         if self.check or not todo:
             self.done["changed"] |= bool(todo)
-            return self._told(todo, facts, before)
+            return self._result(todo, facts, before)
         done: set[str] = set()
         while True:
             seen = hub.read()
@@ -82,10 +82,10 @@ class ActionModule(SkupperAction):
                 rotation_plan.REPLACE_CA: {rotation_plan.CA},
                 rotation_plan.REPLACE_SERVER: {rotation_plan.SERVER},
             }.get(step, set())
-        return self._told(todo, facts, hub.read())
+        return self._result(todo, facts, hub.read())
 
     def _leave_adopted(self, hub: HubRotation, todo: dict[str, str], choice: str) -> None:
-        """What was asked for is refused where the hub's Site is somebody else's; what is only due is told."""
+        """A requested rotation is refused where the hub's Site is someone else's; one that is only due is a warning."""
         try:
             hub.refuse_adopted()
         except ClusterError as error:
@@ -95,18 +95,16 @@ class ActionModule(SkupperAction):
             self.warn(f"{' and '.join(theirs)}: {error}")
 
     def _take_back(self, cluster: Cluster, params: dict[str, Any]) -> None:
-        """Deny the site in the ledger, so that nobody links it again, and take away what the hub has for its link."""
+        """Deny the site in the ledger, so that it is not linked again, and remove the hub's objects for its link."""
         site = params["revoke"]
         ledger = Ledger(cluster, params["hub_namespace"], params["federation"], check=self.check)
         now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0).isoformat()
         if site in ledger.read_records():
             if ledger.change_record(site, lambda record: access.deny(record, "", now)):
                 self.done["changed"] = True
-                self.note(cluster.name, words=[f"{site} is denied, since its link is revoked"])
+                self.note(cluster.name, words=[f"{site} is denied, because its link is revoked"])
         elif not ledger.read_denial(site):
-            self.warn(
-                f"the ledger knows no site {site}: nothing keeps it from being linked again but its absence from the inventory"
-            )
+            self.warn(f"the ledger has no site {site}: it will be linked again if it is in the inventory")
         going = []
         for kind, name in (
             ("AccessGrant", skupper.grant_name(site)),
@@ -117,14 +115,14 @@ class ActionModule(SkupperAction):
                 going.append(live)
         self.remove(cluster, going, params["wait_timeout"], at_hub=True)
 
-    def _told(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation_plan.Hub) -> dict[str, Any]:
+    def _result(self, todo: dict[str, str], before: list[dict[str, Any]], now: rotation_plan.Hub) -> dict[str, Any]:
         words = "; ".join(f"{kind}: {why}" for kind, why in todo.items()) or "nothing is due"
         return self.finished(
             words, todo=todo, stage=rotation_plan.stage(now), before=before, after=rotation_plan.facts(now)
         )
 
     def _finish(self, hub: HubRotation, params: dict[str, Any]) -> dict[str, Any]:
-        """Replace the router's own certificate, once nobody would be cut off by it; then cut old connections if asked."""
+        """Replace the router's own certificate, once no site would lose its connection by it; then close old connections if requested."""
         before = hub.read()
         open_end = rotation_plan.stage(before) == rotation_plan.OVERLAP
         if self.check or not (open_end or params["revoke"]):
@@ -136,11 +134,12 @@ class ActionModule(SkupperAction):
         foreign = rotation_plan.strangers(hub.site(), known)
         foreign = [name for name in foreign if name not in (self._name_of(params["revoke"]), *lagging)]
         held = [f"{site}: {why}" for site, why in sorted(lagging.items())]
-        held += [f"{name}: it is linked by somebody else's doing" for name in foreign]
+        held += [f"{name}: its link was created by someone else" for name in foreign]
         if held and not params["force"]:
             words = (
-                f"the change of the hub's Skupper CA waits, since these sites would be cut off: {'; '.join(held)}. Mend them and run again: "
-                "it goes on where it stopped. flower_skupper_force=true goes on without them"
+                "the rotation of the hub's Skupper CA waits, because these sites would lose their connection: "
+                f"{'; '.join(held)}. Resolve this and run again: "
+                "it resumes where it stopped. flower_skupper_force=true continues without them"
                 + (f", and {params['revoke']} stays linked until then." if params["revoke"] else ".")
             )
             if not params["patient"]:
@@ -148,20 +147,20 @@ class ActionModule(SkupperAction):
             self.warn(words)
             return self.finished("it waits", stage=rotation_plan.stage(before), after=rotation_plan.facts(before))
         for word in held:
-            self.warn(f"cut off: {word}")
+            self.warn(f"revoked: {word}")
         if open_end:
             hub.step(rotation_plan.next_step(before, (), changed_over=True))
         if params["revoke"]:
             hub.cut()
         after = hub.read()
         return self.finished(
-            f"the hub's Skupper router shows a certificate of the new CA ({rotation_plan.stage(after)})",
+            f"the hub's Skupper router serves a certificate of the new CA ({rotation_plan.stage(after)})",
             stage=rotation_plan.stage(after),
             after=rotation_plan.facts(after),
         )
 
     def _name_of(self, host: str) -> str:
-        """Name of the Site of a host that is to be cut off: nobody may be able to ask its cluster."""
+        """Name of the Site of a host that is revoked: its cluster may be unreachable."""
         known = self.task_vars.get("hostvars") or {}
         given = known[host].get("skupper_site_name") if host and host in known else None
         return str(plain(self._templar.template(given))) if given else host

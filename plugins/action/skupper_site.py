@@ -15,12 +15,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
     facts,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
-from ansible_collections.federated.flower.plugins.plugin_utils.skupper import sites, state
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
+from ansible_collections.federated.flower.plugins.plugin_utils.skupper import security, sites, state
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper.ownership import is_ours, split
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.skupper_spec import site_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import NetworkSiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.skupper_faults import site_faults
 
 _SET = skupper.applyset(skupper.SITE)
 
@@ -36,33 +37,34 @@ class ActionModule(SkupperAction):
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Look, decide, make or remove, wait."""
+        """Read, decide, create or remove, wait."""
         self.begin()
-        spec = plain(params["spec"])
-        self.refuse(site_faults(spec))
+        self.refuse(site_faults(params["spec"]))
+        spec = NetworkSiteSpec.parse(params["spec"])
         with self.reach() as cluster:
             if params["state"] == "absent":
                 return self._absent(cluster, spec, params["wait_timeout"])
             return self._present(cluster, spec, params)
 
-    def _present(self, cluster: Cluster, spec: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-        if not (self.check and spec.get("install") != "none"):  # what would be installed is not there yet
+    def _present(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+        if not (self.check and spec.install != "none"):  # what would be installed is not there yet
             self.require_kinds(cluster)
-        namespace, seconds = spec["namespace"], params["wait_timeout"]
+        namespace, seconds = spec.namespace, params["wait_timeout"]
         made = self.make_namespace(cluster, spec, seconds)
+        self._let_routers_in(cluster, spec)
         plan = sites.decide(spec, [] if made else self.listed(cluster, "Site", namespace))
         if plan.fault:
             raise ClusterError(f"{plan.fault}.")
         self.warn(*plan.warnings)
         self.wait_gone(cluster, plan.leaving, seconds)
-        # Two Sites are one too many, and the routers of the former must be gone before the new one's are made.
+        # Two Sites are one too many, and the routers of the previous one must be gone before the new ones are created.
         self.remove(cluster, plan.former, seconds)
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in (*plan.leaving, *plan.former)], seconds)
         rendered = [*policies.skupper_site_objects(spec)]
         if plan.adopted is None:
             rendered += self._without_foreign(cluster, spec, new=bool(made))
         self.apply(cluster, [*made, *rendered], applyset=_SET, applyset_namespace=namespace)
-        name = plan.adopted["metadata"]["name"] if plan.adopted else skupper.site_name(spec)
+        name = plan.adopted["metadata"]["name"] if plan.adopted else spec.site_name
         if params["wait"] and not self.check:
             live: Object | None = self.wait_site(cluster, namespace, name, seconds)
         else:
@@ -70,34 +72,54 @@ class ActionModule(SkupperAction):
         found = facts(live, adopted=plan.adopted is not None)
         return self.finished(self._words(found, name, namespace), site=found)
 
+    def _let_routers_in(self, cluster: Cluster, spec: NetworkSiteSpec) -> None:
+        """Lower the Pod Security level of a namespace of ours to what Skupper's routers comply with. One field, so the
+        roles of both ends still own all."""
+        live = cluster.get("v1", "Namespace", spec.namespace)
+        if not security.is_to_change(spec, live):
+            return
+        self.warn(f"{cluster.name}: {security.foresee(spec, live, running=False)}.")
+        if not self.check:
+            cluster.patch("v1", "Namespace", spec.namespace, None, security.patch())
+        self.done["changed"] = True
+        self.done["objects"].append(
+            {"apiVersion": "v1", "kind": "Namespace", "namespace": "", "name": spec.namespace, "change": "changed"}
+        )
+        if self.show_diff:
+            levels = (f"{ENFORCE}: {level}\n" for level in (security.enforced(live), BASELINE))
+            header = f"Namespace {spec.namespace}"
+            self.done["diff"].append(
+                {"before_header": header, "after_header": header, **dict(zip(("before", "after"), levels))}
+            )
+
     @staticmethod
-    def _without_foreign(cluster: Cluster, spec: Mapping[str, Any], *, new: bool) -> list[Object]:
-        """The Site's objects, but for a ConfigMap of somebody else's that says the same."""
+    def _without_foreign(cluster: Cluster, spec: NetworkSiteSpec, *, new: bool) -> list[Object]:
+        """The Site's objects, except a ConfigMap of someone else with the same content."""
         rendered = skupper.site_objects(spec)
-        if new or not spec.get("controller"):
+        if new or not spec.controller:
             return rendered
-        live = cluster.get("v1", "ConfigMap", skupper.CONTROL, spec["namespace"])
+        live = cluster.get("v1", "ConfigMap", skupper.CONTROL, spec.namespace)
         if live is None or is_ours(live):
             return rendered
         given = (live.get("data") or {}).get("controller")
-        if given != spec["controller"]:
+        if given != spec.controller:
             raise ClusterError(
-                f"ConfigMap {spec['namespace']}/{skupper.CONTROL}, made by somebody else, gives the namespace to the controller "
-                f"{given!r}, not to {spec['controller']!r} (skupper_site_controller). Change one of the two."
+                f"ConfigMap {spec.namespace}/{skupper.CONTROL}, created by someone else, assigns the namespace to the controller "
+                f"{given!r}, not to {spec.controller!r} (skupper_site_controller). Change one of the two."
             )
         return [item for item in rendered if item["kind"] != "ConfigMap"]
 
     @staticmethod
     def _words(found: Mapping[str, Any], name: str, namespace: str) -> str:
         if not found:
-            return f"Site {namespace}/{name} would be made"
-        whose = "of somebody else's, used as it is" if found["adopted"] else "ours"
+            return f"Site {namespace}/{name} would be created"
+        whose = "of someone else, used as it is" if found["adopted"] else "ours"
         ready = "ready" if found["ready"] else "not ready yet"
         release = found["controller"].get("version")
         return f"Site {namespace}/{name} ({whose}) is {ready}" + (f", Skupper {release}" if release else "")
 
-    def _absent(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        namespace = spec["namespace"]
+    def _absent(self, cluster: Cluster, spec: NetworkSiteSpec, seconds: float) -> dict[str, Any]:
+        namespace = spec.namespace
         if cluster.get("v1", "Namespace", namespace) is None:
             return self.finished(f"there is no namespace {namespace}, so there is no Site")
         ours, theirs = split(self.listed(cluster, "Site", namespace))
@@ -105,6 +127,6 @@ class ActionModule(SkupperAction):
             cluster, [], state="absent", applyset=_SET, applyset_namespace=namespace, wait=True, wait_timeout=seconds
         )
         self.wait_cleared(cluster, namespace, [state.uid(one) for one in ours], seconds)
-        kept = f"; {', '.join(map(state.named, theirs))}, made by somebody else, stays" if theirs else ""
+        kept = f"; {', '.join(map(state.named, theirs))}, created by someone else, stays" if theirs else ""
         gone = sum(one["change"] == "deleted" for one in self.done["objects"])
         return self.finished(f"{gone} objects {'to delete' if self.check else 'deleted'} in {namespace}{kept}", site={})

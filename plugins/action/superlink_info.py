@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Action of M(federated.flower.superlink_info): what the hub knows of its federation."""
+"""Action of M(federated.flower.superlink_info): read the state of the hub's federation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
@@ -64,7 +65,7 @@ class ActionModule(SkupperAction):
             self._read_objects(hub, params["namespace"], result)
             if not result["trouble"] or time.monotonic() >= deadline:
                 return
-            time.sleep(1)  # between two looks at the pods, until the deadline
+            time.sleep(1)  # between two reads of the pods, until the deadline
 
     @staticmethod
     def _read_objects(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
@@ -78,7 +79,7 @@ class ActionModule(SkupperAction):
         result["trouble"] = ""
         if any(item["ready"] < item["desired"] for item in result["workloads"]):
             pods = hub.list("v1", "Pod", namespace, labels=selector)
-            result["trouble"] = workloads.trouble(pods) or "pods are about to be made"
+            result["trouble"] = workloads.trouble(pods) or "pods are not created yet"
         publication = hub.get("v1", "ConfigMap", federation.NAME, namespace)
         if publication is not None:
             result.update(deployed=True, address=publication["data"]["address"], version=publication["data"]["version"])
@@ -106,8 +107,10 @@ class ActionModule(SkupperAction):
         ledger = Ledger(hub, params["namespace"], params["federation"])
         book = ledger.read_book()
         result["partitions"] = book["partitions"]
-        for site, record in ledger.read_records().items():
+        found, unreadable = ledger.read_sites()
+        for site, record in {**{name: empty_record(name) for name in unreadable}, **found}.items():
             result["sites"][site] = {
+                "fault": unreadable.get(site, ""),
                 "region": record["region"],
                 "pools": book["sites"].get(site, {}).get("pools", {}),
                 "keys": [

@@ -10,10 +10,13 @@ import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, ranges, records
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, forgetting, ranges, records
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+
+SUPERLINK = "superlink"  # its StatefulSet
 
 
 class ActionModule(ClusterAction):
@@ -23,23 +26,43 @@ class ActionModule(ClusterAction):
         "hub": {"type": "str", "required": True},
         "hub_namespace": {"type": "str", "default": "flower"},
         "federation": {"type": "str", "default": "flower"},
-        "sites": {"type": "list", "elements": "str", "required": True},
+        "sites": {"type": "raw", "required": True},
+        "inventory": {"type": "list", "elements": "str"},
+        "max": {"type": "int"},
+        "validate": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Unregister first, forget afterwards, so that an interrupted run can be repeated."""
+        """Unregister first, forget afterwards, so that an interrupted run can be repeated. A site that fails keeps its record."""
+        try:
+            chosen = forgetting.names(params["sites"])
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
         with self.connect(params["hub"]) as hub:
             ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
-            known = {site: record for site, record in ledger.read_records().items() if site in params["sites"]}
-            wanted = [key["node_id"] for record in known.values() for key in record["keys"].values() if key["node_id"]]
-            if wanted and not self.check:
+            found, unreadable = ledger.read_sites()
+            refused = forgetting.refusal(chosen, {*found, *unreadable}, params["inventory"], params["max"])
+            if refused:
+                raise ClusterError(f"{refused}.")
+            if params["validate"] or not chosen:
+                return {"changed": False, "nodes": [], "sites": chosen, "msg": f"{len(chosen)} sites to forget"}
+            faults = {site: unreadable[site] for site in chosen if site in unreadable}
+            known = {site: found[site] for site in chosen if site in found}
+            nodes = {
+                site: [key["node_id"] for key in record["keys"].values() if key["node_id"]]
+                for site, record in known.items()
+            }
+            registered = any(nodes.values())
+            runs = not registered or hub.get("apps/v1", "StatefulSet", SUPERLINK, params["hub_namespace"]) is not None
+            if registered and runs and not self.check:
                 cli = FlowerCLI(hub, params["hub_namespace"])
                 cli.wait_for_superlink(params["wait_timeout"])
-                self._unregister(cli, wanted)
+                faults |= cli.unregister_known(nodes, cli.nodes())
+            known = {site: record for site, record in known.items() if site not in faults}
             now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-            keys = {site: access.known_keys(known.get(site, {})) for site in params["sites"]}
-            freed = ledger.change_book(lambda book: access.leave(ranges.forget(book, keys), known, now))
+            keys = {site: access.known_keys(known.get(site, {})) for site in chosen if site not in faults}
+            freed = ledger.change_book(lambda book: access.leave(ranges.forget(book, keys, now), known, now))
             deleted = [site for site in known if ledger.delete_record(site)]
             for site in deleted:
                 gone = known[site]["keys"].items()
@@ -50,20 +73,22 @@ class ActionModule(ClusterAction):
                     certificates=access.certificate_facts(known[site], "revoked"),
                 )
             store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
-            refused = store.bring()  # also when this run deleted nothing: the one before may have ended here
+            differed = (
+                store.bring()
+            )  # also when this run deleted nothing: the previous one may have been interrupted here
+        wanted = [node for site in known for node in nodes[site]]
         return {
-            "changed": freed or bool(deleted) or refused,
+            "changed": freed or bool(deleted) or differed,
+            "failed": bool(faults),
             "diff": store.diff,
-            "nodes": wanted,
-            "msg": f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten",
+            "nodes": wanted if runs else [],
+            "sites": list(keys),
+            "msg": "; ".join(
+                [
+                    f"{len(wanted)} SuperNodes unregistered, {len(deleted)} sites forgotten"
+                    if runs
+                    else f"the SuperLink is removed already: {len(wanted)} SuperNodes are not unregistered, {len(deleted)} sites forgotten",
+                    *(f"{site} is not forgotten: {words}" for site, words in faults.items()),
+                ]
+            ),
         }
-
-    @staticmethod
-    def _unregister(cli: FlowerCLI, wanted: list[str]) -> None:
-        nodes = cli.nodes()
-        gone = [node for node in wanted if nodes.get(node, {}).get("status", "unregistered") != "unregistered"]
-        for node, answer in zip(gone, cli.unregister(gone)):
-            if not answer.ok:
-                raise FlowerError(
-                    f"the SuperLink on {cli.cluster.name} cannot unregister node {node}: {answer.message}"
-                )

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that bring hub and sites together into a report."""
+"""Filters that combine hub and sites to a report."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, summary
 
 
 class FilterModule:
@@ -16,4 +16,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"fleet_report": fleet.fleet_report, "fleet_table": fleet.fleet_table}
+        return {
+            "fleet_report": fleet.fleet_report,
+            "fleet_table": fleet.fleet_table,
+            "fleet_summary": summary.fleet_summary,
+        }

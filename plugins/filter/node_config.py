@@ -23,7 +23,7 @@ display = Display()
 
 def node_config(value: Any, **options: Any) -> dict[str, Any]:
     """Return argument, env and preview of a node_config; options are the parameters of the module."""
-    # The same coercions as for the module: numbers may come out of templates as text.
+    # The same coercions as for the module: templates may return numbers as text.
     validated = ArgumentSpecValidator(ARGUMENT_SPEC).validate({"node_config": value, **options})
     if validated.error_messages:
         raise AnsibleFilterError("federated.flower.node_config: " + "; ".join(validated.error_messages))

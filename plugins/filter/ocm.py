@@ -1,55 +1,28 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/spec/render.py."""
+"""Filters for delivery through Open Cluster Management. The work is done by plugin_utils/validate/render.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ansible.errors import AnsibleFilterError
-
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
 from ansible_collections.federated.flower.plugins.plugin_utils.base.names import WORKLOAD
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.host_names import cluster_of
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.ocm_spec import OCM
-
-
-def _filter(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function as a filter: what is wrong with a spec becomes the text of the filter's error."""
-
-    def call(spec: Any) -> Any:
-        try:
-            return function(spec)
-        except (AttributeError, KeyError, TypeError, ValueError) as exc:
-            reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
-            raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
-
-    return call
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import delivered_by
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.ocm_faults import OCM, ocm_addon_faults
 
 
 def ocm_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of some hosts that say C(flower_delivery: ocm).
-
-    Where playbooks are only listed or checked for their syntax there are no variables of hosts.
-    """
-    found = []
-    for host in hosts:
-        variables = hostvars.get(host, {})
-        if "flower_delivery" in variables and str(variables["flower_delivery"]) == OCM:
-            found.append(str(host))
-    return found
+    """Those of some hosts that are reached through Open Cluster Management."""
+    return delivered_by(OCM, hostvars, hosts)
 
 
 def clientapp_sites(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
-    """Those of them whose ClientApps are a workload of their own (C(flower_clientapp: workload))."""
+    """Those of them whose ClientApps are in their own pods (C(flower_clientapp: workload))."""
     return [host for host in ocm_sites(hostvars, hosts) if str(hostvars[host].get("flower_clientapp")) == WORKLOAD]
-
-
-def ocm_clusters(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> dict[str, str]:
-    """The same, each with the name of its ManagedCluster, as the role supernode finds it."""
-    return {host: cluster_of(hostvars[host], host) for host in ocm_sites(hostvars, hosts)}
 
 
 class FilterModule:
@@ -59,9 +32,8 @@ class FilterModule:
         """Names and functions."""
         return {
             "clientapp_sites": clientapp_sites,
-            "ocm_addon_faults": _filter(render.ocm_addon_faults),
-            "ocm_addon_objects": _filter(render.ocm_addon_objects),
-            "ocm_clusters": ocm_clusters,
-            "ocm_policy_objects": _filter(render.ocm_policy_objects),
+            "ocm_addon_faults": spec_filter(ocm_addon_faults),
+            "ocm_addon_objects": spec_filter(render.ocm_addon_objects),
+            "ocm_policy_objects": spec_filter(render.ocm_policy_objects),
             "ocm_sites": ocm_sites,
         }

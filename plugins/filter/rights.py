@@ -9,16 +9,17 @@ from typing import Any, Callable
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
 from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK, SUPERNODE
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError, plain
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 
 
 def _of(part: str) -> Callable[..., Any]:
     def rights(spec: Any, settings: Any) -> Any:
         try:
-            return rights_objects(part, spec, settings)
+            return rights_objects(part, plain(spec), plain(settings))
         except SpecError as error:
             raise AnsibleFilterError(str(error)) from error
 
@@ -30,8 +31,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {
-            "manifest": lambda objects: manifest(plain(list(objects))),
-            "superlink_rights": _of(SUPERLINK),
-            "supernode_rights": _of(SUPERNODE),
-        }
+        return {"manifest": lambda objects: manifest(plain(list(objects))), "superlink_rights": _of(SUPERLINK)}

@@ -1,29 +1,21 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters on sites that are reached through Skupper. The work is done by plugin_utils/spec/skupper_spec.py."""
+"""Filters on sites that are reached through Skupper. The work is done by plugin_utils/validate/skupper_faults.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import skupper_spec as rules
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import SKUPPER, connected_by
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
 
 
 def skupper_sites(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str]) -> list[str]:
-    """Those of some hosts that say C(flower_connectivity: skupper).
-
-    Where playbooks are only listed or checked for their syntax there are no variables of hosts. A wrong word is told by the check of
-    the supernode role.
-    """
-    found = []
-    for site in sites:
-        variables = hostvars.get(site, {})
-        if "flower_connectivity" in variables and str(variables["flower_connectivity"]) == "skupper":
-            found.append(str(site))
-    return found
+    """Those of some hosts whose SuperNodes reach the hub through Skupper."""
+    return connected_by(SKUPPER, hostvars, sites)
 
 
 def skupper_faults(site: Any, listener: Any, link: Any = None) -> list[str]:

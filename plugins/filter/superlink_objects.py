@@ -1,28 +1,15 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that turn a superlink spec into objects. The work is done by plugin_utils/spec/render.py."""
+"""Filters that turn a superlink spec into objects. The work is done by plugin_utils/validate/render.py."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible.errors import AnsibleFilterError
-
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-
-
-def _filter(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as a filter: what is wrong with a spec becomes the text of the filter's error."""
-
-    def call(spec: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(spec, *args, **kwargs)
-        except (AttributeError, KeyError, TypeError, ValueError) as exc:
-            reason = str(exc) if isinstance(exc, ValueError) else f"the spec is incomplete: {exc!r}"
-            raise AnsibleFilterError(f"{function.__name__}: {reason}") from exc
-
-    return call
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
 
 
 class FilterModule:
@@ -31,9 +18,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
-            "superlink_address": _filter(render.superlink_address),
-            "superlink_certificate_names": _filter(render.superlink_certificate_names),
-            "superlink_faults": _filter(render.superlink_faults),
-            "superlink_front_objects": _filter(render.superlink_front_objects),
-            "superlink_objects": _filter(render.superlink_objects),
+            "superlink_faults": spec_filter(superlink_faults),
+            "superlink_front_objects": spec_filter(render.superlink_front_objects),
+            "superlink_objects": spec_filter(render.superlink_objects),
         }

@@ -185,7 +185,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.auth import AUTH_ARGS
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import host_names
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm import inventory as hub
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import managed_clusters as hub
 
 _SUFFIXES = (".ocm.yml", ".ocm.yaml")
 _ACCESS = {"flower_auth", "flower_kubeconfig", "flower_context"}
@@ -197,7 +197,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     NAME = "federated.flower.ocm"
 
     def verify_file(self, path: str) -> bool:
-        """Whether this is a file of ours, by its name."""
+        """Whether the name of the file is one for this plugin."""
         return super().verify_file(path) and path.endswith(_SUFFIXES)
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
@@ -249,7 +249,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return answer
 
     def _hub_variables(self, auth: Mapping[str, Any]) -> dict[str, Any]:
-        """Variables of the hub's host: those of the user, and how it is reached where they do not say it."""
+        """Variables of the hub's host: those of the user, and its authentication unless they have it."""
         given = dict(self.get_option("hub_vars"))
         if not self._option("hub_host") or _ACCESS & given.keys():
             return given
@@ -257,8 +257,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         secret = sorted(auth.keys() - copied)
         if secret or not isinstance(auth.get("kubeconfig", ""), str):
             raise AnsibleParserError(
-                f"hub_host: {', '.join(secret) or 'a kubeconfig that is no path'} would be shown in the inventory if it were copied: "
-                "say in hub_vars how the hub is reached, with flower_auth, flower_kubeconfig or flower_context."
+                f"hub_host: {', '.join(secret) or 'a kubeconfig that is not a path'} would be shown in the inventory if it were copied: "
+                "set the hub's authentication in hub_vars, with flower_auth, flower_kubeconfig or flower_context."
             )
         return {f"flower_{name}": auth[name] for name in copied & auth.keys()} | given
 
@@ -272,12 +272,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             host = f"{prefix}{cluster['ocm_name']}"
             fault = host_names.fault(host, (sites, hub_group))
             if fault:
-                told = (
-                    f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. host_prefix gives it another name."
+                reported = (
+                    f"the cluster {cluster['ocm_name']!r} cannot be a host: {fault}. Set host_prefix to rename it."
                 )
                 if strict:
-                    raise AnsibleParserError(told)
-                self.display.warning(f"{path}: {told}")
+                    raise AnsibleParserError(reported)
+                self.display.warning(f"{path}: {reported}")
                 continue
             self.inventory.add_host(host, sites if sites and host != hub_host else None)
             for name, value in unsafe(cluster).items():
@@ -285,7 +285,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             if host != hub_host:
                 self.inventory.set_variable(host, "flower_delivery", "ocm")
             self._construct(path, host, strict, hub_group if host != hub_host else "")
-        # Last, so that they win over what a ManagedCluster of that name says.
+        # Last, so that they take precedence over a ManagedCluster of that name.
         for name, value in hub_variables.items():
             self.inventory.set_variable(hub_host, name, value)
 
@@ -296,7 +296,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             path: of the inventory file, for warnings.
             host: its name.
             strict: faults are errors.
-            forbidden: the group into which keys never lead; their values may be the cluster's own words.
+            forbidden: the group that keys must not create; their values may come from the cluster.
         """
         found = self.inventory.get_host(host)
         self._set_composite_vars(self.get_option("compose"), found.get_vars(), host, strict=strict)
@@ -310,7 +310,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         )
         for group in [group for group in found.groups if group.name == forbidden and group.name not in before]:
             group.remove_host(found)
-            told = f"keyed_groups would put the cluster {host!r} into {forbidden}: give each key a prefix."
+            reported = f"keyed_groups would put the cluster {host!r} into {forbidden}: set a prefix for each key."
             if strict:
-                raise AnsibleParserError(told)
-            self.display.warning(f"{path}: {told}")
+                raise AnsibleParserError(reported)
+            self.display.warning(f"{path}: {reported}")

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """References to variables in a container's command and args, as the kubelet resolves them.
 
-The rule is Kubernetes' own (third_party/forked/golang/expansion): ``$$`` becomes ``$``, ``$(NAME)`` becomes the value
-of the variable or stays as it is when the container has none of that name, any other ``$`` stays. There is one pass:
-what comes out of a variable is not looked at again.
+The rule is Kubernetes' own (third_party/forked/golang/expansion): C($$) becomes C($), C($(NAME)) becomes the value
+of the variable or stays as it is when the container has none of that name, any other C($) stays. There is one pass:
+values of variables are not expanded again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def reference(name: str) -> str:
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Return what the process sees of an argument, given the variables of its container.
+    """Return the argument as the process receives it, given the variables of its container.
 
-    One corner is not imitated: of a lone ``$`` before a character outside ASCII, Go's code mangles the character.
-    Text from escape() never holds one.
+    One corner is not imitated: of a lone C($) before a character outside ASCII, Go's code mangles the character.
+    Text from escape() never contains one.
     """
     out: list[str] = []
     position = 0

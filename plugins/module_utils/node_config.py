@@ -4,7 +4,7 @@
 """The placeholders and types of a pool's node_config, once: for the module, the filter and the manifests.
 
 Nothing here is run by a shell. What differs from pod to pod is a variable from the downward API that the kubelet puts
-into the argument; everything else is written out, with ``$`` doubled so that the kubelet gives it back.
+into the argument; everything else is written out, with C($) doubled so that the kubelet restores it.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "partitions": {"type": "int"},
 }
 
+# See MAX_SUPERNODES in plugin_utils/validate/supernode_faults.py.
+MAX_REPLICAS = 1000
+# Numbers of pods and partitions are int32 in Kubernetes (StatefulSetOrdinals.start).
+_MAX_NUMBER = 2**31 - 1
+
 _ENV = {
     INDEX_VARIABLE: "metadata.labels['apps.kubernetes.io/pod-index']",
     NODE_VARIABLE: "spec.nodeName",
@@ -49,8 +54,8 @@ _ARGUMENT_BYTES = 131071 - len("--node-config=")
 class Expansion:
     """What a node_config becomes.
 
-    argument: value of ``--node-config`` for the args of the pod template, None when there is nothing to pass. Pass
-      it as ``--node-config=<argument>``: a key may begin with a dash.
+    argument: value of C(--node-config) for the args of the pod template, None when there is nothing to pass. Pass
+      it as C(--node-config=<argument>): a key may start with a dash.
     env: Kubernetes EnvVar objects that the container needs, only those the argument refers to.
     preview: one {"index" | "node", "argument", "config"} for each replica or node; "partition" too where the pool
       counts across the fleet.
@@ -67,7 +72,7 @@ class Expansion:
 
 
 def expand(
-    node_config: Mapping[str, Any] | None,
+    node_config: Any,
     *,
     mode: str,
     pool: str,
@@ -79,11 +84,13 @@ def expand(
     federation: str | None = None,
     first_partition: int | None = None,
     partitions: int | None = None,
+    preview: bool = True,
 ) -> Expansion:
     """Return the argument, environment and preview of one pool's node_config.
 
     The rules are those documented for the module federated.flower.node_config. None and "" of an optional parameter
-    mean that it was not given. Raises NodeConfigError with all faults.
+    mean that it was not set. Without preview, only the last replica is checked, whose number is the longest. Raises
+    NodeConfigError with all faults.
     """
     given = {
         "replicas": replicas,
@@ -114,15 +121,19 @@ def expand(
     variables = [
         name for name, by in ((INDEX_VARIABLE, {"index", "partition"}), (NODE_VARIABLE, {"node"})) if used & by
     ]
-    preview = list(_preview(argument, mode, replicas, nodes, first_partition if counts == "fleet" else None))
-    longest = max(len((text or "").encode()) for text in [argument, *(entry["argument"] for entry in preview)])
+    looked: list[dict[str, Any]] = []
+    longest = len((argument or "").encode())
+    if longest <= _ARGUMENT_BYTES:
+        first = first_partition if counts == "fleet" else None
+        looked = list(_preview(argument, mode, replicas, nodes, first, whole=preview))
+        longest = max([longest, *(len((entry["argument"] or "").encode()) for entry in looked)])
     if longest > _ARGUMENT_BYTES:
-        text = f"the argument would have {longest} bytes, Linux takes no more than {_ARGUMENT_BYTES}"
+        text = f"the argument would have {longest} bytes, the limit of Linux is {_ARGUMENT_BYTES}"
         raise NodeConfigError([Fault("argument-too-long", text, parameter="node_config")], pool=pool, cluster=cluster)
     return Expansion(
         argument=argument,
         env=[{"name": name, "valueFrom": {"fieldRef": {"fieldPath": _ENV[name]}}} for name in variables],
-        preview=preview,
+        preview=looked if preview else [],
         counts=counts,
         warnings=list(_warnings(used, pool, replicas, first_partition, partitions)),
     )
@@ -151,10 +162,16 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
         yield fault("replicas", "a StatefulSet needs the number of its replicas")
     if given["replicas"] is not None and mode == "DaemonSet":
         yield fault("replicas", "a DaemonSet has one pod on each of its nodes and no number of replicas; leave it out")
-    for parameter, least in (("replicas", 0), ("first_partition", 0), ("partitions", 1)):
+    for parameter, least, most in (
+        ("replicas", 0, MAX_REPLICAS),
+        ("first_partition", 0, _MAX_NUMBER),
+        ("partitions", 1, _MAX_NUMBER),
+    ):
         number = given[parameter]
         if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
             yield fault(parameter, f"must be an integer of at least {least}, not {shown(number)}")
+        elif number is not None and number > most:
+            yield fault(parameter, f"must be an integer of at most {most}, not {shown(number)}")
     for parameter in ("pool", "cluster", "region", "namespace", "federation"):
         text = given[parameter]
         if text is None and parameter != "pool":
@@ -162,7 +179,7 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
         if not isinstance(text, str) or (not text and parameter == "pool"):
             yield fault(parameter, f"must be a non-empty string, not {shown(text)}")
         elif flower_toml.find_surrogate(text) >= 0:
-            yield fault(parameter, f"{shown(text)} holds half of a surrogate pair, which no UTF-8 text can hold")
+            yield fault(parameter, f"{shown(text)} contains half of a surrogate pair, which is not valid in UTF-8 text")
     if nodes is not None and (isinstance(nodes, str) or not isinstance(nodes, Sequence)):
         yield fault("nodes", f"must be a list of node names, not {shown(nodes)}")
         return
@@ -172,9 +189,18 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
 
 
 def _preview(
-    argument: str | None, mode: str, replicas: int | None, nodes: Sequence[str] | None, offset: int | None
+    argument: str | None,
+    mode: str,
+    replicas: int | None,
+    nodes: Sequence[str] | None,
+    offset: int | None,
+    *,
+    whole: bool,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what each process sees and Flower reads; offset is the number of the pool's first pod."""
+    """Yield what each process receives and Flower reads; offset is the number of the pool's first pod.
+
+    Incomplete: of a StatefulSet without known nodes only the last replica.
+    """
     where: list[dict[str, Any]] = []
     names = [str(name) for name in nodes or []]
     if mode == "DaemonSet":
@@ -182,6 +208,8 @@ def _preview(
     else:
         where = [{"index": index} for index in range(replicas or 0)]
     for position, entry in enumerate(where):
+        if not whole and not names and position < len(where) - 1:
+            continue
         variables: dict[str, str] = {}
         if names:
             variables[NODE_VARIABLE] = names[position % len(names)]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with a node_config, and how it is told."""
+"""Faults of a node_config, and their messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# How much of a value a message shows on each side of the place it talks about.
+# How much of a value a message shows on each side of the fault.
 _AROUND = 40
 
 
@@ -19,7 +19,7 @@ _AROUND = 40
 class Fault:
     """One fault of one input.
 
-    code is one of the codes documented for the module; key and value are as given, None for a fault of a parameter;
+    code is one of the codes documented for the module; key and value are those of the user, None for a fault of a parameter;
     position counts characters of the value (of the key for invalid-key) from 1; placeholder and nearest are written
     with braces.
     """
@@ -34,7 +34,7 @@ class Fault:
     parameter: str | None = None
 
     def message(self, pool: Any, cluster: Any) -> str:
-        """Return the fault as one line that says where it is and what to do."""
+        """Return the fault as one line with the place and the remedy."""
         where = f"pool {shown(pool)}"
         if cluster:
             where += f" (cluster {shown(cluster)})"
@@ -76,7 +76,7 @@ class NodeConfigError(ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> tuple[str | None, bool]:
-    """Return the known name most like the given one, and whether they are alike enough to be a slip of the pen."""
+    """Return the known name most similar to the given one, and whether they are similar enough for a typing error."""
     best: str | None = None
     ratio = 0.0
     for candidate in sorted(known):

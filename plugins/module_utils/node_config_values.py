@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys and values of a node_config: which are right, and what stands for them in the pod template."""
+"""The keys and values of a node_config: which are valid, and how they are written in the pod template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .node_config_faults import Fault, nearest, shown
 INDEX_VARIABLE = "FLOWER_INDEX"
 NODE_VARIABLE = "FLOWER_NODE_NAME"
 
-# Placeholders and the parameter that gives their value; {node} and the per-pod number need none.
+# Placeholders and the parameter with their value; {node} and the per-pod number need none.
 _PARAMETER = {
     "replicas": "replicas",
     "pool": "pool",
@@ -31,7 +31,7 @@ _NUMBERS = frozenset({"index", "replicas", "partition", "partitions"})
 POOL_COUNT = frozenset({"index", "replicas"})
 _NOT_IN_DAEMONSET = frozenset({"index", "replicas", "partition"})
 
-# Braces around an identifier. Blanks inside are taken for a slip ("{ index }"), not for text.
+# Braces around an identifier. Blanks inside are treated as a mistake ("{ index }"), not for text.
 _BRACES = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 
@@ -50,7 +50,7 @@ class Reader:
         if self.daemonset:
             self.known -= _NOT_IN_DAEMONSET
         else:
-            # Without replicas there is a fault of its own; the placeholder is not to blame.
+            # Without replicas there is a separate fault, not one of the placeholder.
             self.known |= POOL_COUNT
 
     def read(self, node_config: Mapping[Any, Any]) -> list[tuple[str, str]]:
@@ -91,7 +91,7 @@ class Reader:
             self._fault("invalid-key", f"{reason}; {rule}", name, value, min(end, max(len(name) - 1, 0)) + 1)
             return False
         if name in seen:
-            self._fault("key-conflict", f"the key {name!r} is given twice", name, value)
+            self._fault("key-conflict", f"the key {name!r} is set twice", name, value)
             return False
         parts = name.split(".")
         for end in range(1, len(parts)):
@@ -126,11 +126,11 @@ class Reader:
             return self._text(key, value, text, forced)
         if isinstance(text, int):  # bool too
             if not flower_toml.INT_MIN <= text <= flower_toml.INT_MAX:
-                self._unsupported(key, value, "an integer beyond 64 bits; give it as {string: '…'}")
+                self._unsupported(key, value, "an integer beyond 64 bits; write it as {string: '…'}")
                 return None
         elif isinstance(text, float):
             if not math.isfinite(text):
-                self._unsupported(key, value, "a number that results in JSON cannot carry; give it as a string")
+                self._unsupported(key, value, "a number that JSON cannot represent; write it as a string")
                 return None
         else:
             kind = "no value" if text is None else f"a value of type {type(text).__name__}"
@@ -144,7 +144,7 @@ class Reader:
     def _text(self, key: str, value: Any, text: str, forced: bool) -> str | None:
         surrogate = flower_toml.find_surrogate(text)
         if surrogate >= 0:
-            reason = "half of a surrogate pair, which no UTF-8 text can hold"
+            reason = "half of a surrogate pair, which is not valid in UTF-8 text"
             self._fault("unsupported-value", reason, key, value, surrogate + 1)
             return None
         found = list(_BRACES.finditer(text))
@@ -174,7 +174,7 @@ class Reader:
         return _quoted_part(str(self.given[_PARAMETER[name]]))
 
     def _placeholder(self, key: str, value: Any, match: re.Match[str]) -> bool:
-        """Note the use of one placeholder; return False after a fault."""
+        """Record the use of one placeholder; return False after a fault."""
         name, written, position = match[1], match[0], match.start() + 1
         if name in _NUMBERS and written == f"{{{name}}}":
             family = "pool" if name in POOL_COUNT else "fleet"
@@ -184,7 +184,7 @@ class Reader:
             return True
         listed = ", ".join(f"{{{known}}}" for known in sorted(self.known))
         if self.daemonset and name in _NOT_IN_DAEMONSET and written == f"{{{name}}}":
-            reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to tell them apart"
+            reason = f"{written} is not for a DaemonSet, whose pods have no number; use {{node}} to distinguish them"
             self._fault(
                 "placeholder-not-allowed-in-daemonset",
                 f"{reason}. Known here: {listed}",
@@ -199,7 +199,7 @@ class Reader:
         suggestion = f"{{{best}}}"
         hint = f"did you mean {suggestion}?" if close else f"the nearest known one is {suggestion}."
         if name in _PARAMETER and written == f"{{{name}}}":
-            hint = f"{_PARAMETER[name]} was not given; {hint}"
+            hint = f"{_PARAMETER[name]} was not set; {hint}"
         self._fault(
             "unknown-placeholder",
             f"unknown placeholder {written if written.isprintable() else repr(written)}; {hint} Known here: {listed}",
@@ -223,7 +223,7 @@ class Reader:
             "{replicas}, or {partition} and {partitions}"
         )
         twin = {"partition": "{index}", "partitions": "{replicas}"}[name]
-        # First, because it says more about the pool than what else may be wrong with the same values.
+        # First, because it is more helpful than other faults of the same values.
         self.faults.insert(
             0,
             Fault("mixed-counting", text, key, value, position, placeholder=f"{{{name}}}", nearest=twin),
@@ -244,7 +244,7 @@ def _quoted_part(text: str) -> str:
 
 
 def _typed(text: str) -> bool | int | None:
-    """Return what a string without placeholders stands for, None when it stands for itself."""
+    """Return the replacement of a string without placeholders, None when it is not replaced."""
     if text in ("true", "false"):
         return text == "true"
     # No int64 has more than 19 digits and a sign, and Python refuses to read thousands of them.

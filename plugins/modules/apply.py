@@ -24,6 +24,11 @@ description:
     Objects whose CustomResourceDefinition is in the list wait until the API server serves their kind.
   - An object that fails does not stop the others. The task then fails with a message for each failed object.
   - Fields that another manager owns and that the list sets are taken over.
+  - >-
+    An object with the labels C(app.kubernetes.io/managed-by=federated.flower) and C(app.kubernetes.io/instance) only
+    replaces one with the same labels. If the live object belongs to someone else, nothing is written. With the
+    annotation C(federated.flower/adopt=true) on the listed object it is changed anyway; it then does not get the label
+    C(managed-by) and is never pruned.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   objects:
@@ -38,6 +43,7 @@ options:
       - V(present) creates or updates the objects.
       - V(absent) deletes the listed objects in reverse order, and all members of the O(applyset). A Namespace in the list is deleted
         with everything in it, a CustomResourceDefinition with all its objects.
+      - A listed object that the field manager C(federated.flower) never wrote to is not deleted; the task fails before anything is.
     type: str
     choices:
       - present
@@ -91,64 +97,37 @@ options:
       - If one of them changed, the pods get an annotation, so that their kubelets update the mounted files within seconds
         instead of a minute or two. Nothing restarts.
     type: str
-  ocm:
+  owner:
     description:
-      - >-
-        Deliver a site's objects through a hub of Open Cluster Management, whose agent in the cluster fetches them. Objects that sites
-        share are in an AddOnTemplate, whose name is derived from its content. The site's own objects are in a ManifestWork,
-        which is owned by the cluster's add-on. ClientApps in their own pods are in a ManifestWorkReplicaSet per
-        version, which the label of the cluster selects once its SuperNodes are ready. Objects that OCM's template engine would
-        change are not put into templates.
-      - >-
-        O(wait) waits until the cluster has the current version of all objects and all SuperNode pods are ready there, according to the
-        agent's feedback. The agent prunes objects that are no longer listed. O(applyset), O(prune) and O(refresh_pods) are ignored.
-      - >-
-        O(state=absent) deletes what was delivered. The add-on itself is kept as long as a Placement selects the
-        cluster.
+      - Whose deployment the set is. It is noted on the record of the set, and a set of another owner is refused.
     type: dict
     suboptions:
+      federation:
+        description:
+          - Name of the federation.
+        type: str
+        required: true
+      site:
+        description:
+          - Inventory name of the site; empty for a hub.
+        type: str
+        default: ""
       hub:
         description:
-          - Inventory name of the hub.
+          - Identity of the hub, as M(federated.flower.supernode) returns it. Nothing is compared where it is empty.
         type: str
-        required: true
-      spec:
-        description:
-          - The specification of the site, as assembled by the role C(federated.flower.supernode).
-        type: dict
-        required: true
-      part:
-        description:
-          - Part of O(objects) to deliver. V(clientapp) delivers ClientApps in their own pods only.
-        type: str
-        choices: [all, clientapp]
-        default: all
-  runs:
+        default: ""
+  part:
     description:
-      - Wait until no run is active before ClientApps in their own pods are replaced, because the run would lose their current tasks. If
-        it is not set, the task does not wait.
-    type: dict
-    suboptions:
-      hub:
-        description:
-          - Inventory name of the hub.
-        type: str
-        required: true
-      namespace:
-        description:
-          - Namespace of the SuperLink.
-        type: str
-        default: flower
-      wait:
-        description:
-          - Maximum number of seconds to wait.
-        type: int
-        default: 3600
-      force:
-        description:
-          - Do not wait.
-        type: bool
-        default: false
+      - The part of a federation that the objects belong to, where hub and site share the O(applyset). Members that belong to the
+        other part are neither pruned nor deleted.
+    type: str
+    choices: [hub, site]
+  claim:
+    description:
+      - Whether a set of another owner is taken over.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -277,7 +256,7 @@ errors:
     category:
       description:
         - Kind of the error. One of V(forbidden), V(quota), V(webhook), V(policy), V(schema), V(immutable), V(invalid),
-          V(conflict), V(not found), V(not served), V(terminating), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
+          V(conflict), V(not found), V(not served), V(terminating), V(foreign), V(too large), V(not tried), V(not ready), V(not gone), V(unreachable)
           and V(refused).
       type: str
       sample: forbidden

@@ -45,7 +45,7 @@ options:
     default: 3650
   client_lifetime_days:
     description:
-      - Lifetime of the sites' client certificates in days. M(federated.flower.supernode_register) issues them.
+      - Lifetime of the sites' client certificates in days. M(federated.flower.supernode) issues them.
     type: int
     default: 90
   forget_cas:

@@ -57,6 +57,7 @@ options:
   replicas:
     description:
       - Number of replicas of the pool. Required with O(mode=StatefulSet) and not allowed with O(mode=DaemonSet).
+        At most 1000.
     type: int
   nodes:
     description:

@@ -41,9 +41,12 @@ options:
     elements: str
   forget:
     description:
-      - Delete what is delivered to sites that are not in O(sites).
-    type: bool
-    default: false
+      - Names of sites that are not in O(sites). Deletes what is delivered to them. A list, or a comma-separated string.
+    type: raw
+  max:
+    description:
+      - Maximum number of sites to forget at once, see M(federated.flower.supernode_forget).
+    type: int
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Check a cluster before a deployment
+short_description: Check the hub before a deployment
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
@@ -15,41 +15,21 @@ description:
   - >-
     Connects to the cluster, checks the rights of the identity, and reports the verb, resource and namespace of every
     missing right.
-  - Warns if a pool requests a GPU that no node has.
   - >-
-    For the hub, checks the certificate that its gateway is going to serve, as far as it exists: key, names that sites
+    Asks the API server by a server-side dry run whether it accepts the objects, if a workload is new or changes. Objects of a namespace
+    that does not exist yet are tried in C(default), and only errors of the objects themselves count.
+  - >-
+    Checks the certificate that the gateway is going to serve, as far as it exists: key, names that sites
     verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
   - >-
-    Compares the clocks of the control node, the hub and the site, from the C(Date) header of their API servers. It is
-    an error if Flower or TLS would reject a site because of its clock.
-  - >-
-    This module is a step of the roles C(federated.flower.superlink) and C(federated.flower.supernode). Its options
-    may change in any release.
+    Compares the clocks of the control node and the hub, from the C(Date) header of its API server.
+    M(federated.flower.supernode_preflight) checks sites.
+  - This module is a step of the role C(federated.flower.superlink). Its options may change in any release.
 options:
-  part:
-    description:
-      - Part to deploy.
-    type: str
-    choices:
-      - superlink
-      - supernode
-    required: true
   spec:
     description:
-      - The specification, as assembled by the role of that name.
-    type: dict
-    required: true
-  hub:
-    description:
-      - For O(part=supernode), the result of this module for the hub. Empty if the hub was not checked.
-    type: dict
-    default: {}
-  ocm:
-    description:
-      - >-
-        For O(part=supernode) of a site that Open Cluster Management delivers to: C(hub), the inventory name of its hub, and
-        C(addon), the result of M(federated.flower.ocm_preflight). The site's own API server is not contacted. Everything that
-        prevents the delivery is reported with its remedy.
+      - The specification, as assembled by the role C(federated.flower.superlink). By default, the one that the role of the task
+        assembles; a variable whose template cannot be evaluated is then named.
     type: dict
   works:
     description:
@@ -80,9 +60,8 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Check a site
+- name: Check the hub
   federated.flower.preflight:
-    part: supernode
     spec: "{{ spec }}"
 """
 
@@ -93,16 +72,28 @@ msg:
   type: str
 version:
   description: Version of the API server.
+  returned: success
+  type: str
+identity:
+  description: For the hub, the identity that its ledger holds; V(new) where there is no ledger yet.
   returned: success, when a cluster was asked itself
   type: str
 skew:
   description: Seconds by which the API server's clock is ahead of the control node's, accurate to about a second.
   returned: success
   type: float
+rehearsed:
+  description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
+  returned: success, when a cluster was asked itself
+  type: bool
 certificate:
   description: >-
-    For the hub, the certificate that its gateway is going to serve, as returned by M(federated.flower.certificates).
+    The certificate that the gateway is going to serve, as returned by M(federated.flower.certificates).
     Empty if it does not exist yet.
   returned: success
   type: dict
+skupper:
+  description: For the hub, whether sites reach it through a Skupper network.
+  returned: success, when a cluster was asked itself
+  type: bool
 """

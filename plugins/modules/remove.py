@@ -7,19 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: remove
-short_description: Remove a deployment from a cluster
+short_description: Remove the hub from its cluster
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Deletes all objects of an ApplySet and, on request, the Secrets and records that belong to it.
+  - Deletes all objects of the hub's ApplySet and, on request, the Secrets and records that belong to it. A site is removed with
+    M(federated.flower.supernode).
+  - >-
+    Objects are selected by the labels of the federation and of the hub, and only objects that this collection wrote are
+    deleted. So hub and site may share a namespace. A deployment of another federation is refused.
   - >-
     Volume claims and the audit trail are deleted only on request. A namespace is deleted only if this collection
-    created it, if it contains neither of them or both are to be deleted, and if the identity has the right to delete
-    it. In a namespace that is kept, Secrets and records are deleted one by one.
-  - >-
-    Keys that a site created itself are owned by the ConfigMap C(supernode-keys-owner) and deleted with it, so no
-    right on Secrets is needed.
+    created it for this federation, if it contains nothing that is to be kept, and if the identity has the right to
+    delete it. In a namespace that is kept, Secrets and records are deleted one by one.
   - This module is public. Changes of its options follow semantic versioning.
 options:
   namespace:
@@ -27,11 +28,11 @@ options:
       - The namespace.
     type: str
     required: true
-  applyset:
+  federation:
     description:
-      - Name of the set, as given to M(federated.flower.apply).
+      - Name of the federation. Objects of another one stay.
     type: str
-    required: true
+    default: flower
   credentials:
     description:
       - Whether to delete the Secrets and records that this collection created, and namespaces that nothing else needs.
@@ -42,23 +43,22 @@ options:
       - Whether to delete volume claims and the audit trail. Their data is lost.
     type: bool
     default: false
-  more_namespaces:
+  ca_namespace:
     description:
-      - Additional namespaces to treat like O(namespace), which contain only Secrets and NetworkPolicies.
-    type: list
-    elements: str
-    default: []
+      - The namespace of the CA keys, which are deleted as well. Empty to keep them.
+      - It is kept with all its contents while another hub uses it for its CA keys.
+    type: str
+    default: ""
+  claim:
+    description:
+      - Whether to remove the deployment of another owner.
+    type: bool
+    default: false
   skupper:
     description:
       - Whether the cluster is part of a Skupper network. A namespace with Skupper objects of others is kept.
     type: bool
     default: false
-  key_source:
-    description:
-      - Who created the keys in the namespace, as given to the role.
-    type: str
-    choices: [controller, site]
-    default: controller
   wait_timeout:
     description:
       - Seconds to wait until the objects are deleted.
@@ -81,10 +81,9 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Remove the SuperNodes of a site
+- name: Remove the SuperLink
   federated.flower.remove:
     namespace: flower
-    applyset: supernode
     credentials: true
 """
 

@@ -44,10 +44,10 @@ options:
     choices: [builtin, cert_manager, existing]
   rotate:
     description:
-      - What to rotate, with O(step=look). V(due) is everything that is due or was started before.
+      - What to rotate, with O(step=look); one of the choices of the option C(cert_rotation_rotate) of the role cert_rotation.
+        V(due) is everything that is due or was started before.
     type: str
     default: due
-    choices: [due, leaf, ca, client, supernode_keys, superexec]
   sites:
     description:
       - Inventory names of the sites that this run reaches.
@@ -159,6 +159,20 @@ todo:
   returned: success
   type: list
   elements: str
+parts:
+  description: With O(step=look), the parts of the role cert_rotation that are needed.
+  returned: success
+  type: list
+  elements: str
+renew:
+  description: With O(step=look), what the sites replace although it is good, for the option O(federated.flower.supernode#module:renew).
+  returned: success
+  type: list
+  elements: str
+restarts:
+  description: With O(step=look), whether SuperNodes of the sites are restarted, so that all must be online before.
+  returned: success
+  type: bool
 reasons:
   description: With O(step=look), the reason for each kind.
   returned: success
@@ -211,6 +225,11 @@ finished:
   description: With O(step=ca), whether the rotation of the CA is complete.
   returned: success
   type: bool
+excused:
+  description: With O(step=secrets), sites that need not get new secrets.
+  returned: success
+  type: list
+  elements: str
 mark:
   description: With O(step=secrets), the identifier of the new secrets.
   returned: success

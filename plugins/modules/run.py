@@ -134,19 +134,19 @@ status:
   sample: finished:completed
 elapsed:
   description: Duration of the run in seconds, without the time it was pending.
-  returned: when the run was looked at
+  returned: when the run was read
   type: float
   sample: 38.2
 output:
   description: The last lines of the log without Flower's own messages. It contains the output of the app, warnings and errors.
-  returned: when the run was looked at
+  returned: when the run was read
   type: list
   elements: str
   sample:
     - "round 1: accuracy 0.501, loss 0.771 (3 nodes, 1800 examples; site-a 2, site-b 1)"
 log:
   description: The last lines of the ServerApp's log, without colours.
-  returned: when the run was looked at
+  returned: when the run was read
   type: list
   elements: str
 app:

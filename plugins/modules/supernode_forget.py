@@ -19,16 +19,33 @@ description:
     Revokes their client certificates, so that the gateway refuses them. A denied site stays denied if it is added
     again.
   - Flower never accepts the keys of unregistered SuperNodes again. A site that is added again gets new keys.
+  - A site whose SuperNodes cannot be unregistered keeps its record. The task then fails after all other sites.
   - >-
     This module is a step of the playbooks C(federated.flower.site) and C(federated.flower.teardown). Its options may
     change in any release.
 options:
   sites:
     description:
-      - Names of the sites. They do not have to be in the inventory.
+      - Names of the sites, a list or a comma-separated string. They do not have to be in the inventory.
+      - V(true) is refused, because a site can be missing from the inventory by mistake.
+    type: raw
+    required: true
+  inventory:
+    description:
+      - Sites of the inventory, which are refused. If the list is empty, all are refused unless O(max) is set.
+      - If this is not given, every site may be forgotten, as in a teardown, which is confirmed.
     type: list
     elements: str
-    required: true
+  max:
+    description:
+      - How many sites may be forgotten at once. By default half of those that the ledger knows, at least one and at most ten;
+        all if O(inventory) is not given.
+    type: int
+  validate:
+    description:
+      - Say what would be refused, and change nothing.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -60,7 +77,12 @@ msg:
   returned: always
   type: str
 nodes:
-  description: Node ids that were unregistered.
+  description: Node ids that were unregistered; none where the SuperLink is removed already.
+  returned: success
+  type: list
+  elements: str
+sites:
+  description: Names of the sites that were forgotten.
   returned: success
   type: list
   elements: str

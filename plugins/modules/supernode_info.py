@@ -7,36 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_info
-short_description: Return the state of a site
+short_description: Show what runs in the clusters of sites
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
-  - Reads the pools and, if something is not ready, their pods.
-  - If the cluster cannot be reached, the task does not fail. See RV(reachable).
-  - This module is public. Changes of its options follow semantic versioning.
+  - >-
+    Reads the pools and, where something is not ready, their pods. Sites that are reached through Open Cluster Management are asked for
+    at its hub, all at once.
+  - >-
+    A cluster that is down is an answer, not a failure.
+  - >-
+    This module is public. Changes of its options follow semantic versioning.
 options:
-  namespace:
-    description:
-      - Namespace of the SuperNodes.
-    type: str
-    default: flower
   timeout:
     description:
-      - Seconds to wait for a response of the API server.
+      - Seconds to wait for an answer of an API server.
     type: int
     default: 10
-  skupper:
-    description:
-      - Whether the site connects through Skupper. If V(true), its state in the network is returned, too.
-    type: bool
-    default: false
 extends_documentation_fragment:
-  - kubernetes.core.k8s_auth_options
-  - federated.flower.cluster
+  - federated.flower.fleet
   - federated.flower.attributes
   - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
     support: full
@@ -48,41 +40,24 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Read the state of a site
+- name: Ask the sites
   federated.flower.supernode_info:
-  register: supernode
+  run_once: true
+  register: supernodes
 """
 
 RETURN = r"""
-reachable:
-  description: Whether the cluster responded.
-  returned: always
-  type: bool
-error:
-  description: Error of the cluster.
+msg:
+  description: How many sites there were.
   returned: always
   type: str
-workloads:
-  description: The pools with C(desired) and C(ready).
-  returned: always
-  type: list
-  elements: dict
-clientapps:
-  description: ClientApps in their own pods, with C(pool), C(image), C(desired) and C(ready).
-  returned: always
-  type: list
-  elements: dict
-trouble:
-  description: Reasons why pods are not ready.
-  returned: always
-  type: str
-skupper:
-  description: O(skupper).
-  returned: always
-  type: bool
-network:
+sites:
   description: >-
-    The Skupper network as seen from the site: C(site), C(links), C(listeners). Empty without O(skupper).
-  returned: always
+    For each site C(reachable) and, if it is not, C(error); C(workloads) (the pools with C(desired) and C(ready)), C(clientapps) (those in
+    their own pods, with C(pool), C(image), C(desired) and C(ready)), C(trouble) (why pods are not ready), C(skupper) (whether it is in
+    a Skupper network) and C(network) (that network as the site sees it: C(site), C(links), C(listeners)); C(ocm) (what the hub of Open
+    Cluster Management knows: C(state), C(ready), C(why), C(cluster), C(chosen), C(availability), C(addon), C(applied), C(available),
+    C(keys), C(desired), C(pods), C(online) and C(clientapp)).
+  returned: success
   type: dict
 """

@@ -7,51 +7,43 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supernode_restart
-short_description: Restart SuperNodes that use outdated files
+short_description: Restart SuperNodes that run with older files than their site holds
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    A SuperNode reads its CA bundle, its key and its shared secret only at start. This module replaces the pods that
-    started before the current files existed, pool by pool. Before each pool, every SuperNode of all other sites must
-    be online and no run may be active.
+    A SuperNode reads its CA bundle, its key and its shared secret once. Replaces the pods that started before the current files existed, site
+    by site and pool by pool; before each pool every SuperNode of all other sites must be online and no run may be active.
   - >-
-    In a site that Open Cluster Management delivers to, pods cannot be queried. There all pods are replaced, one after
-    the other, if a key or shared secret has changed since the last restart.
-  - If a restart is not possible, this task does not fail. See RV(trouble).
-  - Restart one site at a time, with C(throttle=1).
+    At a site that is reached through Open Cluster Management, pods cannot be asked. There all of them are replaced, one after the other,
+    when a key or shared secret is another one than at their last restart.
   - >-
-    This module is a step of the roles C(federated.flower.supernode) and C(federated.flower.cert_rotation). Its
-    options may change in any release.
+    What prevents a site from continuing does not fail it; C(trouble) has the reason.
+  - >-
+    This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
-  namespace:
-    description:
-      - Namespace of the site's SuperNodes.
-    type: str
-    default: flower
   files:
     description:
-      - Files to compare.
+      - Which files count.
     type: list
     elements: str
-    choices: [trust, key, superexec]
+    choices: [trust, key, superexec, loopback]
     required: true
-  spec:
-    description:
-      - >-
-        The site's specification. Required if the site creates its keys itself (C(supernode_key_source)), or if Open
-        Cluster Management delivers to it (C(supernode_delivery)).
-    type: dict
-    default: {}
   mark:
     description:
-      - RV(federated.flower.rotation#module:mark). The site's shared secret is replaced first, unless it has this identifier.
+      - RV(federated.flower.rotation#module:mark). The site's shared secret is replaced first, unless it carries it.
     type: str
     default: ""
   force:
     description:
-      - Restart them while runs are active and SuperNodes are offline.
+      - Restart them even if a run is active or SuperNodes are offline.
+    type: bool
+    default: false
+  heal:
+    description:
+      - >-
+        Restart them even if SuperNodes are offline, because something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
     type: bool
     default: false
   wait:
@@ -59,14 +51,15 @@ options:
       - Seconds to wait for the end of active runs.
     type: int
     default: 3600
+  wait_timeout:
+    description:
+      - Seconds to wait for restarted pods, and until their SuperNodes are online.
+    type: int
+    default: 300
 extends_documentation_fragment:
-  - kubernetes.core.k8s_auth_options
-  - federated.flower.cluster
-  - federated.flower.hub
-  - federated.flower.hub.wait
+  - federated.flower.fleet
   - federated.flower.attributes
   - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
     support: full
@@ -78,34 +71,23 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Restart SuperNodes whose CA bundle has changed
+- name: Restart SuperNodes whose trust has changed
   federated.flower.supernode_restart:
-    hub: hub
     files: [trust]
-  throttle: 1
+  run_once: true
   register: restarted
 """
 
 RETURN = r"""
 msg:
-  description: Summary of what was done.
+  description: How many sites there were, and which of them failed.
   returned: always
   type: str
-site:
-  description: Inventory name of the site.
+sites:
+  description: >-
+    For each site C(changed), C(failed) and C(msg), and where there are any C(objects) (what became of each), C(diff), C(warnings) and
+    C(requests); C(site), C(restarted) (names of the pods that
+    were replaced), C(renewed) (whether the shared secret carries the mark and all SuperNodes run with it) and C(trouble).
   returned: success
-  type: str
-restarted:
-  description: Names of the pods that were replaced.
-  returned: success
-  type: list
-  elements: str
-renewed:
-  description: Whether the site's shared secret has the identifier O(mark) and all SuperNodes use it.
-  returned: success
-  type: bool
-trouble:
-  description: Reason why a restart is not possible. Empty if there is none.
-  returned: success
-  type: str
+  type: dict
 """

@@ -7,27 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: trust_proof
-short_description: Update the CA bundle of a site and test which certificates its SuperNodes accept
+short_description: Deliver the CA bundle to sites and test which certificates their SuperNodes accept
 version_added: 0.1.0
 author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Writes the CA bundle to the ConfigMap of the site, if it differs, and tests which certificates of the gateway
-    every SuperNode accepts: its sidecar opens a new connection with the CA bundle that it has loaded. Without a
-    sidecar, the test performs the handshake in the SuperNode's pod with its CA bundle, and compares the age of its
-    process to decide whether it has read that bundle.
-  - A site that cannot be reached, or whose SuperNodes reject a certificate, does not fail this task. See RV(trouble).
-  - This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
+    Puts the CA bundle into the ConfigMap of each site, if they differ, and asks every SuperNode which certificates of
+    the gateway it takes: its sidecar makes a new connection with what it has loaded. A SuperNode without a sidecar cannot be asked, so the
+    handshake is made beside it with its trust file, and the age of its process shows whether it has read that file.
+  - >-
+    A site that is down, or whose SuperNodes refuse, does not fail this task; C(trouble) has the reason.
+  - >-
+    This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
-  namespace:
+  fleet:
     description:
-      - Namespace of the site's SuperNodes.
-    type: str
-    default: flower
-  site:
-    description:
-      - The site's entry in C(fleet) of M(federated.flower.rotation).
+      - RV(federated.flower.rotation#module:fleet); a site that it excuses is not asked.
     type: dict
     default: {}
   server_name:
@@ -37,41 +33,33 @@ options:
     required: true
   wanted:
     description:
-      - C(now) and C(next) with the serials that the gateway should present. An empty serial matches any certificate.
+      - C(now) and C(next) with the serials that should be shown; an empty serial for any.
     type: dict
     required: true
   bundle:
     description:
-      - The wanted CA bundle of the site, PEM. Empty to keep the current one.
+      - The CA bundle, PEM. Empty to leave it as it is. A trust that a site's variables give is not changed.
     type: str
     default: ""
-  own_bundle:
-    description:
-      - Whether the inventory sets the CA bundle of the site, so that it must not be changed.
-    type: bool
-    default: false
   because:
     description:
-      - Error of an earlier step, to be included in RV(trouble).
-    type: str
-    default: ""
+      - RV(federated.flower.supernode_restart#module:sites). Faults of both are reported together.
+    type: dict
+    default: {}
   first:
     description:
-      - >-
-        Whether this is the first test of the site. It then fails if rights are missing that the rest of the rotation needs.
+      - Whether this is the first check of the sites; it fails when rights are missing that the rest of a rotation takes.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait until the SuperNodes accept the wanted certificates.
+      - Seconds to wait until the SuperNodes accept what they should.
     type: int
     default: 120
 extends_documentation_fragment:
-  - kubernetes.core.k8s_auth_options
-  - federated.flower.cluster
+  - federated.flower.fleet
   - federated.flower.attributes
   - federated.flower.attributes.action
-  - federated.flower.attributes.actiongroup_flower
 attributes:
   check_mode:
     support: full
@@ -83,45 +71,26 @@ attributes:
 
 EXAMPLES = r"""
 ---
-- name: Test every SuperNode
+- name: Have every SuperNode prove what it accepts
   federated.flower.trust_proof:
-    site: "{{ look.fleet[inventory_hostname] }}"
+    fleet: "{{ look.fleet }}"
     server_name: "{{ look.server_name }}"
     wanted: "{{ look.wanted }}"
+  run_once: true
   register: proof
 """
 
 RETURN = r"""
 msg:
-  description: Summary of the findings.
+  description: How many sites there were, and which of them failed.
   returned: always
   type: str
-site:
-  description: Inventory name of the site.
-  returned: success
-  type: str
-trust:
-  description: The current CA bundle of the site, PEM. Not set if the site could not be reached.
-  returned: success
-  type: str
-pods:
+sites:
   description: >-
-    For each running SuperNode C(pod), C(pool), C(name), C(seen) (C(now) and C(next) with C(serial) or C(error)),
-    C(stale) and C(error).
+    For each site C(site), C(changed), C(msg), C(trust) (what it trusts now, PEM; none when it could not be asked), C(pods) (for each
+    running SuperNode C(pod), C(pool), C(name), C(seen), which is C(now) and C(next) with C(serial) or C(error), C(stale) and C(error)),
+    C(accepts) (serials that every expected SuperNode accepts), C(stale) (whether a SuperNode still runs with the trust of its start, so
+    that only a restart helps) and C(trouble) (the fault; empty if there is none).
   returned: success
-  type: list
-  elements: dict
-accepts:
-  description: Serials that every expected SuperNode accepts.
-  returned: success
-  type: list
-  elements: str
-stale:
-  description: Whether a SuperNode still uses the CA bundle of its start and must be restarted.
-  returned: success
-  type: bool
-trouble:
-  description: The fault. Empty if there is none.
-  returned: success
-  type: str
+  type: dict
 """

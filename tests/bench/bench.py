@@ -235,7 +235,9 @@ class Bench:
         groups: dict[str, Any] = {"all": {"hosts": hosts, "vars": common}}
         play: dict[str, Any] = {"hosts": "all", "gather_facts": False, "tasks": method.tasks}
         if method.role:
-            play = {"hosts": "flower_sites", "gather_facts": False, "roles": ["federated.flower.supernode"]}
+            # As playbooks/site.yml does: the role's own task checks the variables of all sites.
+            role = {"name": "federated.flower.supernode", "rolespec_validate": False}
+            play = {"hosts": "flower_sites", "gather_facts": False, "tasks": [{"ansible.builtin.import_role": role}]}
             groups = self._federation(hosts, common, folder)
         (folder / "inventory.yml").write_text(json.dumps(groups), encoding="utf-8")
         (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")

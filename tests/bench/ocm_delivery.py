@@ -61,23 +61,28 @@ FIRST = {"hosts": "flower_hub", "gather_facts": False, "tasks": [{"ansible.built
 
 
 def deliver() -> Object:
-    """A play with the task of the role supernode that delivers. Nobody waits: there is no agent that would tell anything."""
-    role = HERE / "roles" / "supernode"
-    listed = yaml.safe_load((role / "tasks" / "main.yml").read_text(encoding="utf-8"))
-    (task,) = (one for one in listed if (one.get("federated.flower.apply") or {}).get("ocm"))
-    task["federated.flower.apply"]["wait"] = False
-    files = [str(role / name / "main.yml") for name in ("defaults", "vars")]
-    # As in site.yml, a filter is in the play: what filters need is loaded once, and not by each process that Ansible forks.
-    hosts = "{{ hostvars | default({}) | federated.flower.ocm_sites(groups['flower_sites']) }}"
-    return {"name": "Deliver", "hosts": hosts, "gather_facts": False, "vars_files": files, "tasks": [task]}
+    """A play as that of the role supernode, with C(bench_deliver) in the place of its action. See there."""
+    bring = {"bench_deliver": {"found": "{{ bench_found }}"}, "run_once": True, "register": "delivered"}
+    told = {"federated.flower.site_result": {"results": ["{{ delivered.sites[inventory_hostname] }}"]}}
+    return {"name": "Deliver", "hosts": "flower_sites", "gather_facts": False, "tasks": [bring, told]}
+
+
+def plays(part: str) -> list[Object]:
+    """The plays of one part of site.yml that concern such sites, with those tasks alone that do; nothing is recorded."""
+    found = []
+    for play in yaml.safe_load((HERE / "playbooks" / f"site_{part}.yml").read_text(encoding="utf-8")):
+        tasks = [task for one in play["tasks"] for task in one.get("block", [one])]
+        chosen = tasks if "ocm" in play.get("tags", []) else [task for task in tasks if "ocm" in task.get("tags", [])]
+        if "supernode" in play.get("tags", []):
+            chosen = tasks
+        if chosen:
+            found.append({**play, "tasks": chosen})
+    return found
 
 
 def site() -> list[Object]:
-    """That one among the other plays of site.yml that such sites have: checks of hub and sites, add-on, old versions."""
-    whole = yaml.safe_load((HERE / "playbooks" / "site.yml").read_text(encoding="utf-8"))
-    check, addon, clean = (play for play in whole if "ocm" in play.get("tags", []))
-    (sites,) = (play for play in whole if play.get("tags") == ["supernode", "preflight"])
-    return [FIRST, check, sites, addon, deliver(), clean]
+    """The delivery among the other plays of site.yml that such sites have: checks of hub and sites, add-on, old versions."""
+    return [FIRST, *plays("check"), *plays("hub"), deliver(), *plays("whole")]
 
 
 @dataclass
@@ -130,15 +135,16 @@ class Bench:
         """Inventory and plays."""
         behind = {"flower_delivery": "ocm", "ansible_connection": "local"}
         hosts: Object = {}
+        found: Object = {}
         for number, name in enumerate(names):
-            # What the tasks before this one found out: ledger, hub, certificate.
-            allocation = {"default": {"offset": number, "partitions": len(names)}}
-            publication = {"address": "superlink.example.com:30092", "ca_bundle": self.certificate, "server_name": ""}
-            hosts[name] = {
-                "__supernode_ledger": {"publication": publication, "sites": {name: {"allocation": allocation}}},
-                "__supernode_registered": {"sites": {name: {"client_certificate": self.certificate, "dead": []}}},
-                "bench_objects": (objects or {}).get(name, []),
+            # What the steps before this one would find out: ledger, hub, certificate.
+            found[name] = {
+                "allocation": {"default": {"offset": number, "partitions": len(names)}},
+                "superlink_address": "superlink.example.com:30092",
+                "ca_bundle": self.certificate,
+                "client_certificate": self.certificate,
             }
+            hosts[name] = {"bench_objects": (objects or {}).get(name, [])}
         common = {
             **{f"flower_{key}": value for key, value in self.auth.items()},
             "flower_federation": self.name,
@@ -146,6 +152,7 @@ class Bench:
             "flower_labels": {"benchmark/run": self.run},
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
+            "bench_found": found,
         }
         hub = {"ocm_addon_cluster_sets": [self.name], "ocm_addon_wait_timeout": 1800}
         groups = {
@@ -168,6 +175,9 @@ class Bench:
             "ocm_site": site(),
             BASE: [{"hosts": "flower_sites", "gather_facts": False, "tasks": [{"kubernetes.core.k8s": k8s}]}],
         }
+        plugins = folder / "action_plugins"
+        if not plugins.exists():
+            plugins.symlink_to(Path(__file__).with_name("action_plugins"))
         (folder / "inventory.yml").write_text(json.dumps(groups), encoding="utf-8")
         for name, play in made.items():
             (folder / f"{name}.yml").write_text(json.dumps(play), encoding="utf-8")
@@ -227,7 +237,7 @@ class Bench:
         return [*self._versions(hub), *named]
 
     def _captured(self, hub: Cluster, names: list[str], live: list[Object]) -> dict[str, list[Object]]:
-        """The objects that were delivered to each cluster, as somebody would write them down."""
+        """The objects that were delivered to each cluster, as someone would write them down."""
         uids = {item["metadata"]["namespace"]: item["metadata"]["uid"] for item in self._addons(hub)}
         named = {(item["kind"], item["metadata"]["name"]): item for item in live if item["kind"].startswith("AddOn")}
         found: dict[str, list[Object]] = {name: [] for name in names}
@@ -358,7 +368,7 @@ def main() -> None:
     with connect(auth) as hub:
         if not _is_hub(hub):
             print(
-                f"{auth['context']} is no hub of Open Cluster Management: delivery through it is not measured",
+                f"{auth['context']} is not an Open Cluster Management hub: delivery through it is not measured",
                 file=sys.stderr,
             )
             return

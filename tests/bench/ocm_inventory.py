@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.inventory import Question, ask
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.managed_clusters import Question, ask
 from ansible_collections.federated.flower.tests.integration import ocm_hub
 
 SELECTOR = f"{ocm_hub.MARK}=true"

@@ -24,7 +24,7 @@ MARKERS = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest the markers."""
+    """Register the markers."""
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
 

@@ -147,7 +147,7 @@ def test_load_balancer_gets_an_address_that_the_fleet_reaches(running: list[str]
 def test_site_b_alone_has_gpus(running: list[str], space: str) -> None:
     for name in running:
         capacity = api(name).request("GET", f"/api/v1/nodes/{name}")["status"]["allocatable"]
-        assert capacity.get("nvidia.com/gpu") == ("2" if name == "site-b" else None)
+        assert capacity.get("nvidia.com/gpu") == ("4" if name == "site-b" else None)
     item = pod(space, "echo ran", resources={"limits": {"nvidia.com/gpu": "1"}})
     assert output("site-b", item) == ("Succeeded", "ran\n")
     api("site-a").apply(item)

@@ -239,7 +239,7 @@ def test_an_add_on_is_installed_where_the_placement_selects(hub: Api, bound: str
         assert runs("site-b", there)
         got = api("site-b").request("GET", f"/api/v1/namespaces/{there}/configmaps/told")["data"]
         assert got == {"cluster": "site-b", "word": "hello"}
-        # an identity of its own at the hub, asked for by the agent and granted by the hub's controllers
+        # its own identity at the hub, asked for by the agent and granted by the hub's controllers
         until(lambda: api("site-b").get(f"/api/v1/namespaces/{there}/secrets/{name}-hub-kubeconfig"))
         assert not state("site-a")
         hub.patch(placement, {"spec": {"predicates": []}})
@@ -264,7 +264,7 @@ def test_replica_sets_are_a_matter_of_the_feature_gate(hub: Api, bound: str) -> 
     )
     decisions = f"{PLACEMENTS}/namespaces/{bound}/placementdecisions"
     until(lambda: any(item.get("status", {}).get("decisions") for item in hub.request("GET", decisions)["items"]))
-    assert "status" not in hub.request("GET", path), "the gate is off, but somebody is at work"
+    assert "status" not in hub.request("GET", path), "the gate is off, but someone is at work"
     # as the hub's owner does it
     hub.patch(MANAGER, {"spec": {"workConfiguration": {"featureGates": [{"feature": GATE, "mode": "Enable"}]}}})
     try:

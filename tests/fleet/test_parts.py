@@ -153,6 +153,8 @@ def test_what_an_addon_understands() -> None:
     )
     assert (options.pending, options.lease, options.replica_sets) == (["site-a", "site-b"], 4, True)
     assert cli.parser().parse_args(["addon", "ocm", "stop", "site-a"]).site == "site-a"
+    assert cli.parser().parse_args(["addon", "skupper", "up", "--resync", "5"]).resync == 5
+    assert cli.parser().parse_args(["addon", "skupper", "up"]).resync == 30
     for wrong in ("addon ocm stop", "addon cert-manager stop site-a", "addon none up"):
         with pytest.raises(SystemExit):
             cli.parser().parse_args(wrong.split())

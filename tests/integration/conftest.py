@@ -12,23 +12,54 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest the marker."""
+    """Register the marker."""
     config.addinivalue_line("markers", "soak: takes many minutes; only run with -m soak")
 
 
+# What takes longest begins first, so that no worker is busy for long when the others are through. The first two groups need empty
+# clusters, those that are not named come in their own order, the last one checks everything that was left.
+FIRST = (
+    "test_01_deploy", "test_00_upgrade", "ocm", "test_02_refusals", "test_20_skupper", "test_16_rotation", "test_13_rights", "test_15_certificates",
+    "test_17_site_keys", "test_18_incidents", "test_14_audit", "test_03_sites", "test_04_pools",
+)  # fmt: skip
+LAST = "test_90_teardown"
+# Files that wait for each other: one worker has them all.
+TOGETHER = {"test_21_ocm": "ocm", "test_22_clientapp": "ocm", "test_ocm_inventory": "ocm"}
+
+
+def group_of(path: str) -> str:
+    """What one worker has whole: a file, or files that would wait for each other."""
+    stem = Path(path).stem
+    return TOGETHER.get(stem, stem)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have pytest-xdist give out groups, not files."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByGroup(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid.split("::", 1)[0])
+
+    return ByGroup(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless it is asked for."""
-    if "soak" in (config.getoption("markexpr") or ""):
-        return
-    long = [item for item in items if item.get_closest_marker("soak")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    """Leave out what takes long, unless it is asked for; order the groups."""
+    if "soak" not in (config.getoption("markexpr") or ""):
+        long = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+    order = {group: place for place, group in enumerate(FIRST)} | {LAST: len(items)}
+    items.sort(key=lambda item: order.get(group_of(str(item.path)), len(FIRST)))  # as they were within a group
 
 
 @pytest.fixture(scope="session")

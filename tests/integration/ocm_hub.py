@@ -188,7 +188,7 @@ def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
 
 
 def managed_cluster(name: str, labels: Object | None = None, **changes: Any) -> Object:
-    """A ManagedCluster that has joined and is well.
+    """A ManagedCluster that has joined and is healthy.
 
     Args:
         name: its name.

@@ -47,7 +47,7 @@ def requests_of(method: str, path: str, status: int) -> list[Request]:
     else:
         return []
     if not rest or group == "authorization.k8s.io":
-        return []  # discovery; anybody may ask for their own rights
+        return []  # discovery; any user may read their own rights
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace = rest[1]

@@ -119,7 +119,7 @@ def cluster(fleet_kubeconfig: Path, fleet_contexts: list[str]) -> Iterator[Clust
 
 @pytest.fixture
 def ns(cluster: Cluster) -> Iterator[str]:
-    """A name for a namespace; whatever has it is deleted afterwards."""
+    """A name for a namespace; the namespace is deleted afterwards."""
     name = f"apply-test-{uuid.uuid4().hex[:8]}"
     yield name
     for kind, version in (
@@ -351,7 +351,7 @@ def test_prune_takes_only_what_the_set_made(play: Play, cluster: Cluster, ns: st
     cluster.create(config(ns, "by-hand"))
     member = cluster.get("v1", "ConfigMap", "dropped", ns)
     assert member is not None
-    copied = config(ns, "copied")  # somebody copied a member, labels and all
+    copied = config(ns, "copied")  # someone copied a member, labels and all
     copied["metadata"]["labels"] = member["metadata"]["labels"]
     cluster.request("POST", f"/api/v1/namespaces/{ns}/configmaps", body=copied, query={"fieldManager": "kubectl"})
 
@@ -411,6 +411,152 @@ def test_a_namespace_that_is_going_is_awaited(play: Play, cluster: Cluster, ns: 
     assert play.ok(objects, wait_timeout=60, **options).counts() == {"unchanged"}
     assert play.ok([namespace(ns)], state="absent", wait=True, wait_timeout=60).counts() == {"deleted"}
     assert cluster.get("v1", "Namespace", ns) is None
+
+
+def test_check_mode_on_a_namespace_that_is_going(play: Play, cluster: Cluster, ns: str) -> None:
+    objects = [namespace(ns), config(ns)]
+    options = {"applyset": "app", "applyset_namespace": ns}
+    held = config(ns, "held")
+    held["metadata"]["finalizers"] = ["example.com/held"]
+    play.ok([*objects, held], **options)
+    cluster.delete("v1", "Namespace", ns, propagation="Background")
+    run = play.ok(objects, "--check", **options)
+    bare = {"metadata": {"finalizers": None}}
+    cluster.patch("v1", "ConfigMap", "held", ns, bare)
+    assert run.counts() == {"created"}, run.changes()
+    assert "is being deleted" in run.result["warnings"][0]
+
+
+# ---- whose it is -----------------------------------------------------------------------------------------------------
+
+
+def ours(obj: dict[str, Any], instance: str = "demo", **notes: str) -> dict[str, Any]:
+    """An object as the roles render their own."""
+    labels = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": instance}
+    return {**obj, "metadata": {**obj["metadata"], "labels": labels, **({"annotations": notes} if notes else {})}}
+
+
+def theirs(cluster: Cluster, obj: dict[str, Any], manager: str = "kubectl-create") -> dict[str, Any]:
+    """Make an object as another tool would."""
+    resource = cluster.resource(obj["apiVersion"], obj["kind"])
+    path = resource.path(obj["metadata"].get("namespace"))
+    return cluster.request("POST", path, query={"fieldManager": manager}, body=obj)
+
+
+def test_what_someone_else_made_is_refused_before_anything_is_written(play: Play, cluster: Cluster, made: str) -> None:
+    theirs(cluster, config(made, "settings", theirs="1"))
+    theirs(cluster, secret(made))
+    objects = [ours(config(made, "first")), ours(config(made, a="1")), ours(secret(made))]
+    options = {"applyset": "app", "applyset_namespace": made}
+    for flags in ((), ("--check",)):
+        run = play.fails(objects, *flags, **options)
+        assert {one["category"] for one in run.result["errors"]} == {"foreign"}
+        for word in (
+            f"ConfigMap {made}/settings",
+            f"Secret {made}/keys",
+            "field manager kubectl-create",
+            "flower_namespace",
+        ):
+            assert word in run.result["msg"], run.result["msg"]
+        assert SECRET not in run.output
+    names = {item["metadata"]["name"] for item in cluster.list("v1", "ConfigMap", made)}
+    assert names == {"kube-root-ca.crt", "settings"}, "something was written"
+    assert cluster.get("v1", "ConfigMap", "settings", made)["data"] == {"theirs": "1"}
+    other = ours(config(made, "other"), "other")
+    play.ok([other])
+    assert "belongs to the federation other" in play.fails([ours(config(made, "other"))]).result["msg"]
+
+
+def test_an_adopted_object_is_changed_and_never_deleted(play: Play, cluster: Cluster, made: str) -> None:
+    theirs(cluster, config(made, theirs="1"))
+    adopt = {"federated.flower/adopt": "true"}
+    objects = [ours(config(made, a="1"), **adopt), ours(config(made, "own"), **adopt)]
+    options = {"applyset": "app", "applyset_namespace": made}
+    assert play.ok(objects, **options).changes() == {"ConfigMap/settings": "changed", "ConfigMap/own": "created"}
+    assert play.ok(objects, **options).counts() == {"unchanged"}
+    live = cluster.get("v1", "ConfigMap", "settings", made)
+    assert live["data"] == {"theirs": "1", "a": "1"} and live["metadata"]["annotations"] == adopt
+    assert live["metadata"]["labels"] == {"app.kubernetes.io/instance": "demo"}
+    assert "annotations" not in cluster.get("v1", "ConfigMap", "own", made)["metadata"]
+    assert play.ok([], state="absent", **options).changes() == {"ConfigMap/own": "deleted"}
+    assert "is not deleted" in play.fails([config(made)], state="absent").result["msg"]
+    assert cluster.get("v1", "ConfigMap", "settings", made)["data"]["theirs"] == "1"
+
+
+def test_absent_leaves_what_this_collection_never_wrote(play: Play, cluster: Cluster, made: str) -> None:
+    theirs(cluster, config(made, theirs="1"))
+    play.ok([secret(made)])
+    run = play.fails([config(made), secret(made)], state="absent")
+    assert "field manager kubectl-create" in run.result["msg"] and run.result["errors"][0]["category"] == "foreign"
+    assert cluster.get("v1", "ConfigMap", "settings", made) and cluster.get("v1", "Secret", "keys", made)
+
+
+def test_a_namespace_is_marked_when_it_is_created(play: Play, cluster: Cluster, ns: str) -> None:
+    mark = "federated.flower/created-for"
+    wanted = ours(namespace(ns))
+    play.ok([wanted], "--check")
+    play.ok([wanted])
+    assert cluster.get("v1", "Namespace", ns)["metadata"]["annotations"][mark] == "demo"
+    assert play.ok([wanted]).counts() == {"unchanged"}
+    assert play.ok([ours(namespace(ns), note="1")]).counts() == {"changed"}
+    assert cluster.get("v1", "Namespace", ns)["metadata"]["annotations"] == {mark: "demo", "note": "1"}
+    other = f"{ns}-theirs"
+    theirs(cluster, namespace(other))
+    run = play.fails([ours(namespace(other)), ours(config(other))])
+    assert "flower_create_namespace" in run.result["msg"] and "kubectl-create" in run.result["msg"]
+    assert "labels" not in cluster.get("v1", "Namespace", other)["metadata"] or not {
+        name
+        for name in cluster.get("v1", "Namespace", other)["metadata"]["labels"]
+        if "kubernetes.io/metadata" not in name
+    }
+
+
+def test_the_record_of_a_set_says_whose_it_is(play: Play, cluster: Cluster, made: str) -> None:
+    options = {"applyset": "app", "applyset_namespace": made}
+    owner = {"federation": "demo", "site": "site-a", "hub": "1"}
+    play.ok([config(made)], **options)
+    assert play.ok([config(made)], owner=owner, **options).counts() == {"unchanged"}, "older than the record"
+    assert play.ok([config(made)], **options).counts() == {"unchanged"}
+    for change in ({"site": "site-b"}, {"hub": "2"}, {"federation": "other"}):
+        run = play.fails([config(made, a="2")], owner={**owner, **change}, **options)
+        assert f"namespace {made} contains" in run.result["msg"] and "flower_claim_sites" in run.result["msg"]
+    assert "data" not in cluster.get("v1", "ConfigMap", "settings", made)
+    play.ok([config(made)], owner={**owner, "hub": "2"}, claim=True, **options)
+    play.ok([config(made)], owner={**owner, "hub": "2"}, **options)
+
+
+def test_two_parts_share_a_set(play: Play, cluster: Cluster, made: str) -> None:
+    options = {"applyset": "rights", "applyset_namespace": made}
+    accounts = {
+        part: {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": f"account-{part}", "namespace": made, "labels": {"federated.flower/part": part}},
+        }
+        for part in ("hub", "site")
+    }
+    roles = {
+        part: {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": f"flower-{part}-controller", "namespace": made},
+            "rules": [],
+        }
+        for part in ("hub", "site")
+    }
+    listed = {part: [accounts[part], roles[part]] for part in accounts}
+    for part in ("hub", "site"):
+        assert play.ok(listed[part], part=part, **options).counts() == {"created"}
+    for part in ("hub", "site"):
+        assert play.ok(listed[part], part=part, **options).counts() == {"unchanged"}
+    assert play.ok([accounts["site"]], part="site", **options).changes() == {
+        "ServiceAccount/account-site": "unchanged",
+        "Role/flower-site-controller": "deleted",
+    }
+    assert play.ok([], part="hub", state="absent", **options).counts() == {"deleted"}
+    assert cluster.get("v1", "ConfigMap", "applyset-rights", made), "the other part's record is gone"
+    assert play.ok([], part="site", state="absent", **options).changes() == {"ServiceAccount/account-site": "deleted"}
+    assert cluster.get("v1", "ConfigMap", "applyset-rights", made) is None
 
 
 # ---- secrets ---------------------------------------------------------------------------------------------------------
@@ -603,7 +749,7 @@ def test_an_unusable_list_is_refused_before_anything_is_made(play: Play, cluster
         ]
     )
     assert "objects[1]: apiVersion is missing" in run.result["msg"]
-    assert f"ConfigMap {ns}/settings is given twice" in run.result["msg"]
+    assert f"ConfigMap {ns}/settings is listed twice" in run.result["msg"]
     assert "objects[4]: Secret: metadata.name is missing" in run.result["msg"]
     assert cluster.get("v1", "Namespace", ns) is None
 
@@ -755,7 +901,7 @@ def test_exec_credentials(play: Play, made: str, tmp_path: Path) -> None:
     auth = {"kubeconfig": str(path), "context": play.context}
     assert play.ok([config(made)], auth=auth).counts() == {"created"}
     assert (tmp_path / "asked").read_text().count("asked") == 1
-    # a token that the API server does not take is asked for anew, once
+    # a token that the API server rejects is requested again, once
     stale = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": "stale"}})
     script.write_text(
         f"#!/bin/sh\nif [ -e {tmp_path}/again ]; then cat {tmp_path}/credential.json; exit; fi\n"

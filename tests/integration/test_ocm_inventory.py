@@ -23,7 +23,7 @@ import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import api
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.inventory import Question, ask
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.managed_clusters import Question, ask
 from ansible_collections.federated.flower.tests.integration import ocm_hub
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ class Inventory:
 
 
 def _plain(value: Any) -> Any:
-    """Without the marks that ansible-inventory puts on text that is no template."""
+    """Without the marks that ansible-inventory puts on text that is not a template."""
     if isinstance(value, dict):
         if set(value) == {"__ansible_unsafe"}:
             return value["__ansible_unsafe"]
@@ -126,7 +126,7 @@ def inventory(hub: Cluster, tmp_path: Path, auth: Auth) -> Inventory:
 
 @pytest.fixture
 def extra(hub: Cluster) -> Iterator[Any]:
-    """Function: put clusters that have a label of their own; they go with the test."""
+    """Function: create clusters with their own label; they are deleted with the test."""
     made: list[str] = []
 
     def put(*clusters: dict[str, Any]) -> str:
@@ -222,7 +222,7 @@ def test_label_selectors(inventory: Inventory, selector: str, wanted: list[str])
 
 
 def test_a_selector_that_is_none(inventory: Inventory) -> None:
-    assert "does not take the label_selector 'region in eu'" in inventory.fault(label_selector="region in eu")
+    assert "does not accept the label_selector 'region in eu'" in inventory.fault(label_selector="region in eu")
 
 
 def test_cluster_sets(inventory: Inventory, hub: Cluster) -> None:
@@ -271,9 +271,9 @@ def test_placements_that_choose_nothing(inventory: Inventory, hub: Cluster, name
 
     found = inventory.read(placement="unbound", placement_namespace=namespace)
     assert found.hosts == {}
-    assert f"the Placement unbound in the namespace {namespace} has chosen no cluster: {reason}. A" in found.warnings
+    assert f"the Placement unbound in the namespace {namespace} has selected no cluster: {reason}. A" in found.warnings
 
-    assert "has chosen 150 clusters, but" in inventory.read(placement="busy", placement_namespace=namespace).warnings
+    assert "has selected 150 clusters, but" in inventory.read(placement="busy", placement_namespace=namespace).warnings
     assert f"there is no Placement gone in the namespace {namespace}" in inventory.fault(
         placement="gone", placement_namespace=namespace
     )
@@ -305,7 +305,7 @@ def test_names_that_mean_something_else(inventory: Inventory, extra: Any) -> Non
     selector = extra(*(ocm_hub.managed_cluster(name) for name in ("all", "localhost", "a.b-c", long)))
     found = inventory.read(label_selector=selector)
     assert sorted(found.hosts) == ["a.b-c", long]
-    assert "'localhost' is the control node itself. host_prefix gives it another name." in found.warnings
+    assert "'localhost' is the control node itself. Set host_prefix to rename it." in found.warnings
     assert "'all' is the name of a group" in found.warnings
     assert "'all' is the name of a group" in inventory.fault(label_selector=selector, strict=True)
 
@@ -321,7 +321,7 @@ def test_no_cluster_makes_itself_the_hub(inventory: Inventory, extra: Any) -> No
     assert found.groups["flower_hub"] == ["hub"]
     assert found.groups["flower_sites"] == ["x-usurper"]
     assert "keyed_groups would put the cluster 'x-usurper' into flower_hub" in found.warnings
-    assert "give each key a prefix" in inventory.fault(label_selector=selector, keyed_groups=keys, strict=True)
+    assert "set a prefix for each key" in inventory.fault(label_selector=selector, keyed_groups=keys, strict=True)
     # what the user says in so many words is another thing
     asked = inventory.read(label_selector=selector, groups={"flower_hub": "ocm_labels.role == 'hub'"})
     assert asked.groups["flower_hub"] == ["x-usurper"]
@@ -352,7 +352,7 @@ def test_credentials_are_not_copied(inventory: Inventory, hub: Cluster) -> None:
     inventory.auth = {"host": hub.server, "api_key": "s3cret", "validate_certs": False}
     told = inventory.fault(hub_host="hub")
     assert (
-        "hub_host: api_key, host, validate_certs would be shown in the inventory if it were copied: say in hub_vars"
+        "hub_host: api_key, host, validate_certs would be shown in the inventory if it were copied: set the hub's authentication in hub_vars"
         in told
     )
     assert "s3cret" not in told
@@ -499,7 +499,7 @@ def test_a_cluster_that_is_no_hub(inventory: Inventory, fleet_contexts: list[str
     inventory.auth = {**inventory.auth, "context": context}
     told = inventory.fault()
     assert f"{context}: the API server does not serve ManagedCluster ({api.CLUSTERS})" in told
-    assert "a hub of Open Cluster Management" in told
+    assert "an Open Cluster Management" in told
 
 
 # ---- a real hub ------------------------------------------------------------------------------------------------------
@@ -551,7 +551,7 @@ def test_a_real_hub_and_a_real_placement(
         for item in items[:2]:
             real_hub.create(item)
         placed = {"placement": "us", "placement_namespace": namespace, **everybody}
-        ocm_hub.wait(lambda: "has chosen no cluster" in (read := inventory.read(**placed)).warnings and not read.hosts)
+        ocm_hub.wait(lambda: "has selected no cluster" in (read := inventory.read(**placed)).warnings and not read.hosts)
         real_hub.create(items[2])
         ocm_hub.wait(lambda: list(inventory.read(**placed).hosts) == ["site-b"])
     finally:
@@ -605,14 +605,14 @@ def test_the_example_is_what_the_guide_shows(inventory: Inventory, hub: Cluster,
 
 
 def guide_rights() -> list[dict[str, Any]]:
-    """The Roles that the guide tells people to make."""
+    """The Roles of the guide."""
     blocks = re.findall(r"\.\. code-block:: yaml\n\n((?:    .*\n|\n)+)", GUIDE.read_text(encoding="utf-8"))
     found = [yaml.safe_load(textwrap.dedent(block)) for block in blocks]
     return [one for one in found if one.get("kind") in ("ClusterRole", "Role")]
 
 
 def test_rights(inventory: Inventory, hub: Cluster, auth: Auth, namespace: str) -> None:
-    """A service account without rights is told which one it needs, until it has those of the guide."""
+    """For a service account without rights, the error has the missing one, until it has those of the guide."""
     hub.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "reader", "namespace": namespace}})
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/reader/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import pytest
 from skupper_standin import kube, pki
 from skupper_standin.kube import ApiError, Client, Object
+from turn import turn
 
 HERE = Path(__file__).resolve().parent
 FLEET = HERE.parent / "fleet"
@@ -30,7 +31,8 @@ API = "skupper.io/v2alpha1"
 BARE = "standin-bare"  # on the hub, a Site without link access
 IMAGE = "docker.io/flwr/superexec:1.41.0"
 PROFILE = "internal.skupper.io/tls-profile-context"
-RESYNC = 5.0  # seconds, as the add-on starts the stand-in
+RESYNC = 5.0  # seconds, so that nobody waits for long; Skupper's are 30
+LISTENER = {"routingKey": "fleet", "host": "flower-superlink", "port": 9092}
 T = TypeVar("T")
 
 pytestmark = [
@@ -181,12 +183,13 @@ class Net:
         place.make("AccessToken", name, {"url": status["url"], "code": status["code"], "ca": status["ca"], **changes})
 
 
-def pod(place: Place, name: str, script: str, *words: str) -> None:
+def pod(place: Place, name: str, script: str, *words: str, probe: Object | None = None) -> None:
     """A pod that runs a Python script."""
     container = {
         "name": "c",
         "image": IMAGE,
         "command": ["python", "-I", "-u", "-c", script, *words],
+        **({"readinessProbe": probe} if probe else {}),
     }
     spec = {"containers": [container], "terminationGracePeriodSeconds": 0, "automountServiceAccountToken": False}
     place.make("Pod", name, spec, metadata={"labels": {"app": name}})
@@ -195,40 +198,49 @@ def pod(place: Place, name: str, script: str, *words: str) -> None:
 @pytest.fixture(scope="module")
 def net() -> Iterator[Net]:
     """The network, with everything under way."""
+    for found in network(before):
+        found.bare.make("Site", "bare", {})
+        found.b.make("Site", "b", {})
+        found.b.make("Listener", "fleet", LISTENER)
+        found.hub.make("AccessGrant", "b", {"expirationWindow": "30m"})
+        found.token(found.b, "hub-link", found.hub.true("AccessGrant", "b"))
+        yield found
+
+
+def network(first: Callable[[Net], None] = lambda _net: None) -> Iterator[Net]:
+    """The hub with something behind its Connector, and site-a linked to it directly; removed in the end."""
     fleet("up")
-    ours = "it runs already" not in fleet("addon", "skupper", "up")
-    config = kube.load(Path(fleet("kubeconfig").strip()))
-    found = Net({name: Client(config, name) for name in ("hub", "site-a", "site-b")})
-    gone(found)
-    for place in found.places:
-        place.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.name}})
-    for place in found.places:
-        until(lambda place=place: place.there("ServiceAccount", "default"))
-    before(found)
-    found.hub.make("Site", "hub", {"linkAccess": "default"})
-    found.bare.make("Site", "bare", {})
-    for name, place in (("a", found.a), ("b", found.b)):
-        place.make("Site", name, {})
-        place.make("Listener", "fleet", {"routingKey": "fleet", "host": "flower-superlink", "port": 9092})
-    pod(found.hub, "server", SERVER)
-    found.hub.make("Connector", "fleet", {"routingKey": "fleet", "port": 9092, "selector": "app=server"})
-    found.hub.make("Certificate", "link-a", {"ca": "skupper-site-ca", "client": True, "subject": "a"})
-    found.hub.make("AccessGrant", "b", {"expirationWindow": "30m"})
-    found.hub.true("Site", "hub", "Resolved")
-    found.hub.true("Certificate", "link-a")
-    found.copy("link-a", found.a, "link-hub")
-    found.link(found.a, "link-hub", "link-hub")
-    found.token(found.b, "hub-link", found.hub.true("AccessGrant", "b"))
-    yield found
-    going(found)
-    if ours:
-        fleet("addon", "skupper", "down")
-    gone(found)
-    if ours:
+    kubeconfig = fleet("kubeconfig").strip()
+    with turn(kubeconfig):
+        ours = "it runs already" not in fleet("addon", "skupper", "up", "--resync", f"{RESYNC:.0f}")
+        config = kube.load(Path(kubeconfig))
+        found = Net({name: Client(config, name) for name in ("hub", "site-a", "site-b")})
+        gone(found)
         for place in found.places:
-            named = [one["metadata"]["name"] for one in place.client.list("CustomResourceDefinition")[0]]
-            assert not [name for name in named if name.endswith(".skupper.io")]
-            assert place.client.get("Namespace", None, "skupper") is None
+            place.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.name}})
+        for place in found.places:
+            until(lambda place=place: place.there("ServiceAccount", "default"))
+        first(found)
+        found.hub.make("Site", "hub", {"linkAccess": "default"})
+        found.a.make("Site", "a", {})
+        found.a.make("Listener", "fleet", LISTENER)
+        pod(found.hub, "server", SERVER)
+        found.hub.make("Connector", "fleet", {"routingKey": "fleet", "port": 9092, "selector": "app=server"})
+        found.hub.make("Certificate", "link-a", {"ca": "skupper-site-ca", "client": True, "subject": "a"})
+        found.hub.true("Site", "hub", "Resolved")
+        found.hub.true("Certificate", "link-a")
+        found.copy("link-a", found.a, "link-hub")
+        found.link(found.a, "link-hub", "link-hub")
+        yield found
+        going(found)
+        if ours:
+            fleet("addon", "skupper", "down")
+        gone(found)
+        if ours:
+            for place in found.places:
+                named = [one["metadata"]["name"] for one in place.client.list("CustomResourceDefinition")[0]]
+                assert not [name for name in named if name.endswith(".skupper.io")]
+                assert place.client.get("Namespace", None, "skupper") is None
 
 
 def before(net: Net) -> None:
@@ -501,7 +513,7 @@ def test_a_new_link_waits_and_a_redeemed_token_is_final(net: Net) -> None:
 
 
 def test_certificates_are_made_anew_only_for_the_known_reasons(net: Net) -> None:
-    """§3: expired, other CN or hosts, gone; not for another signer, and never somebody else's Secret."""
+    """§3: expired, other CN or hosts, gone; not for another signer, and never someone else's Secret."""
     place = net.bare
     seconds = {"annotations": {"standin.skupper.io/seconds": "4"}}
     place.make("Secret", "own", type="Opaque", data={})
@@ -591,7 +603,7 @@ def test_other_ways_in_and_other_controllers(net: Net) -> None:
 
 
 def test_a_deleted_site_takes_along_what_was_made_for_it(net: Net) -> None:
-    """§2a.6, garbage collection by the Site's owner reference; what somebody else made stays."""
+    """§2a.6, garbage collection by the Site's owner reference; what someone else made stays."""
     net.b.delete("Site", "b")
     net.b.says("AccessToken", "hub-link", "Already redeemed for a deleted site")
     for kind, name in (("Secret", "hub-link"), ("Link", "first"), ("Service", "flower-superlink")):

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
@@ -27,8 +28,7 @@ MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/[!_]*.py"))
 
 def load(path: str) -> Any:
     """A YAML file of the collection; None if there is none."""
-    file = ROOT / path
-    return yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
+    return yaml_file(path) if (ROOT / path).exists() else None
 
 
 def documentation(modules: list[str]) -> dict[str, Any]:
@@ -80,14 +80,33 @@ def test_every_plugin_can_be_imported(path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("playbook", sorted(path.name for path in ROOT.glob("playbooks/*.yml")))
+def plays(playbook: str) -> list[dict[str, Any]]:
+    """The plays of a playbook, those of the parts that it imports (named C(<playbook>_…)) included."""
+    found = []
+    for play in load(f"playbooks/{playbook}"):
+        part = play.get("import_playbook", play.get("ansible.builtin.import_playbook"))
+        if part is None:
+            found.append(play)
+        elif part.startswith(playbook.removesuffix(".yml") + "_"):
+            found += plays(part)  # another playbook records what it does itself
+    return found
+
+
+PLAYBOOKS = sorted(path.name for path in ROOT.glob("playbooks/*.yml"))
+PARTS = {
+    str(play.get("import_playbook"))
+    for name in PLAYBOOKS
+    for play in load(f"playbooks/{name}")
+    if str(play.get("import_playbook")).startswith(name.removesuffix(".yml") + "_")
+}
+
+
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS])
 def test_playbooks_that_change_something_record_it(playbook: str) -> None:
     """Whatever is not known for reading only may change something."""
-    reading = {"audit", "audit_info", "ocm_info", "preflight", "run", "superlink_info", "supernode_info"}
-    # A playbook that is imported records what it does itself.
-    plays = [play for play in load(f"playbooks/{playbook}") if "import_playbook" not in play]
-    used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays))) & {*MODULES, *ROLES}
-    tasks = plays[-1].get("tasks", [])
+    reading = {"audit", "audit_info", "preflight", "run", "site_result", "superlink_info", "supernode_info", "supernode_preflight"}
+    used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
+    tasks = plays(playbook)[-1].get("tasks", [])
     last = tasks[-1].get("always", tasks)[-1] if tasks else {}
     assert used <= reading or "federated.flower.audit" in last, (
         f"{used - reading} may change something: end with federated.flower.audit"

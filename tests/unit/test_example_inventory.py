@@ -14,13 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults, role_options
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import HostVariables
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import site_of
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.way import way_of
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.pool_spec import pool_of
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories" / "example"
@@ -59,7 +65,7 @@ def members(group: str) -> list[str]:
 
 def role(name: str, file: str) -> dict[str, Any]:
     """A YAML file of a role."""
-    return yaml.safe_load((ROOT / "roles" / name / file).read_text(encoding="utf-8"))
+    return yaml_file("roles", name, file)
 
 
 def known_variables() -> set[str]:
@@ -88,6 +94,8 @@ def trusted(value: Any) -> Any:
 def spec_of(host: str, name: str) -> dict[str, Any]:
     """The spec that the role C(name) assembles for a host, before anything is known from the clusters."""
     groups = {group: entry["hosts"] for group, entry in LISTING.items() if "hosts" in entry}
+    if name == "supernode":
+        return site_spec(host, groups)
     variables = trusted(
         {
             **role(name, "defaults/main.yml"),
@@ -95,9 +103,20 @@ def spec_of(host: str, name: str) -> dict[str, Any]:
             **role(name, "vars/main.yml"),
             "inventory_hostname": host,
             "groups": groups,
+            # What the check found; filters of collections are not loaded here.
+            "superlink_checked": {"skupper": False},
         }
     )
     return Templar(loader=DataLoader(), variables=variables).template(variables[f"__{name}_spec"])
+
+
+def site_spec(host: str, groups: dict[str, list[str]]) -> dict[str, Any]:
+    """The spec that the action makes of the variables of a site."""
+    defaults = role_defaults("supernode")
+    own = trusted({key: value for key, value in HOSTVARS[host].items() if key not in CONNECTION | ANSIBLE})
+    raw = {**defaults.values, **own, "inventory_hostname": host, "groups": groups}
+    found = HostVariables(raw, Templar(loader=DataLoader(), variables=raw).template, defaults)
+    return site_of(host, found.given(role_options("supernode")), way_of(found)).given
 
 
 @pytest.mark.parametrize("host", sorted(HOSTVARS))
@@ -107,12 +126,12 @@ def test_every_variable_is_known(host: str) -> None:
 
 @pytest.mark.parametrize("host", members(SITES))
 def test_sites_have_no_faults(host: str) -> None:
-    assert render.supernode_faults(spec_of(host, "supernode")) == []
+    assert supernode_faults(spec_of(host, "supernode")) == []
 
 
 @pytest.mark.parametrize("host", members(HUB))
 def test_the_hub_has_no_faults(host: str) -> None:
-    assert render.superlink_faults(spec_of(host, "superlink")) == []
+    assert superlink_faults(spec_of(host, "superlink")) == []
 
 
 def test_groups_follow_from_facts() -> None:
@@ -142,20 +161,17 @@ def test_every_host_says_how_its_cluster_is_reached() -> None:
     ],
 )
 def test_regions_and_gpus_merge(host: str, mirror: str, pool: str, selector: dict[str, str]) -> None:
-    spec = spec_of(host, "supernode")
-    assert spec["image_registry"] == mirror
-    (only,) = spec["pools"]
-    effective = supernode.effective_pool(spec, only)
-    assert only["name"] == pool
-    assert effective["node_selector"] == selector
-    assert [item["name"] for item in effective["env"]] == (
-        ["HTTPS_PROXY", "NO_PROXY"] if spec["region"] == "us" else []
-    )
+    spec = SiteSpec.parse(spec_of(host, "supernode"))
+    assert spec.image_registry == mirror
+    (only,) = spec.pools
+    assert only.name == pool
+    assert only.node_selector == selector
+    assert [item["name"] for item in only.env] == (["HTTPS_PROXY", "NO_PROXY"] if spec.region == "us" else [])
 
 
 def test_the_fixed_number_of_partitions_is_enough() -> None:
     wanted = {
-        host: {pool["name"]: supernode.pool_replicas(pool) or 0 for pool in HOSTVARS[host]["supernode_pools"]}
+        host: {pool["name"]: pool_of({}, pool).replicas for pool in HOSTVARS[host]["supernode_pools"]}
         for host in members(SITES)
     }
     fixed = HOSTVARS["clinic-lyon"]["flower_partitions"]

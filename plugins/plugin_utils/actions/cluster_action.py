@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Base of the action plugins that talk to a cluster. They always run on the controller.
 
-``strategy/linear`` loads the class of an action plugin in the parent process, so what is imported at the top of these
+C(strategy/linear) loads the class of an action plugin in the parent process, so what is imported at the top of these
 files is paid once and inherited by the fork of every host.
 """
 
@@ -15,37 +15,53 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
-from ..audit.run_facts import now, run_facts
 from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
+from ..ownership import twins
+from ..reach.registry import DELIVERIES
+from ..reach.site import Way, named
+from ..reach.way import way_of
+from .role_variables import Defaults, HostVariables
+from .run_facts import now, run_facts
 
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
 gc.freeze()
 
-#: Options that say which cluster is meant. A task that gives one of them does not mix with the host's variables.
+display = Display()
+
+_NO_DEFAULTS = Defaults({})
+#: Options that select the cluster. A task that sets one of them does not use the host's variables.
 _IDENTITY = ("kubeconfig", "host")
+
+
+def first_line(error: AnsibleError) -> str:
+    """The message of an error of Ansible, without the excerpt of a file that some releases append."""
+    return str(error).strip().partition("\n")[0]
 
 
 class ClusterAction(ActionBase):
     """An action on one or more clusters.
 
-    Subclasses give ``ARGS`` (an argument spec without the auth options; ``SPEC`` for required_if and the like) and
-    ``execute``. An error that names a cluster becomes a failed result whose message begins with the inventory host.
+    Subclasses give C(ARGS) (an argument spec without the auth options; C(SPEC) for required_if and the like) and
+    C(execute). An error that names a cluster becomes a failed result whose message starts with the inventory host.
 
-    The objects of a result or of a failed apply that changed are noted for the audit trail; what else a subclass changes, it
-    tells with ``note``. A change of which nothing was told is noted with the message of the result.
+    The objects of a result or of a failed apply that changed are recorded for the audit trail; other changes of a subclass are
+    recorded with C(note). A change without a note is recorded with the message of the result.
     """
 
+    #: Options for the access to the cluster of the host.
+    AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
     ARGS: dict[str, dict[str, Any]] = {}
     SPEC: dict[str, Any] = {}
     _requires_connection = False
@@ -56,7 +72,7 @@ class ClusterAction(ActionBase):
 
     @abstractmethod
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do the work; return the result. Raise :class:`ClusterError` for anything that people should read."""
+        """Do the work; return the result. Raise C(ClusterError) for anything that people should read."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Called by Ansible."""
@@ -85,23 +101,27 @@ class ClusterAction(ActionBase):
         return result
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
-        """Tell the audit trail what was changed, right after it was changed. Public facts only.
+        """Record a change for the audit trail, right after it. Public facts only.
 
-        ``site``: inventory name; by default the host whose cluster was connected last. ``facts``: kind -> list, for example
-        ``keys=[{"change": "registered", "fingerprint": "SHA256:…"}]``; the guide on the audit trail names the kinds.
+        C(site): inventory name; by default the host whose cluster was connected last. C(facts): kind -> list, for example
+        C(keys=[{"change": "registered", "fingerprint": "SHA256:…"}]); the guide on the audit trail names the kinds.
         """
         noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
         if noted:
             self._noted = True
             self._write_note(site or self._site, facts=noted)
 
-    def _write_note(self, site: str, **words: Any) -> None:
+    def begin_notes(self) -> None:
+        """Read the facts of this run that are part of all notes."""
         self._run = self._run or {**run_facts(self.task_vars), "place": self.place()}
+
+    def _write_note(self, site: str, **words: Any) -> None:
+        self.begin_notes()
         note = {"run": self._run, "at": now(), "check": self.check, "site": site, **words}
         Journal(Path(constants.DEFAULT_LOCAL_TMP)).note(plain(note))
 
     def place(self) -> dict[str, Any]:
-        """Which federation this is, as far as the variables tell: the notes of another one are none of our business."""
+        """Which federation this is, according to the variables: the notes of another one are ignored."""
         return plain(
             {
                 "inventory": self.task_vars.get("ansible_inventory_sources") or [],
@@ -118,7 +138,14 @@ class ClusterAction(ActionBase):
     def variable(self, name: str, default: Any) -> Any:
         """A variable of this host, templated."""
         value = self.task_vars.get(name)
-        return default if value is None else plain(self._templar.template(value))
+        return default if value is None else self._templated(name, value)
+
+    def _templated(self, name: str, value: Any) -> Any:
+        """The value of a variable. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
+        try:
+            return plain(self._templar.template(value))
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
 
     @property
     def check(self) -> bool:
@@ -127,14 +154,20 @@ class ClusterAction(ActionBase):
 
     @property
     def show_diff(self) -> bool:
-        """Was ``--diff`` asked for?"""
+        """Whether C(--diff) is set."""
         return bool(self._task.diff)
 
     def named(self, error: ClusterError) -> str:
         """The error's message, beginning with the inventory host."""
-        if error.message.startswith(f"{self.inventory_host}: "):
-            return error.message
-        return f"{self.inventory_host}: {error.message}"
+        return named(self.inventory_host, error.message)
+
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
+        return twins.claim(Path(constants.DEFAULT_LOCAL_TMP), places, host)
+
+    def say(self, text: str) -> None:
+        """Show what is waited for."""
+        display.display(text)
 
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
         """The cluster of this inventory host, or of another one."""
@@ -144,58 +177,77 @@ class ClusterAction(ActionBase):
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """Auth options for the cluster of an inventory host (default: this one).
 
-        For this host the options of the task win over the variables ``flower_auth`` (a dict of the same options),
-        ``flower_kubeconfig`` and ``flower_context``; for another host only its variables count. What is still missing
+        For this host the options of the task win over the variables C(flower_auth) (a dict of the same options),
+        C(flower_kubeconfig) and C(flower_context); for another host only its variables count. What is still missing
         comes from K8S_AUTH_* in the environment (see C(kube/auth.py)). A task that names a kubeconfig or a host itself
-        takes nothing from the variables: half of one cluster's address and half of another's would be a trap.
+        uses none of the variables: parts of two clusters' addresses must not be mixed.
 
-        A host whose objects are delivered through Open Cluster Management's hub has no access of its own: what all hosts share,
-        or the environment has, leads to another cluster. Raises :class:`ClusterError` unless the host says more.
+        A host whose objects are delivered through Open Cluster Management's hub has no own access: what all hosts share,
+        or the environment has, refers to another cluster. Raises C(ClusterError) unless the host sets its own.
         """
         other = host is not None and host != self.inventory_host
         given = {} if other else dict(self._auth_params)
         if any(given.get(name) for name in _IDENTITY):
             return given
         auth = self._auth_of_variables(self.variables_of(host)) | given
-        if self.is_behind(host) and not any(auth.get(name) for name in ("context", "host")):
+        way = self.way_of(host)
+        entry = DELIVERIES[way.delivery]
+        if not entry.own_access and not any(auth.get(name) for name in ("context", "host")):
             raise ClusterError(
-                f"{host or self.inventory_host}: its objects are delivered through the hub of Open Cluster Management (flower_delivery: ocm), "
+                f"{host or self.inventory_host}: its objects are delivered through {entry.why} (flower_delivery: {way.delivery}), "
                 "and nothing says how its own API server is reached. This needs flower_context, or flower_auth with a host."
             )
         return auth
 
     def variables_of(self, host: str | None) -> Mapping[str, Any]:
-        """Variables of an inventory host (default: this one). Raises :class:`ClusterError` when there is no such host."""
+        """Variables of an inventory host (default: this one), templated when they are read.
+
+        Raises C(ClusterError) when there is no such host.
+        """
         if host is None or host == self.inventory_host:
-            return self.task_vars
+            return HostVariables(self.task_vars, self._templar.template, _NO_DEFAULTS)
         try:
             return self.task_vars["hostvars"][host]
         except KeyError:
             raise ClusterError(f"the inventory has no host '{host}'.") from None
 
-    def is_behind(self, host: str | None = None) -> bool:
-        """Whether a host's objects are delivered through a hub of Open Cluster Management."""
-        return plain(self._templar.template(self.variables_of(host).get("flower_delivery"))) == "ocm"
+    def way_of(self, host: str | None = None) -> Way:
+        """How a host is reached as a site."""
+        return way_of(self.variables_of(host))
 
     def _auth_of_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         auth: dict[str, Any] = {}
-        if variables.get("flower_auth") is not None:
-            auth = self._checked(
-                AUTH_ARGS, {}, plain(self._templar.template(variables["flower_auth"])), "flower_auth: "
-            )
+        given = self._variable_of(variables, "flower_auth")
+        if given is not None:
+            if not isinstance(given, dict):
+                raise ClusterError(
+                    "flower_auth is not a mapping of options (kubeconfig, context, host, api_key …); its value is not shown."
+                )
+            auth = self._checked(AUTH_ARGS, {}, given, "flower_auth: ")
         for variable, option in (("flower_kubeconfig", "kubeconfig"), ("flower_context", "context")):
-            if variables.get(variable) is not None:
-                auth[option] = plain(self._templar.template(variables[variable]))
+            value = self._variable_of(variables, variable)
+            if value is not None:
+                auth[option] = value
+        if not isinstance(auth.get("context") or "", str):
+            raise ClusterError("flower_context is not text: quote it if it is a number.")
         return {name: value for name, value in auth.items() if value not in (None, "", [], {})}
 
+    @staticmethod
+    def _variable_of(variables: Mapping[str, Any], name: str) -> Any:
+        """A variable of a host. Raises C(ClusterError), naming it, when its template cannot be evaluated."""
+        try:
+            return plain(variables.get(name))
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
+
     def _validated(self) -> dict[str, Any]:
-        validated = self._checked(AUTH_ARGS | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
-        self._auth_params = {name: validated[name] for name in AUTH_ARGS if validated.get(name) is not None}
+        validated = self._checked(self.AUTH | self.ARGS, self.SPEC, plain(dict(self._task.args)), "")
+        self._auth_params = {name: validated[name] for name in self.AUTH if validated.get(name) is not None}
         return {name: value for name, value in validated.items() if name in self.ARGS}
 
     @staticmethod
     def _checked(spec: dict[str, Any], extra: dict[str, Any], values: dict[str, Any], prefix: str) -> dict[str, Any]:
         outcome = ArgumentSpecValidator(spec, **extra).validate(values)
         if outcome.error_messages:
-            raise AnsibleActionFail(prefix + outcome.errors.msg)
+            raise ClusterError(prefix + outcome.errors.msg)
         return outcome.validated_parameters

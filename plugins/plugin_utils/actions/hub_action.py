@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..base.ports import FLEET_PORT
-from ..base.times import duration
-from ..base.values import boolean, integer
+from ..base.values import boolean
 from ..hub import gateway_names, plan_checks
 from ..hub.sources.choice import choose
-from ..hub.sources.source import Plan, Source
+from ..hub.sources.interface import Plan, Source
 from ..hub.wanted import Wanted
 from ..kube.client import Cluster
 from ..manifests import exposure, skupper
+from ..manifests.exposures.base_exposure import SERVICE
+from ..reach.way import SKUPPER, connected_by
+from ..spec.hub_spec import HubSpec
 from .cluster_action import ClusterAction
 
 
@@ -28,13 +31,12 @@ class CertificateAction(ClusterAction):
     """An action on the hub with the option C(spec) and those of C(settings.OPTIONS)."""
 
     @staticmethod
-    def address(hub: Cluster, spec: Mapping[str, Any], *, likely: bool = False) -> str:
-        """The C(host:port) that sites dial; empty while nothing gives it. C(likely): C(exposure.likely_address)."""
-        if spec.get("superlink_address"):
+    def address(hub: Cluster, spec: HubSpec, *, likely: bool = False) -> str:
+        """The C(host:port) to which sites connect; empty while it is not known. C(likely): C(exposure.likely_address)."""
+        if spec.superlink_address:
             return exposure.address(spec)
-        live = [hub.get("v1", "Service", exposure.SERVICE, spec["namespace"])]
-        if spec["exposure"] == "route":
-            live.append(hub.get("route.openshift.io/v1", "Route", exposure.SERVICE, spec["namespace"]))
+        kinds = (("v1", "Service"), *exposure.exposure_of(spec).reads)
+        live = [hub.get(version, kind, SERVICE, spec.namespace) for version, kind in kinds]
         if exposure.needs_nodes(spec):
             live += [{"kind": "Node", **node} for node in hub.list("v1", "Node")]
         known = [item for item in live if item]
@@ -42,27 +44,27 @@ class CertificateAction(ClusterAction):
 
     def wanted(self, params: Mapping[str, Any], address: str, ca_lifetime_days: int = 3650) -> Wanted:
         """What the hub's credentials must be good for."""
-        spec = params["spec"]
+        spec: HubSpec = params["spec"]
         needed = gateway_names.needed(spec, address, [self._names_of(site) for site in params["sites"]])
         return Wanted(
-            federation=spec["federation"],
-            namespace=spec["namespace"],
+            federation=spec.federation,
+            namespace=spec.namespace,
             ca_namespace=params["ca_namespace"],
-            names=gateway_names.wanted(spec, address, needed),
-            lifetime=datetime.timedelta(days=integer(spec.get("certificate_days")) or 90),
+            names=replace(spec, superlink_address=address).names_of_certificate(needed),
+            lifetime=datetime.timedelta(days=spec.certificate_days),
             ca_lifetime=datetime.timedelta(days=ca_lifetime_days),
             needed=needed,
-            renew_before=duration(spec.get("renew_before")),
+            renew_before=spec.renew_before,
         )
 
     @staticmethod
     def source(params: Mapping[str, Any], wanted: Wanted, address: str) -> Source:
-        """Where the gateway's certificate comes from."""
-        return choose({**params["spec"], "superlink_address": address, "gateway_names": wanted.names}, params)
+        """The source of the gateway's certificate."""
+        return choose(replace(params["spec"], superlink_address=address, gateway_names=wanted.names), params)
 
     @staticmethod
     def refuse_faults(hub: Cluster, plan: Plan, wanted: Wanted) -> None:
-        """Stop when the plan cannot be carried out, or sites would refuse what comes of it.
+        """Fail when the plan cannot be carried out, or sites would reject its certificate.
 
         Raises:
             ClusterError: with all that is wrong.
@@ -77,8 +79,7 @@ class CertificateAction(ClusterAction):
 
     def is_in_network(self, site: str) -> bool:
         """Whether a site reaches the hub through Skupper."""
-        given = self._variables(site).get("flower_connectivity")
-        return given is not None and plain(self._templar.template(given)) == "skupper"
+        return bool(connected_by(SKUPPER, {site: self._variables(site)}, [site]))
 
     def _variables(self, site: str) -> Mapping[str, Any]:
         try:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import apply_objects
@@ -19,7 +20,8 @@ from ..manifests import namespace as namespace_manifests
 from ..manifests.skupper import API, ROUTER, ROUTER_SERVICE
 from ..skupper import sites, state
 from ..skupper.state import State
-from ..spec.skupper_spec import OLDEST, version_fault
+from ..spec.part_spec import PartSpec
+from ..validate.skupper_faults import OLDEST, version_fault
 from .cluster_action import ClusterAction
 
 Object = dict[str, Any]
@@ -70,11 +72,11 @@ class SkupperAction(ClusterAction):
     def require_kinds(self, cluster: Cluster) -> None:
         """Stop where Skupper is not installed, or is too old to be of use.
 
-        MultiKeyListener came with 2.2.0, as did C(observer) of a Listener.
+        MultiKeyListener was added in 2.2.0, as did C(observer) of a Listener.
         """
         if not self.is_served(cluster):
             raise ClusterError(
-                f"Skupper's CustomResourceDefinitions are not in the cluster {cluster.name}: {API} is not served. Have Skupper {_OLDEST} "
+                f"Skupper's CustomResourceDefinitions are not in the cluster {cluster.name}: {API} is not served. Install Skupper {_OLDEST} "
                 "or later installed there, or set skupper_site_install to manifests or operator to have it done by this run."
             )
         try:
@@ -111,7 +113,7 @@ class SkupperAction(ClusterAction):
         Args:
             cluster: where.
             objects: see C(apply_objects), as for C(options).
-            at_hub: whether they are the hub's, of which the audit trail is told by that name.
+            at_hub: whether they are the hub's, which the audit trail records under that name.
         """
         result = apply_objects(cluster, objects, check=self.check, show_diff=self.show_diff, **options)
         self.done["changed"] |= result.changed
@@ -124,18 +126,20 @@ class SkupperAction(ClusterAction):
             self.done["objects"] += result.objects
         return result
 
-    def remove(self, cluster: Cluster, objects: Sequence[Object], seconds: float, *, at_hub: bool = False) -> None:
+    def remove(
+        self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], seconds: float, *, at_hub: bool = False
+    ) -> None:
         """Delete objects and wait until they are gone."""
         if objects:
             self.apply(cluster, objects, state="absent", wait=True, wait_timeout=seconds, at_hub=at_hub)
 
     def warn(self, *sentences: str) -> None:
-        """Tell people something, once."""
+        """Show a warning, once."""
         self.done["warnings"] += [one for one in sentences if one and one not in self.done["warnings"]]
 
-    def make_namespace(self, cluster: Cluster, spec: Mapping[str, Any], seconds: float) -> list[Object]:
-        """The Namespace, where it is ours to make and not there; waits for the end of one that is going."""
-        live = cluster.get("v1", "Namespace", spec["namespace"])
+    def make_namespace(self, cluster: Cluster, spec: PartSpec, seconds: float) -> list[Object]:
+        """The Namespace, where the role creates it and it does not exist; waits until one that is being deleted is gone."""
+        live = cluster.get("v1", "Namespace", spec.namespace)
         if live is not None and live["metadata"].get("deletionTimestamp") and not self.check:
             left = Waiter(cluster, seconds).until_gone([{**live, "apiVersion": "v1", "kind": "Namespace"}])
             for which, why in left.items():
@@ -143,20 +147,20 @@ class SkupperAction(ClusterAction):
             live = None
         if live is not None:
             return []
-        # The roles of SuperLink and SuperNodes own its labels; which release of Flower is there is theirs to say.
-        made = namespace_manifests.objects({**spec, "version": ""})
+        # The roles of SuperLink and SuperNodes own its labels; they also set the release of Flower.
+        made = namespace_manifests.objects(replace(spec, version="", skupper=True))
         for item in made:
             item["metadata"]["labels"].pop("app.kubernetes.io/version")
         if not made:
             raise ClusterError(
-                f"there is no namespace {spec['namespace']} on {cluster.name}, and flower_create_namespace is false: have it made."
+                f"there is no namespace {spec.namespace} on {cluster.name}, and flower_create_namespace is false: create it first."
             )
         return made
 
     # ---- waiting -----------------------------------------------------------------------------------------------------
 
     def wait(self, seconds: float, look: Callable[[], State]) -> State:
-        """Look until it is ready, hopeless, or time is up. An API server that restarts is no reason to give up."""
+        """Wait until it is ready, hopeless, or the timeout. An API server that restarts is not a reason to fail."""
         clock = Clock(0 if self.check else seconds)
         while True:
             lost: Unreachable | None = None
@@ -172,7 +176,7 @@ class SkupperAction(ClusterAction):
                     raise lost
                 return found
 
-    def wait_gone(self, cluster: Cluster, objects: Sequence[Object], seconds: float) -> None:
+    def wait_gone(self, cluster: Cluster, objects: Sequence[Mapping[str, Any]], seconds: float) -> None:
         """Wait until objects that are being deleted are gone."""
         if self.check or not objects:
             return
@@ -180,12 +184,12 @@ class SkupperAction(ClusterAction):
             raise ClusterError(f"{which} on {cluster.name} is being deleted, but {why} after {seconds:g} s.")
 
     def wait_cleared(self, cluster: Cluster, namespace: str, uids: Iterable[str], seconds: float) -> None:
-        """Wait until what Skupper made for deleted Sites is gone, too."""
+        """Wait until Skupper's objects of deleted Sites are gone, too."""
         for site_uid in filter(None, uids):
 
             def look(site_uid: str = site_uid) -> State:
                 left = sites.dependents(site_uid, self._router_objects(cluster, namespace))
-                return State(not left, f"{', '.join(left)} of the deleted Site is still there")
+                return State(not left, f"{', '.join(left)} of the deleted Site still exists")
 
             found = self.wait(seconds, look)
             if not found.ready and not self.check:
@@ -204,7 +208,7 @@ class SkupperAction(ClusterAction):
         return found
 
     def look_at_site(self, cluster: Cluster, namespace: str, name: str) -> State:
-        """The state of a Site; where it is not ready, with what Service and pods of its router say."""
+        """The state of a Site; where it is not ready, with the state of Service and pods of its router."""
         found = self.read(cluster, "Site", name, namespace)
         if found is None:
             return State(False, f"Site {namespace}/{name} is not there")
@@ -217,13 +221,15 @@ class SkupperAction(ClusterAction):
         service = cluster.get("v1", "Service", ROUTER_SERVICE, namespace)
         chosen = ",".join(f"{key}={value}" for key, value in ROUTER.items())
         pods = cluster.list("v1", "Pod", namespace, labels=chosen)
-        return state.site(found, [service] if service else [], pods)
+        deployments = [one for one in self._router_objects(cluster, namespace) if one["kind"] == "Deployment"]
+        home = cluster.get("v1", "Namespace", namespace)
+        return state.site(found, [service] if service else [], pods, deployments, home)
 
     def wait_site(self, cluster: Cluster, namespace: str, name: str, seconds: float) -> Object:
         """Wait until a Site is ready; returns it.
 
         Raises:
-            ClusterError: it is not; the text says what is missing.
+            ClusterError: it is not; the text has what is missing.
         """
         found = self.wait(seconds, lambda: self.look_at_site(cluster, namespace, name))
         if not found.ready:
@@ -232,7 +238,7 @@ class SkupperAction(ClusterAction):
         live = self.read(cluster, "Site", name, namespace)
         if live is None:
             raise ClusterError(
-                f"Site {namespace}/{name} on {cluster.name} was deleted by somebody while this ran. Run again."
+                f"Site {namespace}/{name} on {cluster.name} was deleted by someone else during this run. Run again."
             )
         return live
 

@@ -4,8 +4,8 @@
 
 """The join of a site with the hub: reads both, gets a client certificate for the link, by Certificate or by token.
 
-Every step looks first and writes one object, so a run that broke off is completed by the next one. Secrets go from one
-cluster to the other in memory, and are shown nowhere.
+Every step reads first and writes one object, so the next run completes an interrupted one. Secrets are passed from one
+cluster to the other in memory, and are never shown.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from ..manifests.skupper import API
 from ..skupper import link_credentials, links, sites, state, tokens
 from ..skupper.ownership import is_ours
 from ..skupper.state import State
+from ..spec.network_spec import LinkSpec
 from .skupper_action import Object, SkupperAction
 
-ROUNDS = 3  # tokens that are tried in one run: who meets three bad ones in a row has another trouble
+ROUNDS = 3  # tokens that are tried in one run: three bad ones in a row have another cause
 _SET = skupper.applyset(skupper.LINK)
 
 
@@ -38,7 +39,6 @@ class Join:
         action: keeps account of what is done.
         hub: a connection to the hub.
         site: a connection to the site.
-        spec: the link spec.
         seconds: how long to wait for one thing.
         renew_before: see C(links.decide).
     """
@@ -48,7 +48,7 @@ class Join:
         action: SkupperAction,
         hub: Cluster,
         site: Cluster,
-        spec: Mapping[str, Any],
+        spec: LinkSpec,
         seconds: float,
         renew_before: datetime.timedelta | None,
     ) -> None:
@@ -58,19 +58,19 @@ class Join:
         self.spec = spec
         self.seconds = seconds
         self.renew_before = renew_before
-        self.at_hub = spec["hub_namespace"]
-        self.at_site = spec["namespace"]
+        self.at_hub = spec.hub_namespace
+        self.at_site = spec.namespace
 
     def now(self) -> datetime.datetime:
-        """The time by the hub's clock, which the ends of grants and certificates go by."""
+        """The time of the hub's clock, which applies to the expiry of grants and certificates."""
         return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.hub.skew or 0)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
     def look_at_hub(self) -> links.Hub:
-        """What the hub shows."""
+        """The state of the hub."""
         found = sites.active(self.action.listed(self.hub, "Site", self.at_hub))
-        denied = Ledger(self.hub, self.at_hub, self.spec["federation"]).read_denial(self.spec["cluster"])
+        denied = Ledger(self.hub, self.at_hub, self.spec.federation).read_denial(self.spec.cluster)
         ca = entries(self.hub.get("v1", "Secret", self.ca_name(found), self.at_hub)) if found else {}
         server = entries(self.hub.get("v1", "Secret", skupper.SITE_SERVER, self.at_hub)) if found else {}
         return links.Hub(found, ca.get("tls.crt", ""), server, denied)
@@ -84,33 +84,33 @@ class Join:
         """What the site has."""
         if self.site.get("v1", "Namespace", self.at_site) is None:
             return links.Site(None)
-        secret = self.site.get("v1", "Secret", self.spec["name"], self.at_site)
+        secret = self.site.get("v1", "Secret", self.spec.name, self.at_site)
         return links.Site(
             sites.active(self.action.listed(self.site, "Site", self.at_site)),
             self.action.listed(self.site, "Link", self.at_site),
             {**secret, "apiVersion": "v1", "kind": "Secret"} if secret else None,
             entries(secret),
-            self.action.read(self.site, "AccessToken", self.spec["name"], self.at_site),
+            self.action.read(self.site, "AccessToken", self.spec.name, self.at_site),
         )
 
     # ---- by the hub's Certificate ------------------------------------------------------------------------------------
 
     def certificate(self, hub: links.Hub, worn: str = "") -> dict[str, str]:
-        """Entries of the hub's Secret for this site's link, made or made anew where they are not good.
+        """Entries of the hub's Secret for this site's link, created or recreated where they are not valid.
 
         Args:
-            hub: what the hub shows.
-            worn: a certificate that is to be replaced, PEM, however good it is.
+            hub: the state of the hub.
+            worn: a certificate to replace, PEM, even if it is valid.
 
         Returns:
-            The entries; in check mode empty where they would be made.
+            The entries; in check mode empty where they would be created.
         """
-        name = skupper.certificate_name(self.spec["cluster"])
+        name = skupper.certificate_name(self.spec.cluster)
         live = self.action.read(self.hub, "Certificate", name, self.at_hub)
         if live is not None and not is_ours(live):
             raise ClusterError(
-                f"{state.named(live)} on {self.hub.name} was made by somebody else, and has the name of the one for the link of "
-                f"{self.spec['cluster']}. Delete it."
+                f"{state.named(live)} on {self.hub.name} was created by someone else, and has the name of the one for the link of "
+                f"{self.spec.cluster}. Delete it."
             )
         wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
         self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
@@ -121,10 +121,10 @@ class Join:
             secret = self.hub.get("v1", "Secret", name, self.at_hub)
             fault = self._fault(secret, hub, worn)
             if secret is not None and fault and not asked and not self.action.check:
-                # Skupper makes it anew when it is gone, and for no other reason before its end.
+                # Skupper recreates it when it is deleted, and for no other reason before its expiry.
                 asked = True
                 self._delete_secret(name, secret, fault)
-                return State(False, "its Secret was deleted to be made anew")
+                return State(False, "its Secret was deleted to be recreated")
             of = self.action.read(self.hub, "Certificate", name, self.at_hub)
             if of is None:
                 return State(False, "it is not there")
@@ -137,37 +137,37 @@ class Join:
                 self.action.done["changed"] = True
                 return {}
             raise ClusterError(
-                f"Certificate {self.at_hub}/{name} on {self.hub.name}, for the link of {self.spec['cluster']}, has led to no good Secret "
+                f"Certificate {self.at_hub}/{name} on {self.hub.name}, for the link of {self.spec.cluster}, has not led to a valid Secret "
                 f"after {self.seconds:g} s: {found.why}."
             )
         return entries(secret)
 
     def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, worn: str) -> str:
         if worn and entries(secret).get("tls.crt") == worn:
-            return "another one was asked for"
-        return link_credentials.link_fault(entries(secret), hub.ca, self.spec["cluster"], self.now(), self.renew_before)
+            return "another one was requested"
+        return link_credentials.link_fault(entries(secret), hub.ca, self.spec.cluster, self.now(), self.renew_before)
 
     def _delete_secret(self, name: str, secret: Mapping[str, Any], why: str) -> None:
         try:
             self.hub.delete("v1", "Secret", name, self.at_hub, uid=secret["metadata"]["uid"], propagation="Background")
         except Conflict:
-            return  # made anew in between
+            return  # recreated meanwhile
         self.action.done["changed"] = True
         self.action.done["hub_objects"].append(
             {"apiVersion": "v1", "kind": "Secret", "namespace": self.at_hub, "name": name, "change": "deleted"}
         )
         self.action.note(
             self.hub.name,
-            objects=[{"change": "deleted", "object": f"Secret {self.at_hub}/{name} (to be made anew: {why})"}],
+            objects=[{"change": "deleted", "object": f"Secret {self.at_hub}/{name} (to be recreated: {why})"}],
         )
 
     # ---- by a token --------------------------------------------------------------------------------------------------
 
     def redeem(self) -> list[str]:
-        """Get Secret and Links by a token; returns why tokens were made anew.
+        """Get Secret and Links by a token; returns why tokens were recreated.
 
         Raises:
-            ClusterError: it cannot be done, or no token would do.
+            ClusterError: it cannot be done, or no token worked.
         """
         reasons: list[str] = []
         while True:
@@ -180,14 +180,14 @@ class Join:
                 raise ClusterError(self._stuck(verdict.why))
             if len(reasons) == ROUNDS:
                 raise ClusterError(
-                    f"AccessToken {self.at_site}/{self.spec['name']} on {self.site.name} did not lead to a link in {ROUNDS} tries: "
-                    f"{'; '.join(dict.fromkeys([*reasons, verdict.why]))}. Do the clocks agree, and does somebody else write it, too?"
+                    f"AccessToken {self.at_site}/{self.spec.name} on {self.site.name} did not lead to a link in {ROUNDS} tries: "
+                    f"{'; '.join(dict.fromkeys([*reasons, verdict.why]))}. Do the clocks agree, and does someone else write it, too?"
                 )
             reasons.append(verdict.why)
             self._token_anew()
 
     def _verdict(self) -> tokens.Verdict:
-        grant = self.action.read(self.hub, "AccessGrant", skupper.grant_name(self.spec["cluster"]), self.at_hub)
+        grant = self.action.read(self.hub, "AccessGrant", skupper.grant_name(self.spec.cluster), self.at_hub)
         return links.token_verdict(self.spec, self.look_at_site(), grant, self.now())
 
     def _wait_token(self) -> tokens.Verdict:
@@ -203,7 +203,7 @@ class Join:
 
     def _stuck(self, why: str) -> str:
         return (
-            f"AccessToken {self.at_site}/{self.spec['name']} on {self.site.name} was not redeemed after {self.seconds:g} s: {why}. The site's "
+            f"AccessToken {self.at_site}/{self.spec.name} on {self.site.name} was not redeemed after {self.seconds:g} s: {why}. The site's "
             "Skupper controller calls the url of the hub's grant server, without a proxy: is there a way, and a NetworkPolicy that opens "
             "it? skupper_link_mode: direct needs none."
         )
@@ -222,13 +222,13 @@ class Join:
         )
 
     def _grant(self) -> Object:
-        """A grant that nobody has used yet. Its end and its code cannot be changed, so an old one is replaced."""
-        name = skupper.grant_name(self.spec["cluster"])
+        """An unused grant. Its expiry and its code cannot be changed, so an old one is replaced."""
+        name = skupper.grant_name(self.spec.cluster)
         live = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
         if live is not None and not is_ours(live):
             raise ClusterError(
-                f"{state.named(live)} on {self.hub.name} was made by somebody else, and has the name of the one for "
-                f"{self.spec['cluster']}. Delete it."
+                f"{state.named(live)} on {self.hub.name} was created by someone else, and has the name of the one for "
+                f"{self.spec.cluster}. Delete it."
             )
         if live is not None and state.grant(live, self.now())[0] in (state.EXPIRED, state.EXHAUSTED):
             self.action.remove(self.hub, [live], self.seconds, at_hub=True)
@@ -244,20 +244,20 @@ class Join:
         def look() -> State:
             found = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
             if found is None:
-                return State(False, "it was deleted by somebody")
+                return State(False, "it was deleted by someone else")
             what, why = state.grant(found, self.now())
             return State(what == state.USABLE, f"it is {what}: {why}", what in (state.EXPIRED, state.EXHAUSTED))
 
         found = self.action.wait(self.seconds, look)
         if not found.ready:
             raise ClusterError(
-                f"AccessGrant {self.at_hub}/{name} on {self.hub.name} is of no use after {self.seconds:g} s: {found.why}."
+                f"AccessGrant {self.at_hub}/{name} on {self.hub.name} is not usable after {self.seconds:g} s: {found.why}."
             )
         return self.hub.get(API, "AccessGrant", name, self.at_hub) or {}
 
     def forget_grant(self) -> None:
         """Delete the grant: it has done its work."""
-        name = skupper.grant_name(self.spec["cluster"])
+        name = skupper.grant_name(self.spec.cluster)
         live = self.action.read(self.hub, "AccessGrant", name, self.at_hub)
         if live is not None and is_ours(live):
             self.action.remove(self.hub, [live], self.seconds, at_hub=True)

@@ -4,7 +4,7 @@
 
 """The hub's side of a rotation in a Skupper network: reads what there is, and does one step. A step writes one object.
 
-A Secret is made anew by deleting it: its Certificate has Skupper make it again, within half a minute. That is done with
+A Secret is recreated by deleting it: Skupper then recreates it for its Certificate, within half a minute. That is done with
 nothing but Secrets, so no Link, Site or RouterAccess is touched.
 """
 
@@ -22,7 +22,7 @@ from ..pki import certificates
 from ..skupper import link_credentials, rotation_plan, sites, state
 from ..skupper.ownership import is_ours
 from ..skupper.state import State
-from .skupper_action import Object, SkupperAction
+from .skupper_action import SkupperAction
 from .skupper_joining import Join
 
 _CUT = "0"  # prior revisions that stay valid
@@ -44,11 +44,11 @@ class HubRotation:
         self.namespace = namespace
         self.seconds = seconds
 
-    def site(self) -> Object:
+    def site(self) -> Mapping[str, Any]:
         """The hub's Site.
 
         Raises:
-            ClusterError: there is none, or it is somebody else's: its certificates are theirs.
+            ClusterError: there is none, or it is someone else's, and so are its certificates.
         """
         found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
         if found is None:
@@ -58,17 +58,17 @@ class HubRotation:
         return found
 
     def refuse_adopted(self) -> None:
-        """Stop where the hub's Site is somebody else's."""
+        """Fail where the hub's Site is someone else's."""
         found = self.site()
         if not is_ours(found):
             raise ClusterError(
-                f"{state.named(found)} on {self.cluster.name} was made by somebody else, so its CA and the certificate of its router are "
-                "theirs to replace: other links may hang on them. Certificates of links that this collection made are renewed by "
+                f"{state.named(found)} on {self.cluster.name} was created by someone else, so its CA and the certificate of its router must be "
+                "replaced by their owner: other links may depend on them. Certificates of links that this collection created are renewed by "
                 "federated.flower.site."
             )
 
     def read(self) -> rotation_plan.Hub:
-        """What the Secrets hold."""
+        """The content of the Secrets."""
         found = sites.active(self.action.listed(self.cluster, "Site", self.namespace))
         if found is None:
             return rotation_plan.Hub()
@@ -85,7 +85,7 @@ class HubRotation:
     # ---- steps -------------------------------------------------------------------------------------------------------
 
     def step(self, which: str) -> None:
-        """Do one step (see C(rotation.next_step)) and wait for what comes of it."""
+        """Do one step (see C(rotation.next_step)) and wait for its result."""
         if which == rotation_plan.REPLACE_CA:
             self._anew(Join.ca_name(self.site()), lambda made: "")
         elif which == rotation_plan.TRUST_BOTH:
@@ -97,13 +97,13 @@ class HubRotation:
                 return (
                     ""
                     if link_credentials.issued_by(made["tls.crt"], ca)
-                    else "its certificate is still of the former CA"
+                    else "its certificate is still of the previous CA"
                 )
 
             self._anew(skupper.SITE_SERVER, fault)
 
     def _anew(self, name: str, fault: Callable[[Mapping[str, str]], str]) -> None:
-        """Delete a Secret, and wait until Skupper has made it with another certificate."""
+        """Delete a Secret, and wait until Skupper has recreated it with another certificate."""
         live = self.cluster.get("v1", "Secret", name, self.namespace)
         old = entries(live).get("tls.crt", "")
         if live is not None:
@@ -113,7 +113,7 @@ class HubRotation:
                 )
             except Conflict as error:
                 raise ClusterError(
-                    f"Secret {self.namespace}/{name} on {self.cluster.name} was made anew by somebody while this ran. Run again."
+                    f"Secret {self.namespace}/{name} on {self.cluster.name} was recreated by someone else during this run. Run again."
                 ) from error
             self._note("deleted", name)
 
@@ -121,14 +121,14 @@ class HubRotation:
             secret = self.cluster.get("v1", "Secret", name, self.namespace)
             made = entries(secret)
             if not made.get("tls.crt") or not made.get("tls.key") or made["tls.crt"] == old:
-                return State(False, "Skupper has not made it anew")
+                return State(False, "Skupper has not recreated it")
             why = fault(made)
             return State(not why, why)
 
         found = self.action.wait(self.seconds, look)
         if not found.ready:
             raise ClusterError(
-                f"Secret {self.namespace}/{name} on {self.cluster.name} is not there again after {self.seconds:g} s: {found.why}. Is "
+                f"Secret {self.namespace}/{name} on {self.cluster.name} was not recreated after {self.seconds:g} s: {found.why}. Is "
                 "Skupper's controller running?"
             )
         made = entries(self.cluster.get("v1", "Secret", name, self.namespace))
@@ -139,12 +139,12 @@ class HubRotation:
         )
 
     def _trust_both(self) -> None:
-        """Have the hub's router trust the new CA beside the old one. Skupper does not look at this entry again."""
+        """Have the hub's router trust the new CA in addition to the old one. Skupper does not check this entry again."""
         hub = self.read()
         both = link_credentials.bundle(hub.server.get("ca.crt", ""), certificates.first(hub.ca))
         patch: dict[str, Any] = {"data": {"ca.crt": encode(both)}}
         if self._prior_revisions() == _CUT:
-            # Left by a revocation. With it, this very change would cut everybody's connections once more.
+            # Left by a revocation. With it, this change would close all connections once more.
             patch["metadata"] = {"annotations": {skupper.PRIOR_REVISIONS: None}}
         self.cluster.patch("v1", "Secret", skupper.SITE_SERVER, self.namespace, patch)
         self._note("changed", skupper.SITE_SERVER)
@@ -152,11 +152,11 @@ class HubRotation:
     # ---- cutting connections -----------------------------------------------------------------------------------------
 
     def cut(self) -> bool:
-        """End connections that were made with former certificates; returns whether it was to be done.
+        """Close connections with previous certificates; returns whether it was needed.
 
-        A router keeps connections of some former revisions of a Secret open. With none to be kept, whoever has a good
-        certificate connects again at once. The mark stays until the next change of the CA: nothing tells when Skupper
-        has seen it, and one that is taken away before that has cut nobody.
+        A router keeps connections of some previous revisions of a Secret open. With none to keep, sites with a valid
+        certificate connect again at once. The mark stays until the next rotation of the CA: it is not known when Skupper
+        has processed it, and if it is removed before that no connection is closed.
         """
         if self._prior_revisions() == _CUT:
             return False
@@ -166,7 +166,7 @@ class HubRotation:
         return True
 
     def _prior_revisions(self) -> str | None:
-        """How many former revisions of the router's certificate stay valid, where its Secret says so."""
+        """How many previous revisions of the router's certificate stay valid, according to its Secret."""
         live = self.cluster.get("v1", "Secret", skupper.SITE_SERVER, self.namespace) or {}
         return ((live.get("metadata") or {}).get("annotations") or {}).get(skupper.PRIOR_REVISIONS)
 

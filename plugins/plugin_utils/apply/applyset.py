@@ -1,10 +1,10 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names and records of an ApplySet: which objects were once made together, so that dropped ones are found again. Pure.
+"""Names and records of an ApplySet: which objects were created together, so that objects that are no longer listed can be found. Pure.
 
 Follows KEP-3659 (https://git.k8s.io/enhancements/keps/sig-cli/3659-kubectl-apply-prune). The parent is a ConfigMap
-``applyset-<name>``; members carry its id as a label. The parent notes the kinds and namespaces of its members, it is
-widened before objects are made and narrowed after the others are gone, so a run that breaks off never loses one.
+C(applyset-<name>); members carry its id as a label. The parent records the kinds and namespaces of its members; it is
+widened before objects are created and narrowed after the others are deleted, so an interrupted run never loses one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 TOOL = "federated.flower"
 TOOL_VERSION = f"{TOOL}/v0.1.0"
 
-#: Never pruned, and so never labelled as members: whoever deletes one of these deletes data that are not its own.
+#: Never pruned, and so never labelled as members: deleting one of these deletes data of others.
 KEPT_KINDS = frozenset(
     (
         ("", "PersistentVolumeClaim"),
@@ -38,12 +38,12 @@ GroupKind = tuple[str, str]
 
 
 def parent_name(name: str) -> str:
-    """The ConfigMap of the set ``name``."""
+    """The ConfigMap of the set C(name)."""
     return f"applyset-{name}"
 
 
 def set_id(name: str, namespace: str) -> str:
-    """``applyset-<base64(sha256(name.namespace.kind.group))>-v1`` of the parent, in URL-safe base64 without padding."""
+    """C(applyset-<base64(sha256(name.namespace.kind.group))>-v1) of the parent, in URL-safe base64 without padding."""
     text = f"{parent_name(name)}.{namespace}.ConfigMap."
     digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
     return f"applyset-{digest}-v1"
@@ -55,14 +55,14 @@ def is_member_kind(group: str, kind: str) -> bool:
 
 
 def kinds_and_namespaces(ids: Iterable[Id], parent_namespace: str) -> tuple[set[GroupKind], set[str]]:
-    """What the parent has to note for these members: kinds, and namespaces beside its own."""
+    """What the parent must record for these members: kinds, and namespaces other than its own."""
     members = [one for one in ids if is_member_kind(one.group, one.kind)]
     kinds = {(one.group, one.kind) for one in members}
     return kinds, {one.namespace for one in members if one.namespace} - {parent_namespace}
 
 
 def noted(parent: Mapping[str, Any] | None) -> tuple[set[GroupKind], set[str]]:
-    """The kinds and further namespaces that a parent notes."""
+    """The kinds and further namespaces that a parent records."""
     if parent is None:
         return set(), set()
     annotations = parent["metadata"].get("annotations") or {}
@@ -74,7 +74,7 @@ def noted(parent: Mapping[str, Any] | None) -> tuple[set[GroupKind], set[str]]:
 
 
 def foreign_tool(parent: Mapping[str, Any] | None) -> str:
-    """The tool that made the parent, if it is not ours: then the set is not ours to touch."""
+    """The tool that created the parent, if it is not ours: then the set must not be changed."""
     if parent is None:
         return ""
     tool = (parent["metadata"].get("annotations") or {}).get(TOOLING, "")
@@ -84,9 +84,16 @@ def foreign_tool(parent: Mapping[str, Any] | None) -> str:
     return tool or ("something else" if ID_LABEL in labels or parent.get("data") else "")
 
 
-def parent_object(name: str, namespace: str, kinds: Iterable[GroupKind], namespaces: Iterable[str]) -> dict[str, Any]:
-    """The parent as it should be."""
+def parent_object(
+    name: str,
+    namespace: str,
+    kinds: Iterable[GroupKind],
+    namespaces: Iterable[str],
+    notes: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The parent as it should be. C(notes): additional annotations."""
     annotations = {
+        **(notes or {}),
         TOOLING: TOOL_VERSION,
         GROUP_KINDS: ",".join(sorted(f"{kind}.{group}" if group else kind for group, kind in kinds)),
     }

@@ -6,23 +6,23 @@ The rule
 --------
 An apply is a no-op if, and only if,
 
-1. ``metadata.managedFields`` has an entry of our manager (operation Apply, same apiVersion, no subresource) that owns
+1. C(metadata.managedFields) has an entry of our manager (operation Apply, same apiVersion, no subresource) that owns
    exactly the fields of the desired object: a field that we own and no longer want would be removed, a field that we
    want and do not own would be added or taken over; and
 2. every desired value is the live one.
 
-Why (1) also shows drift: when somebody else changes or removes a field that we own, the API server takes it out of our
-entry (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management; ``Updater.update`` in
+Why (1) also shows drift: when someone else changes or removes a field that we own, the API server takes it out of our
+entry (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management; C(Updater.update) in
 sigs.k8s.io/structured-merge-diff/v4/merge/update.go). How a desired object becomes a field set is in
 typed/tofieldset.go there: scalars and atomic lists and maps are leaves, items of associative lists are addressed by
-their keys (``k:{…}``) or value (``v:…``), a map without entries is a leaf of its own.
+their keys (C(k:{…})) or value (C(v:…)), a map without entries is a leaf.
 
 The schema says which lists and maps are atomic; we do not have it, but the field set mirrors it: where our entry has a
-leaf, the desired list or map is compared as a whole. Inside such a whole the API server may have filled in defaults.
+leaf, the desired list or map is compared as a whole. Inside these the API server may have set defaults.
 Only defaults in the table below are known here. A table entry that is a true default can do no harm: removing a field
-that has its default value gives the same object.
+that has its default value results in the same object.
 
-Whatever is not plainly equal is *not* decided here: the caller sends the PATCH and compares the object before and
+What is not clearly equal is *not* decided here: the caller sends the PATCH and compares the object before and
 after. So an error on the careful side costs one request, never a wrong answer.
 """
 
@@ -62,7 +62,7 @@ _QUANTITIES_IN = frozenset(
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "averageValue"))
 _NO_QUANTITIES = frozenset(("ConfigMap", "Secret"))
 
-#: Defaults that the API server fills in inside atomic lists and maps: (kind or "", end of the path, value).
+#: Defaults that the API server sets inside atomic lists and maps: (kind or "", end of the path, value).
 _DEFAULTS: tuple[tuple[str, Path, Any], ...] = (
     ("NetworkPolicy", ("ports", "protocol"), "TCP"),
     ("StatefulSet", ("volumeClaimTemplates", "apiVersion"), "v1"),
@@ -89,7 +89,7 @@ def content(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def owned_fields(live: Mapping[str, Any], manager: str, api_version: str) -> dict[str, Any] | None:
-    """The field set (``fieldsV1``) that ``manager`` owns by server-side apply, or None."""
+    """The field set (C(fieldsV1)) that C(manager) owns by server-side apply, or None."""
     for entry in live["metadata"].get("managedFields") or []:
         if (
             entry.get("manager") == manager
@@ -102,14 +102,14 @@ def owned_fields(live: Mapping[str, Any], manager: str, api_version: str) -> dic
 
 
 def has_manager(live: Mapping[str, Any], manager: str) -> bool:
-    """Did ``manager`` ever write to this object?"""
+    """Did C(manager) ever write to this object?"""
     return any(entry.get("manager") == manager for entry in live["metadata"].get("managedFields") or [])
 
 
 def difference(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> str:
-    """Why an apply of ``desired`` may change ``live``: the first field that is not plainly equal. Empty: it would not.
+    """Why an apply of C(desired) may change C(live): the first field that is not plainly equal. Empty: it would not.
 
-    ``desired`` is normalised (see order.prepare); ``live`` has its managedFields.
+    C(desired) is normalised (see order.prepare); C(live) has its managedFields.
     """
     body = {key: value for key, value in desired.items() if key not in _NOT_FIELDS}
     meta = {key: value for key, value in body.pop("metadata").items() if key not in _NOT_META_FIELDS}
@@ -123,7 +123,7 @@ def difference(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str
 
 
 def differing_parts(desired: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> list[str]:
-    """The fields of ``spec`` (or the top level) that differ, to say which one the API server will not change."""
+    """The fields of C(spec) (or the top level) that differ, to name the one that the API server will not change."""
     owned = owned_fields(live, manager, desired["apiVersion"]) or {}
     parts = []
     for top, value in desired.items():
@@ -205,7 +205,7 @@ class _Walk:
         return ""
 
     def _same(self, desired: Any, live: Any, path: Path) -> str:
-        """Equal as a whole, but for known defaults inside and for zero values that the API server leaves out."""
+        """Equal, except for known defaults inside and zero values that the API server omits."""
         if live is _MISSING or live is None:
             empty = desired in ("", 0, False) or desired == {} or desired == []
             return "" if empty else _say(path, "is not there")
@@ -268,7 +268,7 @@ _QUANTITY = re.compile(r"([+-]?[0-9.]+)(?:([eE][+-]?[0-9]+)|([numkMGTPE]|[KMGTPE
 
 
 def quantity(text: str) -> Decimal | None:
-    """The value of a Kubernetes quantity (``500m``, ``1Gi``, ``1e3``), or None.
+    """The value of a Kubernetes quantity (C(500m), C(1Gi), C(1e3)), or None.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The hash by which the audit trail names what was applied. Pure."""
+"""The hash that identifies an applied object in the audit trail. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .mask import without_secrets
 def content_digest(obj: Mapping[str, Any]) -> str:
     """SHA-256 of an object as it was applied; empty for a Secret.
 
-    The hash of a short password can be tried out, so nothing secret goes into it: no values of Secrets, and no values of
+    The hash of a short password can be guessed, so nothing secret goes into it: no values of Secrets, and no values of
     environment variables, where people put passwords although they should not.
     """
     return "" if obj.get("kind") == "Secret" else digest(_without_env(without_secrets(obj)))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Ansible shows for ``--diff``: one entry per object that differs, secrets masked. Pure."""
+"""What Ansible shows for C(--diff): one entry per object that differs, secrets masked. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Dumper.add_representer(str, _text)
 
 
 def entry(which: Id, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, mask: Mask) -> dict[str, str]:
-    """One entry of the result's ``diff``. None stands for «does not exist»."""
+    """One entry of the result's C(diff). None stands for «does not exist»."""
     return {
         "before_header": f"{which} (live)" if before is not None else f"{which} (absent)",
         "after_header": f"{which}" if after is not None else f"{which} (absent)",

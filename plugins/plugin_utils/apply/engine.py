@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Apply a list of objects to one cluster: read, compare, patch what differs, prune, wait.
 
-The parts are in rooms of their own: order (input), live (reading), compare (would a patch change anything), applyset
-(membership), mask and diff (what is shown), readiness and wait, errors. This file only says what happens when.
+The parts are in their own files: order (input), live (reading), compare (would a patch change anything), applyset
+(membership), mask and diff (what is shown), readiness and wait, errors. This file has only the sequence.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..base import kinds
 from ..base.errors import ClusterError
 from ..kube.api_errors import ApiError, Conflict, NotFound, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
+from ..marks import parts, proof, record
 from . import applyset as sets
 from . import diff, messages, order
 from .compare import content, difference, differing_parts, has_manager
@@ -36,12 +37,12 @@ Object = dict[str, Any]
 
 @dataclass
 class Result:
-    """What happened. Nothing in it holds Secret data."""
+    """The result. Contains no Secret data."""
 
     changed: bool = False
     msg: str = ""
     #: {apiVersion, kind, namespace, name, change} per object; change: created, changed, unchanged, deleted, failed;
-    #: sha256 (of what was applied) where it was created or changed and is no Secret
+    #: sha256 (of what was applied) where it was created or changed and is not a Secret
     objects: list[dict[str, str]] = field(default_factory=list)
     #: entries for Ansible's --diff, only of objects that differ; empty unless asked for
     diff: list[dict[str, str]] = field(default_factory=list)
@@ -60,20 +61,20 @@ class Result:
     def as_dict(self, *, applied: bool = False) -> dict[str, Any]:
         """For the result of an action plugin.
 
-        ``applied`` is left out unless asked for: a result passes through Ansible's only parent process, which takes
+        C(applied) is omitted unless requested: a result passes through Ansible's only parent process, which takes
         some 20 ms of CPU to copy and clean the live objects of one host, as long as the whole pass in its fork.
         """
         optional = ("errors", "diff", "warnings")
-        told = {
+        reported = {
             key: value
             for key, value in vars(self).items()
             if not key.startswith("_") and (value or key not in optional)
         }
-        return told | {"applied": self.applied} if applied else told
+        return reported | {"applied": self.applied} if applied else reported
 
 
 class ApplyFailed(ClusterError):
-    """One or more objects failed. ``result`` tells what became of all of them."""
+    """One or more objects failed. C(result) has the outcome of each."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -92,23 +93,35 @@ def apply_objects(
     show_diff: bool = False,
     wait: bool = False,
     wait_timeout: float = WAIT_SECONDS,
+    owner: Mapping[str, str] | None = None,
+    claim: bool = False,
+    own_only: bool = False,
+    part: str | None = None,
+    proven: Collection[str] = (),
 ) -> Result:
-    """Make ``objects`` so on ``cluster`` (``state="present"``), or make them not exist (``"absent"``).
+    """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
 
-    ``applyset`` names the set that remembers what was made; ``applyset_namespace`` (default: the namespace of the first
-    namespaced object) holds its record. ``prune`` (default: with a set, yes) deletes members that are no longer listed.
-    ``check``: nothing is written. ``wait``: until all are ready, or gone, for up to ``wait_timeout`` seconds.
+    C(applyset) names the set that records what was created; C(applyset_namespace) (default: the namespace of the first
+    namespaced object) contains its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
+    C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds.
 
-    Raises :class:`ApplyFailed` when objects failed, :class:`ClusterError` when the input is not usable.
+    An object that is rendered as this collection's own never replaces one that someone else created (C(ownership.proof)): then
+    nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), stored in its record; a set with
+    another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
+    wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
+    C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
+
+    Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
     )
+    work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
     if applyset:
-        work.use_set(applyset, applyset_namespace, prune=prune is not False)
+        work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
     elif prune:
         raise ClusterError(
-            "prune needs the name of an applyset: without one nothing tells which objects were made here."
+            "prune needs the name of an applyset: without it the objects of this set cannot be identified."
         )
     return work.run(state)
 
@@ -120,20 +133,28 @@ class _Item:
     live: Object | None = None
     now: Object | None = None
     change: str = ""
-    #: created by an earlier item of this list (namespace, CRD) that check mode does not make
+    #: created by an earlier item of this list (namespace, CRD) that check mode does not create
     foreseen: bool = False
 
 
 class _Set:
     """The ApplySet of this run."""
 
-    def __init__(self, name: str, namespace: str, prune: bool) -> None:
+    def __init__(
+        self, name: str, namespace: str, prune: bool, owner: Mapping[str, str] | None = None, claim: bool = False
+    ) -> None:
         self.name = name
         self.namespace = namespace
         self.prune = prune
+        self.owner = owner
+        self.claim = claim
         self.id = sets.set_id(name, namespace)
         self.parent: Object | None = None
         self.which = Id("", "ConfigMap", namespace, sets.parent_name(name))
+
+    def notes(self) -> dict[str, str]:
+        """The owner of the set: that of the live record, unless this run provides one."""
+        return {**record.kept(self.parent), **(self.owner or {})}
 
 
 class _Apply:
@@ -156,14 +177,25 @@ class _Apply:
             if order.is_crd(item.desired) and _is_whole_crd(item.desired)
         }
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
+        self.own_only = False
+        self.proven: frozenset[str] = frozenset()
+        self.part: str | None = None
         self._failed: set[Id] = set()
         self._learnt = False
 
-    def use_set(self, name: str, namespace: str | None, *, prune: bool) -> None:
+    def use_set(
+        self,
+        name: str,
+        namespace: str | None,
+        *,
+        prune: bool,
+        owner: Mapping[str, str] | None = None,
+        claim: bool = False,
+    ) -> None:
         namespace = namespace or next((item.which.namespace for item in self.items if item.which.namespace), None)
         if not namespace:
             raise ClusterError("applyset needs applyset_namespace: no listed object has a namespace.")
-        self.set = _Set(name, namespace, prune)
+        self.set = _Set(name, namespace, prune, owner, claim)
         self.live = Live(self.cluster, self.set.id)
 
     # ---- the run -----------------------------------------------------------------------------------------------------
@@ -202,12 +234,12 @@ class _Apply:
         parts = [f"{counts[name]} {name}" for name in _ORDER_OF_COUNTS if counts[name]]
         result.msg = f"{', '.join(parts) or 'nothing to do'} on {self.cluster.name}"
         if result.errors:
-            told = "; ".join(one["message"] for one in result.errors)
-            raise ApplyFailed(f"{result.msg}: {told}" if parts else told, result)
+            reported = "; ".join(one["message"] for one in result.errors)
+            raise ApplyFailed(f"{result.msg}: {reported}" if parts else reported, result)
         return result
 
     def _record(self, which: Id, api_version: str, change: str, written: Object | None = None) -> None:
-        told = {
+        reported = {
             "apiVersion": api_version,
             "kind": which.kind,
             "namespace": which.namespace,
@@ -215,7 +247,7 @@ class _Apply:
             "change": change,
         }
         sha256 = content_digest(written) if written else ""
-        self.result.objects.append(told | ({"sha256": sha256} if sha256 else {}))
+        self.result.objects.append(reported | ({"sha256": sha256} if sha256 else {}))
 
     def _note_error(self, item: _Item | None, category: str, message: str) -> None:
         which = item.which if item else None
@@ -270,7 +302,7 @@ class _Apply:
                 elif self.check:
                     namespaced = bool(item.which.namespace)
                     item.foreseen = True
-                    self._warn(f"{item.which}: {error.text}. Taken as if an earlier task would install it.")
+                    self._warn(f"{item.which}: {error.text}. Treated as if an earlier task installed it.")
                 else:
                     self._note_error(item, "not served", error.text)
                     continue
@@ -295,7 +327,12 @@ class _Apply:
             self.set.parent = self.cluster.get("v1", "ConfigMap", self.set.which.name, self.set.namespace)
             owner = sets.foreign_tool(self.set.parent)
             if owner:
-                raise ClusterError(f"{self.set.which} exists already and was made by {owner}: choose another applyset.")
+                raise ClusterError(
+                    f"{self.set.which} exists already and was created by {owner}: choose another applyset."
+                )
+            stranger = "" if self.set.claim else record.fault(self.set.parent, self.set.owner or {})
+            if stranger:
+                raise ClusterError(f"{self.cluster.name}: {stranger}")
         rest = []
         for item in self._open_items():
             if item.which.name in self.namespaces and order.is_namespace(item.desired):
@@ -312,7 +349,7 @@ class _Apply:
             for item in items:
                 item.live = found[item.which]
         except ApiError:
-            # somewhere in between; ask one by one, so that the error has the name of its object
+            # somewhere in between; read one by one, so that the error has the name of its object
             for item in items:
                 try:
                     item.live = self.live.get(item.desired)
@@ -327,28 +364,49 @@ class _Apply:
         ]
         if clock_items:
             self._await_departure(clock_items)
+        if self._refuse_foreign():
+            return
         first = [item for item in self._open_items() if order.is_namespace(item.desired)]
         rest = [item for item in self._open_items() if not order.is_namespace(item.desired)]
         for item in first:
             self._apply(item)
-        if self.set and not self._widen_set():
+        if self.set and not self._widen_set(self.set):
             return
         for item in rest:
             self._apply(item)
         if self.result.errors:
             return
         if self.set and self.set.prune:
-            self._prune()
+            self._prune(self.set)
         if self.wait and not self.check and not self.result.errors:
             self._wait_ready()
 
+    def _refuse_foreign(self) -> bool:
+        """Refuse what someone else created, before anything is written; else return what exactly is applied."""
+        for item in self._open_items():
+            if item.live is not None and item.live["metadata"].get("uid") in self.proven:
+                continue
+            home = self.namespaces.get(item.which.namespace)
+            why = "" if home is not None and home.which in self._failed else proof.fault(item.desired, item.live)
+            if why:
+                self._note_error(item, "foreign", why)
+        if self._is_refused():
+            return True
+        for item in self._open_items():
+            item.desired = proof.prepared(item.desired, item.live)
+        return False
+
+    def _is_refused(self) -> bool:
+        return any(one["category"] == "foreign" for one in self.result.errors)
+
     def _await_departure(self, items: Sequence[_Item]) -> None:
-        """Objects that are being deleted: wait for their end, then make them anew."""
+        """Objects that are being deleted: wait until they are gone, then recreate them."""
         if self.check:
             for item in items:
-                self._warn(f"{item.which} is being deleted; a real run would wait for that and make it again.")
-                item.live = None
-                item.foreseen = True
+                self._warn(f"{item.which} is being deleted; a real run would wait for that and recreate it.")
+                for one in [item, *self._inside(item)]:
+                    one.live = None
+                    one.foreseen = True
             return
         left = Waiter(self.cluster, self.wait_timeout).until_gone([item.live for item in items if item.live])
         for item in items:
@@ -356,13 +414,17 @@ class _Apply:
                 self._note_error(item, "terminating", f"it is being deleted, but {left[item.which]}")
                 continue
             item.live = None
-            if order.is_namespace(item.desired):
-                for inner in self.items:
-                    if inner.which.namespace == item.which.name:
-                        inner.live = None
-                if self.set and self.set.namespace == item.which.name:
-                    self.set.parent = None
-                    self.live = Live(self.cluster, self.set.id)
+            for inner in self._inside(item):
+                inner.live = None
+
+    def _inside(self, item: _Item) -> list[_Item]:
+        """What goes with a Namespace: the listed objects in it. The record of the set is dropped if it is among them."""
+        if not order.is_namespace(item.desired):
+            return []
+        if self.set and self.set.namespace == item.which.name:
+            self.set.parent = None
+            self.live = Live(self.cluster, self.set.id)
+        return [inner for inner in self.items if inner.which.namespace == item.which.name]
 
     def _apply(self, item: _Item) -> None:
         home = self.namespaces.get(item.which.namespace) if item.which.namespace else None
@@ -389,7 +451,7 @@ class _Apply:
             if not (self.check and category == "not found" and item.which.namespace):
                 self._note_error(item, category, text)
                 return
-            self._warn(f"{item.which}: {text}. Taken as if an earlier task would make it.")
+            self._warn(f"{item.which}: {text}. Treated as if an earlier task created it.")
             item.now = item.desired
         if item.live is None:
             item.change = "created"
@@ -439,36 +501,41 @@ class _Apply:
 
     # ---- the set -----------------------------------------------------------------------------------------------------
 
-    def _wanted_set(self) -> tuple[set[sets.GroupKind], set[str]]:
-        return sets.kinds_and_namespaces((item.which for item in self.items), self.set.namespace)
+    def _wanted_set(self, own: _Set) -> tuple[set[sets.GroupKind], set[str]]:
+        return sets.kinds_and_namespaces((item.which for item in self.items), own.namespace)
 
-    def _widen_set(self) -> bool:
-        home = self.namespaces.get(self.set.namespace)
+    def _widen_set(self, own: _Set) -> bool:
+        home = self.namespaces.get(own.namespace)
         if home is not None and home.which in self._failed:
-            self._note_error(None, "not tried", f"nothing else was tried: {home.which}, which holds the set, failed")
+            self._note_error(
+                None, "not tried", f"nothing else was tried: {home.which}, which contains the record of the set, failed"
+            )
             return False
-        old_kinds, old_namespaces = sets.noted(self.set.parent)
-        new_kinds, new_namespaces = self._wanted_set()
-        return self._write_parent(old_kinds | new_kinds, old_namespaces | new_namespaces)
+        old_kinds, old_namespaces = sets.noted(own.parent)
+        new_kinds, new_namespaces = self._wanted_set(own)
+        return self._write_parent(own, old_kinds | new_kinds, old_namespaces | new_namespaces)
 
-    def _write_parent(self, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
-        """Bring the record up to date; it is bookkeeping, so it counts as a change only beside a change of members."""
-        wanted = sets.parent_object(self.set.name, self.set.namespace, group_kinds, namespaces)
-        if self.check or (self.set.parent is not None and not difference(wanted, self.set.parent, FIELD_MANAGER)):
+    def _write_parent(self, own: _Set, group_kinds: Iterable[sets.GroupKind], namespaces: Iterable[str]) -> bool:
+        """Update the record; it counts as a change only together with a change of members."""
+        wanted = sets.parent_object(own.name, own.namespace, group_kinds, namespaces, own.notes())
+        if self.check or (own.parent is not None and not difference(wanted, own.parent, FIELD_MANAGER)):
             return True
         try:
-            self.set.parent = self.cluster.apply(wanted)
+            own.parent = self.cluster.apply(wanted)
         except ApiError as error:
             category, text = messages.describe(error)
-            self._note_error(None, category, f"{self.set.which} (the record of the applyset): {text}")
+            self._note_error(None, category, f"{own.which} (the record of the applyset): {text}")
             return False
         return True
 
-    def _strays(self, listed: set[Id]) -> list[Object]:
-        """Members of the set that are not listed and that this field manager made. Never anything else."""
-        if self.set.parent is None:
+    def _is_of_another_part(self, obj: Object) -> bool:
+        return bool(self.part) and parts.part_of(obj) not in ("", self.part)
+
+    def _unlisted(self, own: _Set, listed: set[Id]) -> list[Object]:
+        """Members of the set that are not listed and that this field manager created. Nothing else."""
+        if own.parent is None:
             return []
-        group_kinds, namespaces = sets.noted(self.set.parent)
+        group_kinds, namespaces = sets.noted(own.parent)
         versions = {
             (kinds.group_of(i.desired["apiVersion"]), i.which.kind): i.desired["apiVersion"] for i in self.items
         }
@@ -483,7 +550,7 @@ class _Apply:
                 namespaced = self.cluster.resource(api_version, kind).namespaced
             except NotServed:
                 continue
-            for namespace in sorted({self.set.namespace, *namespaces}) if namespaced else [""]:
+            for namespace in sorted({own.namespace, *namespaces}) if namespaced else [""]:
                 members = self.live.members(api_version, kind, namespace)
                 if members is None:
                     self._warn(f"Not pruned: listing {kind} in {namespace or 'the cluster'} is forbidden.")
@@ -493,7 +560,7 @@ class _Apply:
         return strays
 
     def _served_version(self, group: str, kind: str) -> str | None:
-        """The preferred version of a group (any version of a kind shows the same objects)."""
+        """The preferred version of a group (any version of a kind has the same objects)."""
         known = kinds.version_of(group, kind)
         if known is not None or not group:
             return known
@@ -510,12 +577,16 @@ class _Apply:
             return version["groupVersion"]
         return None
 
-    def _prune(self) -> None:
-        gone = [obj for obj in self._strays({item.which for item in self.items}) if self._delete(obj)]
+    def _prune(self, own: _Set) -> None:
+        unlisted = self._unlisted(own, {item.which for item in self.items})
+        staying = [obj for obj in unlisted if self._is_of_another_part(obj)]
+        gone = [obj for obj in unlisted if not self._is_of_another_part(obj) and self._delete(obj)]
         if self.wait and gone and not self.check:
             self._wait_gone(gone)
         if not self.result.errors:
-            self._write_parent(*self._wanted_set())
+            their_kinds, their_namespaces = sets.kinds_and_namespaces(map(id_of, staying), own.namespace)
+            our_kinds, our_namespaces = self._wanted_set(own)
+            self._write_parent(own, our_kinds | their_kinds, our_namespaces | their_namespaces)
 
     def _delete(self, obj: Object, item: _Item | None = None) -> bool:
         """Delete this very object. True if it is going."""
@@ -532,7 +603,7 @@ class _Apply:
                 uid=meta.get("uid"),
             )
         except Conflict as error:
-            text = "it was made anew by somebody while this ran, and is left alone"
+            text = "it was recreated by someone else during this run and is not changed"
             if item is not None:
                 self._note_error(item, "conflict", text)
             else:
@@ -557,14 +628,26 @@ class _Apply:
 
     def _absent(self) -> None:
         doomed: list[tuple[Object, _Item | None]] = []
+        unlisted: list[Object] = []
         if self.set:
-            doomed += [(obj, None) for obj in self._strays({item.which for item in self.items})]
+            unlisted = self._unlisted(self.set, {item.which for item in self.items})
+            doomed += [(obj, None) for obj in unlisted if not self._is_of_another_part(obj)]
         for item in reversed(self._open_items()):
             if item.live is None:
                 item.change = "unchanged"
+            elif self.own_only and proof.is_strange(item.live):
+                self._note_error(
+                    item,
+                    "foreign",
+                    f"it {proof.holder(item.live)}, and this collection did not create it: it is not deleted. "
+                    "Delete it by hand if it is not needed.",
+                )
             else:
                 doomed.append((item.live, item))
-        # Namespaces when all else is gone: one with pods is looked at again only after half of their grace period.
+        if self._is_refused():
+            return
+        # Namespaces when everything else is gone: the namespace controller checks one with pods again only after half
+        # of their grace period.
         spaces = [pair for pair in doomed if order.is_namespace(pair[0])]
         waiter = Waiter(self.cluster, self.wait_timeout)
         for batch in ([pair for pair in doomed if not order.is_namespace(pair[0])], spaces):
@@ -573,7 +656,7 @@ class _Apply:
                 self._wait_gone(going, waiter)
         if self.result.errors or self.check:
             return
-        if self.set and self.set.parent is not None:
+        if self.set and self.set.parent is not None and not any(map(self._is_of_another_part, unlisted)):
             self.cluster.delete("v1", "ConfigMap", self.set.which.name, self.set.namespace, propagation="Background")
 
     # ---- waiting -----------------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading the live objects with as few requests as the API allows.
 
-One LIST by label brings all objects of one kind and namespace. With an ApplySet that label is the set's own, and the
-same answer shows what is to be pruned. What a LIST does not bring (it may exist without the label) and single objects
+One LIST by label returns all objects of one kind and namespace. With an ApplySet that label is the set's own, and the
+same answer shows what must be pruned. What a LIST does not return (it may exist without the label) and single objects
 are read by GET. A LIST that is forbidden, as reading Secrets often is, falls back to GET as well.
 """
 
@@ -33,7 +33,7 @@ class Live:
         self._members: dict[tuple[str, str, str], list[Object] | None] = {}
 
     def read(self, objects: Sequence[Object], *, by_set: bool) -> dict[Id, Object | None]:
-        """The live counterparts of desired objects. ``by_set``: the set exists, so its label leads to its members."""
+        """The live counterparts of desired objects. C(by_set): the set exists, so its label leads to its members."""
         groups: dict[tuple[str, str, str], list[Object]] = {}
         for obj in objects:
             key = (obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace") or "")
@@ -68,7 +68,7 @@ class Live:
         return {id_of(obj): obj for obj in answer}
 
     def members(self, api_version: str, kind: str, namespace: str) -> list[Object] | None:
-        """Members of the set of one kind in one namespace; None if listing is forbidden. Asked once."""
+        """Members of the set of one kind in one namespace; None if listing is forbidden. Requested once."""
         key = (group_of(api_version), kind, namespace)
         if key not in self._members:
             try:

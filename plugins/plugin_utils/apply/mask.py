@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Secrets never leave: not in diffs, results or messages. Pure, but for the salt.
 
-A masked value shows as ``(masked 1f4c09ab)``. The marker is a keyed hash whose key lives as long as one
-:class:`Mask`: within one diff, equal values have equal markers, so a change is seen; without the key nobody can try out
-values, however short they are. The name of the object and the key are hashed too, so markers do not tell that two
-different entries hold the same value.
+A masked value shows as C((masked 1f4c09ab)). The marker is a keyed hash whose key exists as long as one
+C(Mask): within one diff, equal values have equal markers, so a change is seen; without the key it is not possible to guess
+values, however short they are. The name of the object and the key are hashed too, so markers do not reveal that two
+different entries have the same value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SENSITIVE: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("skupper.io", "AccessGrant"): (("spec", "code"), ("status", "code")),
 }
 
-#: Shorter values are not searched for in messages: they would tear ordinary words apart.
+#: Shorter values are not searched for in messages: they would match inside ordinary words.
 _SEARCHED_FROM = 6
 _ECHO = re.compile(r'((?:Invalid|Unsupported|Duplicate) value: )("(?:[^"\\]|\\.)*"|\{.*?\}|\[.*?\]|[^\s:,]+)')
 
@@ -40,7 +40,7 @@ class Mask:
         self._texts: set[str] = set()
 
     def marker(self, where: str, value: Any) -> str:
-        """What is shown instead of ``value`` at ``where``."""
+        """What is shown instead of C(value) at C(where)."""
         digest = hmac.new(self._key, f"{where}\0{value}".encode(), "sha256").hexdigest()
         return f"(masked {digest[:8]})"
 
@@ -57,7 +57,8 @@ class Mask:
 
     def _mask_object(self, obj: dict[str, Any]) -> None:
         kind = obj["kind"]
-        meta = obj.get("metadata") if isinstance(obj.get("metadata"), dict) else {}
+        found = obj.get("metadata")
+        meta = found if isinstance(found, dict) else {}
         where = f"{kind}/{meta.get('namespace')}/{meta.get('name')}"
         if kind == "Secret":
             for part in ("data", "stringData"):
@@ -75,7 +76,7 @@ class Mask:
                 holder[path[-1]] = self.marker(f"{where}/{'.'.join(path)}", holder[path[-1]])
 
     def learn(self, objects: Iterable[Any]) -> None:
-        """Remember the secret values of these objects, so that :meth:`text` finds them."""
+        """Remember the secret values of these objects, so that C(text) finds them."""
         for obj in objects:
             self._learn(obj)
 
@@ -110,7 +111,7 @@ class Mask:
                     self._texts.add(line)
 
     def text(self, message: str, *, secret: bool = False) -> str:
-        """A message without secret values. ``secret``: it is about a Secret, so values that it echoes go as well."""
+        """A message without secret values. C(secret): it is about a Secret, so values that it echoes go as well."""
         if secret:
             message = _ECHO.sub(r"\1(masked)", message)
         for value in sorted(self._texts, key=len, reverse=True):
@@ -127,5 +128,5 @@ class _Blank(Mask):
 
 
 def without_secrets(obj: Any) -> Any:
-    """A copy of the object whose secret values are empty: equal for equal objects, whatever their secrets are."""
+    """A copy of the object whose secret values are empty: equal for equal objects, with any secrets."""
     return _Blank().shown(obj)

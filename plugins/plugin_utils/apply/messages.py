@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What went wrong with one object, in a sentence that names the object, the field and the way out. Pure."""
+"""What went wrong with one object, in a sentence with the object, the field and the remedy. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IMMUTABLE = re.compile(
 
 
 def describe(error: ApiError) -> tuple[str, str]:
-    """(category, sentence without the object's name) for an error that the API server gave for one object.
+    """(category, sentence without the object's name) for an error that the API server returned for one object.
 
     Categories: forbidden, quota, webhook, policy, schema, immutable, invalid, conflict, not found, not served,
     terminating, too large, refused.
@@ -35,15 +35,15 @@ def describe(error: ApiError) -> tuple[str, str]:
     if isinstance(error, NotServed):
         return "not served", text
     for category, pattern, form in (
-        ("quota", _QUOTA, "quota exceeded: {why}. Ask for more, or make the object smaller"),
+        ("quota", _QUOTA, "quota exceeded: {why}. Request a higher quota, or reduce the object's resources"),
         ("webhook", _WEBHOOK_DENIED, "denied by the admission webhook '{name}': {why}"),
         (
             "webhook",
             _WEBHOOK_DOWN,
-            "the admission webhook '{name}' did not answer ({why}); the cluster's administrator must mend or remove it",
+            "the admission webhook '{name}' did not answer ({why}); the cluster's administrator must repair or remove it",
         ),
         ("policy", _POLICY, "denied by the ValidatingAdmissionPolicy '{name}': {why}"),
-        ("not found", _NO_NAMESPACE, "the namespace {name} does not exist: make it first, or add it to the list"),
+        ("not found", _NO_NAMESPACE, "the namespace {name} does not exist: create it first, or add it to the list"),
     ):
         match = pattern.search(text)
         if match:
@@ -79,14 +79,14 @@ def _forbidden(error: Forbidden, text: str) -> tuple[str, str]:
 
 def _invalid(error: ApiError, text: str) -> tuple[str, str]:
     causes = [one for one in error.details.get("causes") or [] if isinstance(one, Mapping)]
-    told = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
-    if _IMMUTABLE.search(told):
+    reported = "; ".join(dict.fromkeys(_cause(one) for one in causes)) or text
+    if _IMMUTABLE.search(reported):
         fields = ", ".join(dict.fromkeys(str(one["field"]) for one in causes if one.get("field"))) or "a field"
         return "immutable", (
-            f"{fields} cannot be changed on a live object ({told}). Put the old value back, or delete the object "
+            f"{fields} cannot be changed on a live object ({reported}). Restore the old value, or delete the object "
             "(for a StatefulSet: kubectl delete --cascade=orphan, its pods and volumes stay) and run again"
         )
-    return "invalid", f"invalid: {told}"
+    return "invalid", f"invalid: {reported}"
 
 
 def _cause(one: Mapping[str, Any]) -> str:

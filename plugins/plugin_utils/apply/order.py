@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user gave, made ready: lists unfolded, what belongs to the API server dropped, put in order. Pure."""
+"""Prepare the user's objects: expand lists, drop fields of the API server, sort. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SERVER_OWNED = (
 
 
 class Id(NamedTuple):
-    """Which object. ``namespace`` is empty for objects of the whole cluster."""
+    """Identity of an object. C(namespace) is empty for objects of the whole cluster."""
 
     group: str
     kind: str
@@ -37,7 +37,7 @@ class Id(NamedTuple):
 
 
 def id_of(obj: Mapping[str, Any]) -> Id:
-    """The :class:`Id` of an object."""
+    """The C(Id) of an object."""
     meta = obj["metadata"]
     return Id(group_of(obj["apiVersion"]), obj["kind"], meta.get("namespace") or "", meta["name"])
 
@@ -53,10 +53,10 @@ def is_namespace(obj: Mapping[str, Any]) -> bool:
 
 
 def prepare(objects: Sequence[Any]) -> list[dict[str, Any]]:
-    """Desired objects in the order in which they are applied: Namespaces, then CRDs, then the rest as given.
+    """Desired objects in the order in which they are applied: Namespaces, then CRDs, then the rest in the user's order.
 
-    ``kind: List`` is unfolded, ``stringData`` becomes ``data``, null values, status and server-owned metadata go.
-    Raises :class:`ClusterError` that names every entry that is not an object, or is given twice.
+    C(kind: List) is expanded, C(stringData) becomes C(data), null values, status and server-owned metadata go.
+    Raises C(ClusterError) that names every entry that is not an object, or is listed twice.
     """
     faults: list[str] = []
     ready: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ def prepare(objects: Sequence[Any]) -> list[dict[str, Any]]:
     for obj in ready:
         which = id_of(obj)
         if which in seen:
-            faults.append(f"{which} is given twice")
+            faults.append(f"{which} is listed twice")
         seen.add(which)
     if faults:
         raise ClusterError("The list of objects is not usable: " + "; ".join(faults))
@@ -114,7 +114,7 @@ def _normalised(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key in _SERVER_OWNED:
         meta.pop(key, None)
     if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
-        # stringData is write-only: the API server moves it to data and forgets who owns which field
+        # stringData is write-only: the API server moves it to data and drops who owns which field
         data = dict(obj.get("data") or {})
         for key, text in (obj.pop("stringData", None) or {}).items():
             data[key] = base64.b64encode(str(text).encode()).decode()

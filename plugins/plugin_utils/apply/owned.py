@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An object as it was once applied, found out from the live one: to change one value of it and nothing else. Pure.
 
-What server-side apply remembers of us (``metadata.managedFields``) says which fields were ours. An apply of just these,
+C(metadata.managedFields) record which fields we own. An apply of just these,
 with one value changed, leaves labels, set membership and everything of other managers as it is, and a later apply of the
-whole object sees nothing to do.
+whole object has nothing to change.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .compare import owned_fields
 
 
 def as_applied(live: Mapping[str, Any], manager: str) -> dict[str, Any] | None:
-    """The fields of a live object that ``manager`` applied, with its resourceVersion; None if it applied none.
+    """The fields of a live object that C(manager) applied, with its resourceVersion; None if it applied none.
 
-    For objects made of maps and scalars only (ConfigMap, Secret). The resourceVersion makes an apply fail with a conflict
-    when somebody changes the object in between.
+    For objects with maps and scalars only (ConfigMap, Secret). The resourceVersion makes an apply fail with a conflict
+    when someone changes the object in between.
     """
     owned = owned_fields(live, manager, live["apiVersion"])
     if owned is None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is an object ready? One pure function per kind; the rules are those of ``kubectl rollout status`` and of kstatus.
+"""Is an object ready? One pure function per kind; the rules are those of C(kubectl rollout status) and of kstatus.
 
 ====================== ===============================================================================================
 kind                   ready when
@@ -10,14 +10,14 @@ StatefulSet            as above; with a partition, the replicas from it on are u
 DaemonSet              as above, on every node it wants; OnDelete: available
 Pod                    condition Ready, or it has succeeded
 Job                    condition Complete (a suspended one counts as ready; Failed is an error at once)
-PersistentVolumeClaim  Bound; or Pending for want of a first consumer (see :func:`claim`)
+PersistentVolumeClaim  Bound; or Pending for want of a first consumer (see C(claim))
 Service                type LoadBalancer: it has an address; other types at once
 CustomResource-        Established
 Definition
 Namespace              Active
-APIService and custom  ``observedGeneration`` is current, if there is one, and the condition Ready (else Available) is
+APIService and custom  C(observedGeneration) is current, if there is one, and the condition Ready (else Available) is
 resources              True, if there is one; an object without such a condition counts as ready, as in kstatus
-everything else        at once (an Ingress too: many controllers never give it an address)
+everything else        at once (an Ingress too: many controllers never set an address)
 ====================== ===============================================================================================
 """
 
@@ -32,7 +32,7 @@ Object = Mapping[str, Any]
 
 
 class State(NamedTuple):
-    """``ready``, or why not; ``failed`` says that waiting cannot help."""
+    """C(ready), or why not; C(failed) says that waiting cannot help."""
 
     ready: bool
     why: str = ""
@@ -43,7 +43,7 @@ READY = State(True)
 
 
 def state(obj: Object, *, first_consumer: bool = False) -> State:
-    """The state of ``obj`` as it is live. ``first_consumer``: its storage class binds when a pod comes."""
+    """The state of C(obj) as it is live. C(first_consumer): its storage class binds when a pod is scheduled."""
     group, kind = group_of(obj["apiVersion"]), obj["kind"]
     if obj["metadata"].get("deletionTimestamp"):
         return State(False, "it is being deleted")
@@ -100,7 +100,7 @@ def condition(obj: Object, kind: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _message(one: Mapping[str, Any]) -> str:
     return ": ".join(str(one[key]) for key in ("reason", "message") if one.get(key))
 
 
@@ -119,7 +119,7 @@ def deployment(obj: Object) -> State:
     spec, status = obj["spec"], obj.get("status") or {}
     progressing = condition(obj, "Progressing")
     if progressing and progressing.get("reason") == "ProgressDeadlineExceeded":
-        return State(False, f"the rollout is stuck: {_told(progressing)}", failed=True)
+        return State(False, f"the rollout is stuck: {_message(progressing)}", failed=True)
     wanted, updated = spec.get("replicas", 1), status.get("updatedReplicas", 0)
     if updated < wanted:
         paused = " (it is paused)" if spec.get("paused") else ""
@@ -132,7 +132,7 @@ def deployment(obj: Object) -> State:
 
 
 def stateful_set(obj: Object) -> State:
-    """kubectl: StatefulSetStatusViewer; with ``ordinals.start`` the partition counts from there."""
+    """kubectl: StatefulSetStatusViewer; with C(ordinals.start) the partition counts from there."""
     unseen = _unseen(obj)
     if unseen:
         return unseen
@@ -177,7 +177,7 @@ def daemon_set(obj: Object) -> State:
 def claim(obj: Object, *, first_consumer: bool) -> State:
     """A claim whose storage class binds on first use is ready while no pod uses it.
 
-    The scheduler notes the node of the first pod in an annotation; from then on the volume must come.
+    The scheduler records the node of the first pod in an annotation; then the volume must be provisioned.
     """
     phase = (obj.get("status") or {}).get("phase", "Pending")
     if phase == "Bound":
@@ -194,7 +194,7 @@ def job(obj: Object) -> State:
     """Complete, or failed for good."""
     failed, complete = condition(obj, "Failed"), condition(obj, "Complete")
     if failed and failed.get("status") == "True":
-        return State(False, f"the job has failed: {_told(failed)}", failed=True)
+        return State(False, f"the job has failed: {_message(failed)}", failed=True)
     if (complete and complete.get("status") == "True") or obj["spec"].get("suspend"):
         return READY
     status = obj.get("status") or {}
@@ -207,7 +207,7 @@ def pod(obj: Object) -> State:
     if status.get("phase") == "Succeeded":
         return READY
     if status.get("phase") == "Failed":
-        return State(False, f"the pod has failed: {_told(status)}", failed=True)
+        return State(False, f"the pod has failed: {_message(status)}", failed=True)
     ready = condition(obj, "Ready")
     if ready and ready.get("status") == "True":
         return READY
@@ -224,10 +224,10 @@ def service(obj: Object) -> State:
 
 
 def crd(obj: Object) -> State:
-    """Established, and its names are its own."""
+    """Established, and its names are accepted."""
     names = condition(obj, "NamesAccepted")
     if names and names.get("status") == "False":
-        return State(False, f"its names are not accepted: {_told(names)}", failed=True)
+        return State(False, f"its names are not accepted: {_message(names)}", failed=True)
     established = condition(obj, "Established")
     if established and established.get("status") == "True":
         return READY
@@ -248,14 +248,14 @@ def custom(obj: Object) -> State:
         return State(False, f"its controller has not seen generation {obj['metadata']['generation']} yet")
     stalled = condition(obj, "Stalled")
     if stalled and stalled.get("status") == "True":
-        return State(False, f"it is stalled: {_told(stalled)}", failed=True)
+        return State(False, f"it is stalled: {_message(stalled)}", failed=True)
     for kind in ("Ready", "Available"):
         one = condition(obj, kind)
         if one:
             return (
                 READY
                 if one.get("status") == "True"
-                else State(False, f"it is not {kind} ({_told(one) or 'no reason given'})")
+                else State(False, f"it is not {kind} ({_message(one) or 'no reason reported'})")
             )
     return READY
 

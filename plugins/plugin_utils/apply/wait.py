@@ -1,11 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting for objects to be ready or gone, and saying what is wrong when they are not."""
+"""Wait until objects are ready or gone, and report faults when they are not."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..kube.api_errors import ApiError, NotServed, Unreachable
@@ -22,6 +22,7 @@ _MESSAGE = 600  # characters of what a container said last
 _SELECTOR_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 
 Objects = Sequence[dict[str, Any]]
+_Going = Sequence[Mapping[str, Any]]
 
 
 class Clock:
@@ -72,7 +73,7 @@ class Waiter:
                     fresh = self._read(seen[which])
                     if fresh is None:
                         if which in waiting:  # what passed may go: a Job that was done has a time to live
-                            waiting[which] = State(False, "it has been deleted by somebody", failed=True)
+                            waiting[which] = State(False, "it was deleted by someone else", failed=True)
                         continue
                     seen[which] = fresh
                     waiting[which] = self._state(fresh)
@@ -81,7 +82,7 @@ class Waiter:
                         if not over:
                             passed.append(which)
                 lost = None
-            except Unreachable as error:  # an API server that restarts is no reason to give up early
+            except Unreachable as error:  # an API server that restarts is not a reason to fail early
                 lost, passed = error, passed + again
                 if over:
                     self.clock.tick()
@@ -91,8 +92,8 @@ class Waiter:
             raise lost
         return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}
 
-    def until_gone(self, objects: Objects) -> dict[Id, str]:
-        """Wait for deleted objects to be gone. Returns those that are not, with what holds them."""
+    def until_gone(self, objects: _Going) -> dict[Id, str]:
+        """Wait for deleted objects to be gone. Returns those that are not, with what blocks them."""
         left = {id_of(obj): obj for obj in objects}
         while True:
             over = time.monotonic() >= self.clock.deadline
@@ -104,7 +105,7 @@ class Waiter:
                     continue
                 left[which] = fresh
                 if not over:
-                    break  # all have to go: as long as one is there, the others need not be asked
+                    break  # all must be gone: as long as one exists, the others need not be read
             if not left or over:
                 return {which: self._holds(obj) for which, obj in left.items()}
             self.clock.tick()
@@ -116,7 +117,7 @@ class Waiter:
                 return False
         return True
 
-    def _read(self, obj: dict[str, Any]) -> dict[str, Any] | None:
+    def _read(self, obj: Mapping[str, Any]) -> dict[str, Any] | None:
         meta = obj["metadata"]
         try:
             return self.cluster.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
@@ -143,14 +144,14 @@ class Waiter:
 
     def _verdict(self, obj: dict[str, Any], one: State) -> str:
         when = "" if one.failed else f" after {self.clock.seconds:g} s"
-        told = [f"not ready{when}: {one.why}"]
+        reported = [f"not ready{when}: {one.why}"]
         pods = self._unready_pods(obj)
         for pod in pods[:_PODS]:
-            told.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}")
+            reported.append(f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}")
         if len(pods) > _PODS:
-            told.append(f"and {len(pods) - _PODS} more pods")
-        told.extend(self.events([obj, *pods[:_PODS]]))
-        return ". ".join(told)
+            reported.append(f"and {len(pods) - _PODS} more pods")
+        reported.extend(self.events([obj, *pods[:_PODS]]))
+        return ". ".join(reported)
 
     def _unready_pods(self, obj: dict[str, Any]) -> list[dict[str, Any]]:
         if obj["kind"] not in _SELECTOR_KINDS:
@@ -165,7 +166,7 @@ class Waiter:
             return []
         return [pod for pod in pods if not state(pod).ready]
 
-    def events(self, objects: Objects) -> list[str]:
+    def events(self, objects: _Going) -> list[str]:
         """The last events of some live objects, a sentence each; none of earlier objects of the same name."""
         events: list[dict[str, Any]] = []
         for obj in objects:
@@ -185,19 +186,19 @@ class Waiter:
         return lines
 
     @staticmethod
-    def _holds(obj: dict[str, Any]) -> str:
+    def _holds(obj: Mapping[str, Any]) -> str:
         meta = obj["metadata"]
-        told = "not gone yet"
+        reported = "not gone yet"
         if meta.get("finalizers"):
-            told += f"; held by the finalizers {', '.join(meta['finalizers'])}"
+            reported += f"; blocked by the finalizers {', '.join(meta['finalizers'])}"
         for one in (obj.get("status") or {}).get("conditions") or []:
             if str(one.get("type", "")).startswith("Namespace") and one.get("status") == "True":
-                told += f"; {one.get('message', '')}"
-        return told
+                reported += f"; {one.get('message', '')}"
+        return reported
 
 
 def pod_faults(pod: dict[str, Any]) -> list[str]:
-    """What a pod tells about why it is not ready: scheduling, waiting containers, last terminations."""
+    """Why a pod is not ready: scheduling, waiting containers, last terminations."""
     faults = []
     status = pod.get("status") or {}
     for kind in ("PodScheduled",):
@@ -210,19 +211,19 @@ def pod_faults(pod: dict[str, Any]) -> list[str]:
         ended = current.get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
         if one.get("ready") or (ended and ended.get("exitCode") == 0 and "terminated" in current):
             continue
-        told = []
+        reported = []
         if waiting.get("reason") and waiting["reason"] != "PodInitializing":
-            told.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
+            reported.append(": ".join(str(waiting[key]) for key in ("reason", "message") if waiting.get(key)))
         if ended:
             message = " ".join(str(ended.get("message", "")).split())[-_MESSAGE:]
-            told.append(
+            reported.append(
                 f"last ended with code {ended.get('exitCode')} ({ended.get('reason')})"
                 + (f": {message}" if message else "")
             )
-        if not told and "running" in current:
-            told.append("running, but not ready")
-        if told:
-            faults.append(f"container {one.get('name')}: {', '.join(told)}")
+        if not reported and "running" in current:
+            reported.append("running, but not ready")
+        if reported:
+            faults.append(f"container {one.get('name')}: {', '.join(reported)}")
     if not faults and status.get("message"):
         faults.append(str(status["message"]))
     return faults

@@ -20,7 +20,7 @@ def lines(entries: Sequence[Line], head: Head | None) -> list[str]:
 
 
 def parse(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
-    """Entries and head record of a file; no head record when the last line is none, as in a file that was cut off.
+    """Entries and head record of a file; no head record when the last line is not one, as in a truncated file.
 
     Args:
         found: the lines of the file.
@@ -33,9 +33,13 @@ def parse(found: Sequence[str], name: str) -> tuple[list[Line], Head | None]:
 
 def _head(text: str) -> Head | None:
     try:
-        told = json.loads(text)
+        reported = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(told, dict) or set(told) != {"entries", "hash"} or not isinstance(told["entries"], int):
+    if (
+        not isinstance(reported, dict)
+        or set(reported) != {"entries", "hash"}
+        or not isinstance(reported["entries"], int)
+    ):
         return None
-    return Head(told["entries"], str(told["hash"]))
+    return Head(reported["entries"], str(reported["hash"]))

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A chain of entries, each of which holds the hash of the one before. Pure.
+"""A chain of entries, each with the hash of the previous one. Pure.
 
-An entry is a dict with C(seq) (1, 2, …), C(prev) (hash of the entry before, zeros in the first), C(hash) (SHA-256 of its own
-canonical JSON without C(hash)) and whatever it tells. Whoever alters, drops, adds or moves an entry has to write all later
-ones anew, and the head record too; a hash that was noted elsewhere (an I(anchor)) finds even that.
+An entry is a dict with C(seq) (1, 2, …), C(prev) (hash of the previous entry, zeros in the first), C(hash) (SHA-256 of its own
+canonical JSON without C(hash)) and its content. To alter, drop, add or move an entry, all later ones must be
+rewritten, and the head record too; a hash that is stored elsewhere (an I(anchor)) detects even that.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Entry = dict[str, Any]
 START = "0" * 64
 
 
-def seal(told: Mapping[str, Any], seq: int, prev: str) -> Entry:
-    """Make an entry of what is to be told: number it, chain it, hash it."""
-    entry = {**told, "seq": seq, "prev": prev}
+def seal(reported: Mapping[str, Any], seq: int, prev: str) -> Entry:
+    """Create an entry from its content: number, chain and hash it."""
+    entry = {**reported, "seq": seq, "prev": prev}
     return {**entry, "hash": digest(entry)}
 
 
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Head:
-    """What the head record says.
+    """The content of the head record.
 
     Attributes:
         entries: number of entries.
@@ -59,8 +59,8 @@ class Verdict:
     """Outcome of C(verify).
 
     Attributes:
-        fault: what is wrong with the first bad entry, a sentence; empty when the chain is whole.
-        notes: what is worth knowing though nothing is wrong, sentences.
+        fault: what is wrong with the first bad entry, a sentence; empty when the chain is complete.
+        notes: remarks that are not faults, sentences.
         entries: the entries that are proven, from the first to the last good one.
         doubtful: entries behind the first bad one that can still be read.
     """
@@ -94,9 +94,9 @@ def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()
     """Go through a chain from its first entry.
 
     Args:
-        lines: the entries in the order in which they lie there.
+        lines: the entries in stored order.
         head: the head record; None when there is none.
-        anchors: hashes that were noted elsewhere; each has to be the hash of an entry.
+        anchors: hashes that are stored elsewhere; each must be the hash of an entry.
     """
     verdict = Verdict()
     for number, line in enumerate(lines):
@@ -111,7 +111,7 @@ def verify(lines: Sequence[Line], head: Head | None, anchors: Sequence[str] = ()
     if head is not None and not verdict.fault and head.entries < verdict.head.entries:
         verdict.notes.append(
             f"the head record names {head.entries} of {verdict.head.entries} entries: "
-            "what wrote the last ones was interrupted; the next entry mends it"
+            "the last write was interrupted; the next entry repairs it"
         )
     verdict.notes += _incomplete(verdict.entries)
     return verdict
@@ -123,14 +123,14 @@ def _fault(line: Line, entry: Entry | None, before: Sequence[Entry]) -> str:
     if entry is None or canonical(entry) != line.text:
         return f"entry {seq} ({line.where}) was altered: it is not written as an entry is"
     if digest({name: value for name, value in entry.items() if name != "hash"}) != entry["hash"]:
-        return f"entry {seq} ({line.where}) was altered: its content does not have the hash that it names"
+        return f"entry {seq} ({line.where}) was altered: its content does not match its hash"
     if entry["seq"] > seq:
         return f"entry {seq} is missing: entry {entry['seq']} stands in its place ({line.where})"
     if entry["seq"] < seq:
         return f"entry {entry['seq']} stands in the place of entry {seq} ({line.where})"
     if entry["prev"] != prev:
         if not before:
-            return f"entry 1 ({line.where}) is not the beginning: it names an entry before it"
+            return f"entry 1 ({line.where}) is not the first one: it refers to a previous entry"
         return f"entry {seq - 1} was replaced: entry {seq} ({line.where}) was chained to another one"
     return ""
 
@@ -138,7 +138,7 @@ def _fault(line: Line, entry: Entry | None, before: Sequence[Entry]) -> str:
 def _head_fault(verdict: Verdict, head: Head | None) -> str:
     last = verdict.head
     if head is None:
-        return "there is no good head record: entries may have been cut off at the end" if verdict.entries else ""
+        return "there is no valid head record: entries may be missing at the end" if verdict.entries else ""
     if head.entries > last.entries:
         missing = (
             f"entry {head.entries} is"
@@ -148,7 +148,7 @@ def _head_fault(verdict: Verdict, head: Head | None) -> str:
         return f"{missing} missing: the head record names {head.entries} entries, {last.entries} are there"
     known = verdict.entries[head.entries - 1]["hash"] if head.entries else START
     if head.hash != known:
-        return f"entry {head.entries} is not the one that the head record names: one of the two was altered"
+        return f"entry {head.entries} does not match the head record: one of the two was altered"
     return ""
 
 
@@ -156,7 +156,7 @@ def _anchor_fault(verdict: Verdict, anchors: Sequence[str]) -> str:
     known = {entry["hash"] for entry in verdict.entries}
     for anchor in anchors:
         if anchor not in known:
-            return f"no entry has the noted hash {anchor}: the trail was cut off or written anew since it was noted"
+            return f"no entry has the anchor hash {anchor}: the trail was truncated or rewritten since it was stored"
     return ""
 
 
@@ -167,7 +167,7 @@ def _incomplete(entries: Sequence[Entry]) -> list[str]:
         if entry.get("parts"):
             parts.setdefault(entry["id"], []).append(entry)
     return [
-        f"entry {found[0]['seq']} has {found[0]['parts']} parts, {len(found)} are there: what wrote it was interrupted"
+        f"entry {found[0]['seq']} has {found[0]['parts']} parts, {len(found)} are there: its write was interrupted"
         for found in parts.values()
         if len({entry["part"] for entry in found}) < found[0]["parts"]
     ]

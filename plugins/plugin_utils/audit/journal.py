@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the actions of a run noted, until it is told to the audit trail: a file in Ansible's own temporary folder.
+"""What the actions of a run changed, until it is recorded in the audit trail: a file in Ansible's own temporary folder.
 
-Ansible makes that folder anew for every run, for the user alone, and removes it at the end; all forks of the run share it. A run
-that was killed leaves its folder behind, and with it what it had noted: a later run finds that. Only public facts are noted.
+Ansible creates that folder for every run, for the user alone, and removes it at the end; all forks of the run share it. A run
+that was killed leaves its folder behind, and with it its journal, which a later run finds. It contains only public facts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..base.errors import ClusterError
 from .notes import Note
@@ -37,15 +38,15 @@ class Journal:
         self.path = folder / FILE
 
     def note(self, note: Note) -> None:
-        """Add a note. Forks may do so at the same time."""
+        """Add a note. Safe for concurrent forks."""
         line = json.dumps(note, separators=(",", ":")) + "\n"
         try:
             with self._locked("ab") as file:
                 file.write(line.encode("ascii"))
         except OSError as error:
             raise ClusterError(
-                f"what was changed cannot be noted for the audit trail in {self.path}: {error.strerror}. "
-                "Make room or set ANSIBLE_LOCAL_TEMP, and run again"
+                f"changes cannot be stored for the audit trail in {self.path}: {error.strerror}. "
+                "Free disk space or set ANSIBLE_LOCAL_TEMP, and run again"
             ) from error
 
     def read(self) -> list[Note]:
@@ -54,7 +55,7 @@ class Journal:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[list[Note]]:
-        """The notes; the journal is empty when the block has ended well. Nobody else takes or adds notes meanwhile."""
+        """The notes; the journal is empty when the block succeeds. It is locked meanwhile."""
         if not self.path.exists():
             yield []
             return
@@ -63,15 +64,17 @@ class Journal:
             file.truncate(0)  # not unlinked: a fork that waits for the lock would write into a file without a name
 
     @contextlib.contextmanager
-    def _locked(self, mode: str) -> Iterator:
-        descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600)
+    def _locked(self, mode: str) -> Iterator[IO[bytes]]:
+        descriptor = os.open(
+            self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_APPEND if "a" in mode else 0), 0o600
+        )
         with os.fdopen(descriptor, mode) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield file
 
 
 def _parse(text: bytes) -> list[Note]:
-    """The notes of a journal. The last line of a run that was killed may be cut off; it ends without a newline."""
+    """The notes of a journal. The last line of a run that was killed may be truncated; it ends without a newline."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
 
 
@@ -81,20 +84,28 @@ def abandoned(folder: Path, host: str, place: Mapping[str, Any]) -> list[Journal
     Args:
         folder: the temporary folder of the present run.
         host: name of this machine. A folder may be shared with others, whose processes cannot be seen.
-        place: what the variables tell of the federation (C(ClusterAction.place)).
+        place: the federation's place according to the variables (C(ClusterAction.place)).
     """
     found = []
     for path in sorted(folder.parent.glob(f"{_FOLDERS}/{FILE}")):
         if path.parent == folder:
             continue
         try:
+            if not _is_ours(path):
+                continue
             notes = Journal(path.parent).read()
-        except FileNotFoundError:  # that run ended well just now, and its folder went
+        except FileNotFoundError:  # that run has just finished, and its folder was removed
             continue
         run = notes[0]["run"] if notes else None
         if run and run["who"]["host"] == host and run["place"] == place and not _alive(run["pid"]):
             found.append(Journal(path.parent))
     return found
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the user of this run wrote the file. In a folder that all may write to (ANSIBLE_LOCAL_TEMP), others may leave one."""
+    facts = path.lstat()
+    return stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid()
 
 
 def _alive(pid: int) -> bool:

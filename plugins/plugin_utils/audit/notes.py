@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From what the actions of a run noted to what an entry of the audit trail tells. Pure.
+"""Combine the notes of a run's actions into the content of an entry of the audit trail. Pure.
 
-A I(note) is a dict: C(run) (facts of the run of Ansible, see C(run.run_facts)), C(at) (time, ISO 8601, UTC), C(check) (bool),
+A I(note) is a dict: C(run) (facts of the run of Ansible, see C(actions/run_facts.py)), C(at) (time, ISO 8601, UTC), C(check) (bool),
 C(site) (inventory name) and either C(facts) (kind of fact -> list, for example C({"objects": [{"change": "created", "object":
 "Secret flower/superexec"}], "keys": [{"change": "registered", "fingerprint": "SHA256:…"}]})) or C(failed) (a message).
 """
@@ -17,9 +17,9 @@ from typing import Any
 from ..base.digests import canonical, digest
 
 Note = dict[str, Any]
-Told = dict[str, Any]
+Content = dict[str, Any]
 
-#: Bytes of one entry. A larger one is told in parts, so that a ConfigMap never comes near its limit of 1 MiB.
+#: Bytes of one entry. A larger one is split into parts, so that a ConfigMap never comes near its limit of 1 MiB.
 LIMIT = 200 * 1024
 #: Characters of a failed host's message.
 MESSAGE = 300
@@ -27,7 +27,7 @@ _CHANGES = ("created", "changed", "deleted")
 
 
 def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What to note of the C(objects) of a result: those that changed.
+    """The note of the C(objects) of a result: those that changed.
 
     Args:
         objects: dicts with C(kind), C(namespace), C(name), C(change) and, where there is one, C(sha256). Others are passed over.
@@ -41,24 +41,24 @@ def of_objects(objects: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     return noted
 
 
-def tell(
+def compose(
     notes: Sequence[Note], *, time: str, kubernetes: str, failed: Iterable[str] = (), interrupted: bool = False
-) -> Told | None:
-    """Bring the notes of one run together; None when nothing was changed.
+) -> Content | None:
+    """Combine the notes of one run; None when nothing was changed.
 
     Args:
         notes: the notes, all of the same run.
         time: the time of the entry.
-        kubernetes: the Kubernetes user, or words on why it is not known.
+        kubernetes: the Kubernetes user, or a text with the reason why it is not known.
         failed: the hosts that failed. Notes of other failures do not count: they may have been rescued.
-        interrupted: whether the run ended before it could tell this itself.
+        interrupted: whether the run ended before it could record this itself.
     """
     real = [note for note in notes if not note["check"]]
     sites = _sites(real)
     if not sites:
         return None
     run = real[0]["run"]
-    told: Told = {
+    reported: Content = {
         "id": digest([[note["run"]["pid"], note["at"], note["site"]] for note in real])[:16],
         "time": time,
         "playbook": run["playbook"],
@@ -69,19 +69,19 @@ def tell(
     words = {note["site"]: note["failed"][:MESSAGE] for note in real if "failed" in note}
     broken = {host: words.get(host, "") for host in sorted(words if interrupted else failed)}
     if broken:
-        told["failed"] = broken
+        reported["failed"] = broken
     if interrupted:
-        told["interrupted"] = real[-1]["at"]
-    return told
+        reported["interrupted"] = real[-1]["at"]
+    return reported
 
 
-def would_tell(notes: Iterable[Note]) -> bool:
+def has_entry(notes: Iterable[Note]) -> bool:
     """Whether a run in check mode would have changed something."""
     return any(note.get("facts") for note in notes if note["check"])
 
 
 def deleted(notes: Iterable[Note], site: str, objects: Iterable[str]) -> bool:
-    """Whether the last word on one of the objects of a site is that it was deleted."""
+    """Whether the last change of one of the objects of a site is its deletion."""
     last: dict[str, str] = {}
     for note in notes:
         if note["site"] == site and not note["check"]:
@@ -102,16 +102,16 @@ def _sites(notes: Iterable[Note]) -> dict[str, dict[str, list[Any]]]:
     return sites
 
 
-def in_parts(told: Told, limit: int = LIMIT) -> list[Told]:
+def in_parts(reported: Content, limit: int = LIMIT) -> list[Content]:
     """The same in as many parts as are needed for each of them to stay below C(limit), by site.
 
     A single site is never divided. Parts have C(part) (1, 2, …) and C(parts).
     """
-    common = {name: value for name, value in told.items() if name != "sites"}
+    common = {name: value for name, value in reported.items() if name != "sites"}
     room = limit - len(canonical(common))
     groups: list[dict[str, Any]] = [{}]
     used = 0
-    for site, facts in sorted(told["sites"].items()):
+    for site, facts in sorted(reported["sites"].items()):
         size = len(canonical({site: facts}))
         if groups[-1] and used + size > room:
             groups.append({})
@@ -119,7 +119,7 @@ def in_parts(told: Told, limit: int = LIMIT) -> list[Told]:
         groups[-1][site] = facts
         used += size
     if len(groups) == 1:
-        return [told]
+        return [reported]
     # The failed hosts are named once.
     later = {name: value for name, value in common.items() if name != "failed"}
     return [

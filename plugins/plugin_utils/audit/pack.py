@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the entries of the audit trail are put into pieces of limited size, and where a trail goes on. Pure."""
+"""How the entries of the audit trail are packed into pieces of limited size, and where a trail continues. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from ..base.digests import canonical
 from .hash_chain import START, Entry, Head, parse, seal
 
-#: Bytes from which on a piece takes no more entries. With one more of told.LIMIT it stays below 512 KiB.
+#: Bytes from which on a piece accepts no more entries. With one more of notes.LIMIT it stays below 512 KiB.
 FULL = 256 * 1024
 
 Identity = tuple[Any, Any]
@@ -26,7 +26,7 @@ class Piece:
     Attributes:
         text: the piece as it is now, lines of JSON.
         made: the entries that were added.
-        taken: how many of what was to be told are in the piece now, or were already.
+        taken: how many of the new entries are in the piece now, or were already.
     """
 
     text: str
@@ -39,9 +39,9 @@ def full(text: str) -> bool:
     return len(text) >= FULL
 
 
-def identity(told: Mapping[str, Any]) -> Identity:
-    """By what an entry is known again that was told twice."""
-    return told.get("id"), told.get("part", 1)
+def identity(reported: Mapping[str, Any]) -> Identity:
+    """Identity of an entry, to detect duplicates."""
+    return reported.get("id"), reported.get("part", 1)
 
 
 def identities(lines: Sequence[str]) -> set[Identity]:
@@ -54,27 +54,27 @@ def fill(text: str, left: Sequence[Mapping[str, Any]], known: Collection[Identit
 
     Args:
         text: the piece as it was.
-        left: what is to be told, in order.
-        known: identities that are not to be told again.
+        left: new entries, in order.
+        known: identities that are already recorded.
         seq: number of the last entry so far.
         prev: its hash.
     """
     piece = Piece(text)
-    for told in left:
+    for reported in left:
         if full(piece.text):
             break
         piece.taken += 1
-        if identity(told) not in known:
-            piece.made.append(seal(told, seq + 1, prev))
+        if identity(reported) not in known:
+            piece.made.append(seal(reported, seq + 1, prev))
             seq, prev = seq + 1, piece.made[-1]["hash"]
             piece.text += canonical(piece.made[-1]) + "\n"
     return piece
 
 
 def end(lines: Sequence[str], head: Head | None) -> tuple[int, str, str]:
-    """Where a trail goes on.
+    """Where a trail continues.
 
-    Where head record and entries disagree, the new entry is chained so that the break stays to be seen for ever.
+    Where head record and entries disagree, the new entry is chained so that the break stays visible.
 
     Args:
         lines: the last lines of the trail.
@@ -88,9 +88,9 @@ def end(lines: Sequence[str], head: Head | None) -> tuple[int, str, str]:
         if not lines:
             return 0, START, ""
         seq, prev = (last["seq"], last["hash"]) if last else (0, START)
-        return seq, prev, "it had no head record, which is made anew"
+        return seq, prev, "it had no head record, which is recreated"
     if last is not None and last["seq"] > head.entries:
-        return last["seq"], last["hash"], ""  # whoever wrote it has yet to write the head record, or died before
+        return last["seq"], last["hash"], ""  # its writer has not written the head record yet, or died before
     if last is None or Head(last["seq"], last["hash"]) != head:
         return head.entries, head.hash, f"it does not end with the entry {head.entries} that its head record names"
     return head.entries, head.hash, ""

@@ -4,8 +4,8 @@
 
 """The audit trail in the hub cluster: ConfigMaps with several entries each, and a head record.
 
-Entries lie in C(flower-audit-00001), C(flower-audit-00002), …, one line of JSON each. A ConfigMap that is full takes no
-more, and that follows from what is in it (C(pack)), so all writers agree; since every write is refused when somebody else wrote since
+Entries are stored in C(flower-audit-00001), C(flower-audit-00002), …, one line of JSON each. A ConfigMap that is full takes no
+more, and that follows from what is in it (C(pack)), so all writers agree; since every write is refused when someone else wrote since
 (optimistic locking), two controllers can never chain two entries to one. The head record C(flower-audit) is written afterwards;
 it is behind for a moment, or until the next entry when the writer died in between.
 """
@@ -21,7 +21,7 @@ from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..kube.api_errors import NotFound
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, until_unrivalled, write
+from ..kube.configmaps import config_map, retry_on_conflict, write
 from . import pack
 from .hash_chain import Entry, Head, Line
 
@@ -32,7 +32,7 @@ _HEAD = "head.json"
 
 
 class AuditError(ClusterError):
-    """The audit trail cannot be written. The text says why and what to do."""
+    """The audit trail cannot be written. The text has the reason and the remedy."""
 
 
 def log_name(number: int) -> str:
@@ -67,7 +67,7 @@ class Trail:
         self.federation = federation
 
     def read(self) -> tuple[list[Line], Head | None]:
-        """All entries as they lie there, and the head record. Needs the right to C(get) config maps only."""
+        """All entries as stored, and the head record. Needs the right to C(get) config maps only."""
         head, _number = self._head(self._get(NAME))
         lines: list[Line] = []
         number = 1
@@ -77,29 +77,29 @@ class Trail:
             number += 1
         return lines, head
 
-    def append(self, told: Sequence[Mapping[str, Any]]) -> tuple[list[Entry], list[str]]:
+    def append(self, contents: Sequence[Mapping[str, Any]]) -> tuple[list[Entry], list[str]]:
         """Add entries.
 
         Args:
-            told: what they tell, with C(id) and, if in parts, C(part). What is among the last entries already, because a writer
+            contents: the new entries, with C(id) and, if in parts, C(part). What is among the last entries already, because a writer
                 died or lost its connection before it knew of its success, is not added again.
 
         Returns:
             The new entries, and warnings on the trail that was found.
 
         Raises:
-            AuditError: when the namespace is gone.
+            AuditError: the namespace is gone.
         """
-        left = list(told)
+        left = list(contents)
         done: list[Entry] = []
         warnings: dict[str, None] = {}
         what = f"the audit trail {self.namespace}/{NAME} on {self.cluster.name}"
         try:
             number = 0
             while left:
-                number = until_unrivalled(what, lambda: self._append(left, done, warnings))
+                number = retry_on_conflict(what, lambda: self._append(left, done, warnings))
             if done:
-                until_unrivalled(what, lambda: self._write_head(done[-1], number))
+                retry_on_conflict(what, lambda: self._write_head(done[-1], number))
         except NotFound as error:
             raise AuditError(
                 f"{what} cannot be written ({error.text}): deploy the hub first, or correct flower_namespace"
@@ -107,7 +107,7 @@ class Trail:
         return done, list(warnings)
 
     def _append(self, left: list[Mapping[str, Any]], done: list[Entry], warnings: dict[str, None]) -> int:
-        """Add as many entries as the present ConfigMap takes; C(left) and C(done) are brought up to date. Returns its number."""
+        """Add as many entries as fit into the current ConfigMap; C(left) and C(done) are updated. Returns its number."""
         head, number = self._head(self._get(NAME))
         before, log = _Log(0, None), self._log(max(number, 1))
         while pack.full(log.text):
@@ -116,14 +116,14 @@ class Trail:
         seq, prev, wrong = pack.end(recent, head)
         if wrong and not done:  # in the middle of one's own entries the head record is behind, or not there yet
             warnings[
-                f"audit trail {self.namespace}/{NAME} on {self.cluster.name}: {wrong}; federated.flower.audit tells more"
+                f"audit trail {self.namespace}/{NAME} on {self.cluster.name}: {wrong}; run federated.flower.audit for details"
             ] = None
         piece = pack.fill(log.text, left, pack.identities(recent), seq, prev)
         if piece.made:
             item = log.item or config_map(
                 self.federation, self.namespace, log_name(log.number), {}, application=NAME, component=COMPONENT
             )
-            # Kubernetes then lets nobody edit it, only delete it as a whole.
+            # Then it is immutable: it can only be deleted.
             frozen = {"immutable": True} if pack.full(piece.text) else {}
             write(self.cluster, {**item, "data": {_LOG: piece.text}, **frozen})
         del left[: piece.taken]
@@ -134,18 +134,18 @@ class Trail:
         item = self._get(NAME)
         head, before = self._head(item)
         if head is not None and head.entries >= last["seq"]:
-            return  # a rival has added more, and named them
-        told = {"entries": last["seq"], "hash": last["hash"], "log": max(number, before)}
+            return  # another writer has added more, and updated it
+        contents = {"entries": last["seq"], "hash": last["hash"], "log": max(number, before)}
         if item is None:
             item = config_map(self.federation, self.namespace, NAME, {}, application=NAME, component=COMPONENT)
-        write(self.cluster, {**item, "data": {_HEAD: canonical(told)}})
+        write(self.cluster, {**item, "data": {_HEAD: canonical(contents)}})
 
     @staticmethod
     def _head(item: Mapping[str, Any] | None) -> tuple[Head | None, int]:
-        """The head record, and the number of the ConfigMap that was the last one. What is no head record counts as none."""
+        """The head record, and the number of the ConfigMap that was the last one. An invalid head record counts as none."""
         try:
-            told = json.loads(((item or {}).get("data") or {})[_HEAD])
-            return Head(int(told["entries"]), str(told["hash"])), int(told["log"])
+            contents = json.loads(((item or {}).get("data") or {})[_HEAD])
+            return Head(int(contents["entries"]), str(contents["hash"])), int(contents["log"])
         except (ValueError, KeyError, TypeError):
             return None, 0
 

@@ -13,7 +13,7 @@ from typing import Any
 from .hash_chain import Entry
 
 _COLUMNS = ("entry", "time", "who", "playbook", "cluster", "what")
-_NAMED = 4  # things of one kind that are named; of more the number is told
+_NAMED = 4  # items of one kind that are named; for more, only the number
 _SHORT = 19  # characters of a fingerprint or serial
 
 
@@ -24,7 +24,7 @@ def table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[str]:
         entries: proven entries.
         broken: entries behind a break of the chain; a question mark stands behind their number.
     """
-    rows = [_COLUMNS]
+    rows: list[tuple[str, ...]] = [_COLUMNS]
     for mark, found in (("", entries), ("?", broken)):
         for entry in found:
             rows += _rows(entry, mark)
@@ -34,9 +34,11 @@ def table(entries: Sequence[Entry], broken: Sequence[Entry] = ()) -> list[str]:
 
 def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
     sites, failed = _dict(entry.get("sites")), _dict(entry.get("failed"))
-    told = {site: _what(_dict(facts)) for site, facts in sites.items()}
+    reported = {site: _what(_dict(facts)) for site, facts in sites.items()}
     for host, message in failed.items():
-        told[host] = "; ".join(filter(None, (told.get(host, ""), f"FAILED: {message}" if message else "FAILED")))
+        reported[host] = "; ".join(
+            filter(None, (reported.get(host, ""), f"FAILED: {message}" if message else "FAILED"))
+        )
     playbook = str(entry.get("playbook", ""))
     options = [f"--{name} {value}" for name, value in _dict(entry.get("options")).items()]
     if entry.get("interrupted"):
@@ -48,7 +50,7 @@ def _rows(entry: Entry, mark: str) -> list[tuple[str, ...]]:
         " ".join([playbook, *options]),
     )
     rest = ("", "", "", "")
-    return [(*(rest if number else first), site, what) for number, (site, what) in enumerate(told.items())] or [
+    return [(*(rest if number else first), site, what) for number, (site, what) in enumerate(reported.items())] or [
         (*first, "", "")
     ]
 
@@ -58,7 +60,7 @@ def _dict(value: Any) -> Mapping[str, Any]:
 
 
 def _who(who: Mapping[str, Any]) -> str:
-    """The user, where, and as whom at the hub. AWX runs everything as one user: the one who launched the job says more."""
+    """The user, where, and as whom at the hub. AWX runs everything as one user: the user who launched the job is more useful."""
     user = who.get("awx_user") or who.get("user", "")
     return f"{user}@{who.get('host', '')} as {who.get('kubernetes', '')}"
 
@@ -93,7 +95,7 @@ def _facts(kind: str, found: Sequence[Any]) -> str:
 
 
 def _fact(fact: Any) -> str:
-    """A fact in a few words: fingerprints and serials shortened, hashes left out."""
+    """A fact in short: fingerprints and serials shortened, hashes left out."""
     if not isinstance(fact, Mapping):
         return str(fact)
     return " ".join(

@@ -8,17 +8,18 @@ from __future__ import annotations
 import ipaddress
 import re
 
-_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})$")
+_ADDRESS = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})$")
 
 
 def split_address(address: str) -> tuple[str, int]:
     """Host and port of "host:port" or "[ipv6]:port".
 
-    :raises ValueError: the text is no such address.
+    Raises:
+        ValueError: the text is not such an address.
     """
     match = _ADDRESS.match(address)
     if not match or not 1 <= int(match["port"]) <= 65535:
-        raise ValueError(f"{address!r} is no host:port")
+        raise ValueError(f"{address!r} is not host:port")
     return match["six"] or match["host"], int(match["port"])
 
 
@@ -32,5 +33,5 @@ def is_ip(host: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """True for "host:port" and "[ipv6]:port", whatever the port is."""
+    """True for "host:port" and "[ipv6]:port", with any port."""
     return _ADDRESS.match(text) is not None

@@ -3,7 +3,7 @@
 """Kinds that need no discovery: those of Kubernetes itself.
 
 Every API server serves them under these names (https://kubernetes.io/docs/reference/kubernetes-api/), so asking it
-would only cost requests. Kinds of CustomResourceDefinitions are always asked for.
+would only cost requests. Kinds of CustomResourceDefinitions are always requested.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CLUSTER = {
 
 
 def plural_of(kind: str) -> str:
-    """The plural that Kubernetes itself uses for its kinds (not for those of CRDs, which choose their own)."""
+    """The plural that Kubernetes itself uses for its kinds (not for those of CRDs, which define their own)."""
     word = kind.lower()
     if word in ("endpoints",):
         return word
@@ -61,7 +61,7 @@ def builtin(api_version: str, kind: str) -> tuple[str, bool] | None:
 
 
 def group_of(api_version: str) -> str:
-    """The API group: ``apps`` for ``apps/v1``, the empty string for ``v1``."""
+    """The API group: C(apps) for C(apps/v1), the empty string for C(v1)."""
     return api_version.rpartition("/")[0]
 
 

@@ -5,29 +5,22 @@
 
 from __future__ import annotations
 
-from .values import Spec, text
-
-# Where a site's keys are made. The annotation notes it on Secrets and pods; nothing stands for the controller.
+# Where a site's keys are created. The annotation on Secrets and pods records it; no annotation means the controller.
 KEY_SOURCE = "federated.flower/key-source"
 CONTROLLER = "controller"
 SITE = "site"
 KEY_SOURCES = (CONTROLLER, SITE)
 
-# ConfigMap in which a site that makes its keys itself tells their public halves.
+# ConfigMap in which a site that creates its keys itself publishes their public keys.
 PUBLIC_KEYS = "supernode-public"
 
 # Secret with the key of a site's client certificate.
 CLIENT_KEY = "supernode-client-key"
 
-# Where ClientApps run: in the SuperNode's pod, or in a workload of their own.
+# Where ClientApps run: in the SuperNode's pod, or in their own workload.
 POD, WORKLOAD = "pod", "workload"
 CLIENTAPPS = (POD, WORKLOAD)
 CLIENTAPP = "clientapp"
-
-
-def parted(spec: Spec) -> bool:
-    """Whether ClientApps are a workload of their own beside the SuperNodes."""
-    return text(spec.get("clientapp")) == WORKLOAD
 
 
 def keys_secret(pool: str) -> str:

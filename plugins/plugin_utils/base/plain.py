@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plain JSON data from what Ansible hands over."""
+"""Plain JSON data from Ansible's values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Plain JSON data from what Ansible hands over (tagged and lazy types, dates from unquoted YAML, …)."""
+    """Plain JSON data from Ansible's values (tagged and lazy types, dates from unquoted YAML, …)."""
     return json.loads(json.dumps(value, default=_jsonable))
 
 
 def _jsonable(value: Any) -> Any:
+    if getattr(value, "__ENCRYPTED__", False):
+        return str(value)  # an inline vault of ansible-core before 2.19
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "isoformat"):

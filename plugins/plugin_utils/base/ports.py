@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 SUPERLINK_PORT = 8000  # SuperLink itself, on 127.0.0.1 of its pod only
-RUNTIME_PORT = 9091  # the gateway's door for the ServerApp, inside the hub cluster
-FLEET_PORT = 9092  # the gateway's door for sites
+RUNTIME_PORT = 9091  # the gateway's port for the ServerApp, inside the hub cluster
+FLEET_PORT = 9092  # the gateway's port for sites
 NODE_RUNTIME_PORT = 9094  # SuperNode's Runtime API, on 127.0.0.1 of its pod only
-NODE_DOOR_PORT = 9095  # the sidecar's door for a ClientApp in another pod, inside the site
-SIDECAR_PORT = 9443  # the sidecar's loopback door, on 127.0.0.1 of the SuperNode's pod only
+NODE_LISTENER_PORT = 9095  # the sidecar's port for a ClientApp in another pod, inside the site
+SIDECAR_PORT = 9443  # the sidecar's loopback port, on 127.0.0.1 of the SuperNode's pod only
 OPS_PORT = 8404  # HAProxy: /live, /ready, /metrics
 HEALTH_PORT = 8990  # gRPC health of SuperLink and SuperNode
 SUPEREXEC_HEALTH_PORT = 8991  # gRPC health of a SuperExec

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets that the collection makes, as objects. Pure: values come from the caller."""
+"""Secrets of the collection, as objects. Pure: values come from the caller."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CREDENTIALS = "credentials"
 
 
 def encode(value: str) -> str:
-    """Text as a Secret's C(data) holds it."""
+    """Text as in a Secret's C(data)."""
     return base64.b64encode(value.encode("ascii")).decode("ascii")
 
 
 def entries(secret: Mapping[str, Any] | None) -> dict[str, str]:
-    """Decoded C(data) of a live Secret, without entries that are no ASCII text (a key store in somebody's Secret)."""
+    """Decoded C(data) of a live Secret, without entries that are no ASCII text (a key store in someone's Secret)."""
     decoded = {name: base64.b64decode(value) for name, value in ((secret or {}).get("data") or {}).items()}
     return {name: value.decode("ascii") for name, value in decoded.items() if value.isascii()}
 
@@ -42,7 +42,7 @@ def secret(
 
     Args:
         federation: the federation's name, for labels.
-        namespace: where it goes.
+        namespace: its namespace.
         name: its name.
         data: entries in plain text.
         application: C(superlink) or C(supernode).

@@ -5,30 +5,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-Spec = Mapping[str, Any]
 Object = dict[str, Any]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def compact(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping without entries that say nothing (None, empty text, empty list, empty mapping); keeps 0 and False."""
+    """The mapping without empty entries (None, empty text, empty list, empty mapping); keeps 0 and False."""
     return {k: v for k, v in mapping.items() if v is not None and v != "" and v != [] and v != {}}
 
 
 def integer(value: Any) -> int | None:
-    """An int, or None for a value that stands for "not given".
+    """An int, or None for a value that means "not set".
 
     Ansible releases before 2.19 hand templated numbers over as text and a templated null as an empty string.
+
+    Raises:
+        ValueError: text of anything but an optional sign and ASCII digits, which are what YAML and Kubernetes read as
+            an integer; Python itself takes "1_0" and the digits of other scripts.
     """
     if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null")):
         return None
-    return int(value)
+    if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
+        raise ValueError(f"{value[:40]!r} is not an integer")
+    try:
+        return int(value)
+    except OverflowError as error:  # infinity, which YAML writes as .inf
+        raise ValueError(f"{value} is not an integer") from error
 
 
 def boolean(value: Any) -> bool:
-    """A bool, also from the text that templating makes of one."""
+    """A bool, also from the text of a templated one."""
     if isinstance(value, str):
         return value.strip().lower() in ("true", "yes", "on", "1", "y", "t")
     return bool(value)

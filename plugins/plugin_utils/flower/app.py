@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Flower app on the controller: what is in it, and what of it goes to the SuperLink.
+"""A Flower app on the control node: its content, and what of it is sent to the SuperLink.
 
 Flower packs an app itself (C(flwr.cli.build), flwr 1.41) and keeps only certain files. The same rule is applied here, a
 little more generously, so that data sets and environments beside the code are not sent, and so that what Flower would
-refuse, or leave out without a word, is told before anything is submitted.
+refuse, or omit silently, is reported before anything is submitted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class App:
         version: its version.
         defaults: its run config, nested tables flattened with dots.
         files: path inside the app -> content.
-        warnings: what people should know of it.
+        warnings: messages for the user about it.
     """
 
     name: str
@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> App:
     """Read an app: a folder with a C(pyproject.toml), or a bundle made by C(flwr build).
 
     Raises:
-        FlowerError: it is no app, is too big, or holds links that lead out of it.
+        FlowerError: it is not an app, is too big, or contains links to targets outside of it.
     """
     where = Path(path).expanduser()
     if where.is_dir():
@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> App:
 
 
 def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Read the files of a folder that can be part of an app, and say what was left out that might surprise."""
+    """Read the files of a folder that can be part of an app, and warn about unexpected omissions."""
     files: dict[str, bytes] = {}
     links: list[str] = []
     size = 0
@@ -118,8 +118,8 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
             if path.is_symlink():
                 if not path.resolve().is_relative_to(root):
                     raise FlowerError(
-                        f"the app {root} has a link that leads out of it: {relative} -> {os.readlink(path)}. Flower leaves "
-                        "links out of apps: put a copy there, or take the link away."
+                        f"the app {root} has a symbolic link to a target outside the folder: {relative} -> {os.readlink(path)}. Flower leaves "
+                        "links out of apps: replace the link with a copy, or remove it."
                     )
                 links.append(relative)
             elif name in names and wanted(relative) and stat.S_ISREG(path.stat().st_mode):
@@ -132,7 +132,7 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], list[str]]:
 
 
 def wanted(name: str) -> bool:
-    """Say whether a file can be part of an app, going by its path in it."""
+    """Whether a file can be part of an app, by its path in it."""
     path = PurePosixPath(name)
     return path.suffix in SUFFIXES or name in ROOT_FILES
 
@@ -140,31 +140,31 @@ def wanted(name: str) -> bool:
 def read_bundle(bundle: Path) -> dict[str, bytes]:
     """Read a bundle of C(flwr build) and compare it with its list of contents.
 
-    C(flwr run) takes folders only; it makes the same bundle of these files again.
+    C(flwr run) takes folders only; it creates the same bundle from these files.
     """
     try:
         with zipfile.ZipFile(bundle) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > SEND_LIMIT:
-                raise FlowerError(f"the app {bundle} holds more than {SEND_LIMIT >> 20} MiB")
+                raise FlowerError(f"the app {bundle} contains more than {SEND_LIMIT >> 20} MiB")
             content = {entry.filename: archive.read(entry) for entry in archive.infolist() if not entry.is_dir()}
     except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        raise FlowerError(f"the app {bundle} is no Flower app bundle: {error}") from error
+        raise FlowerError(f"the app {bundle} is not a Flower app bundle: {error}") from error
     listed = content.pop(".info/CONTENT", b"").decode("utf-8", "replace")
     for line in filter(None, listed.splitlines()):
         name, digest, _bits = [*line.rsplit(",", 2), "", ""][:3]
         if hashlib.sha256(content.get(name, b"")).hexdigest() != digest:
-            raise FlowerError(f"the app {bundle} is damaged: {name} is not what its list of contents says")
+            raise FlowerError(f"the app {bundle} is damaged: {name} differs from its list of contents")
     for name in content:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
-            raise FlowerError(f"the app {bundle} holds a file with the path {name}")
+            raise FlowerError(f"the app {bundle} contains a file with the path {name}")
     return content
 
 
 def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Read an app's C(pyproject.toml) and check that it has what Flower asks for."""
+    """Read an app's C(pyproject.toml) and check that it has what Flower needs."""
     if PROJECT not in files:
-        raise FlowerError(f"{where.absolute()} is no Flower app: it has no {PROJECT}")
+        raise FlowerError(f"{where.absolute()} is not a Flower app: it has no {PROJECT}")
     try:
         project = tomllib.loads(files[PROJECT].decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -181,7 +181,7 @@ def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
         if not isinstance(_look(project, *table, name), str)
     ]
     if missing:
-        raise FlowerError(f"{where.absolute()} is no Flower app: its {PROJECT} lacks {', '.join(missing)}")
+        raise FlowerError(f"{where.absolute()} is not a Flower app: its {PROJECT} lacks {', '.join(missing)}")
     return project
 
 
@@ -201,7 +201,7 @@ def _look(table: Any, *names: str) -> Any:
 
 
 def _check_size(where: Path, files: Mapping[str, bytes], project: Mapping[str, Any]) -> None:
-    # With patterns of its own the app may be smaller than what is seen here; Flower knows better then, and says so.
+    # With its own patterns the app may be smaller than what is measured here; Flower then reports the real size.
     if ".gitignore" in files or {"fab-include", "fab-exclude"} & set(project["tool"]["flwr"]["app"]):
         return
     packed = sum(len(zlib.compress(content)) for content in files.values())

@@ -4,7 +4,7 @@
 
 """Flower's command line, reached by exec in the SuperLink pod.
 
-The controller therefore needs no flwr of the right version, and Kubernetes' own rights decide who may do it. Answers are
+The control node therefore needs no flwr of the right version, and access is controlled by Kubernetes RBAC. Answers are
 judged by their C(success) field: C(flwr … --format json) exits with 0 when it failed (flwr 1.41).
 """
 
@@ -28,18 +28,18 @@ CONNECTION = "hub"  # name of the connection in the pod's config.toml
 
 
 class FlowerError(ClusterError):
-    """Flower refused something, or could not be asked. The text says what, where and what to do."""
+    """Flower refused something, or could not be called. The text has the operation, the place and the remedy."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one C(flwr) command said.
+    """The result of one C(flwr) command.
 
     Attributes:
         ok: whether it succeeded.
         data: the JSON it printed, or an empty dict.
-        message: what it said when it failed.
-        text: what it printed when that is no JSON.
+        message: its error message.
+        text: what it printed when that is not JSON.
     """
 
     ok: bool
@@ -74,7 +74,7 @@ class FlowerCLI:
         """Wait until the SuperLink container (not the whole pod) is ready; return the pod.
 
         Raises:
-            FlowerError: naming what was last seen, when it is not ready after C(seconds).
+            FlowerError: with its last state, when it is not ready after C(seconds).
         """
         deadline = time.monotonic() + seconds
         pause = 0.2
@@ -126,7 +126,7 @@ class FlowerCLI:
         return {"command": [*arguments, CONNECTION, "--format", "json"]}
 
     def _once(self, *arguments: str) -> dict[str, str | list[str]]:
-        """As C(command), for what may be done once only: made a second time, the request gets the first one's answer."""
+        """As C(command), for commands that may run only once: a repeated request gets the first one's answer."""
         return {**self.command(*arguments), "once": uuid.uuid4().hex}
 
     def nodes(self, wait_for: Sequence[str] = (), seconds: float = 0) -> dict[str, dict[str, Any]]:
@@ -137,7 +137,7 @@ class FlowerCLI:
             seconds: how long to wait for them at most.
 
         Returns:
-            Node id (text) -> what Flower says of it (C(status), C(last-activated-at), …).
+            Node id (text) -> its state at Flower (C(status), C(last-activated-at), …).
         """
         step = {"wait_online": list(wait_for), "connection": CONNECTION, "seconds": seconds}
         (answer,) = self.do([step], seconds=seconds + 60)
@@ -152,13 +152,34 @@ class FlowerCLI:
         return self.do(steps, files=files, seconds=60 + 0.2 * len(steps)) if steps else []
 
     def unregister(self, node_ids: Sequence[str]) -> list[Answer]:
-        """Unregister SuperNodes. For ever: Flower never takes their keys again."""
+        """Unregister SuperNodes. Permanently: Flower never accepts their keys again."""
         steps = [self._once("supernode", "unregister", node) for node in node_ids]
         return self.do(steps, seconds=60 + 0.2 * len(steps)) if steps else []
 
+    def unregister_known(
+        self, wanted: Mapping[str, Sequence[str | None]], nodes: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, str]:
+        """Unregister the SuperNodes of some sites, unless they are unregistered; returns site -> why that failed.
+
+        Args:
+            wanted: site -> node ids; None for a key that never had one.
+            nodes: the result of C(nodes).
+        """
+        todo = [
+            (site, node)
+            for site, ids in wanted.items()
+            for node in ids
+            if node and nodes.get(node, {}).get("status", "unregistered") != "unregistered"
+        ]
+        refused: dict[str, str] = {}
+        for (site, node), answer in zip(todo, self.unregister([node for _site, node in todo])):
+            if not answer.ok:
+                refused[site] = f"the SuperLink on {self.cluster.name} cannot unregister node {node}: {answer.message}"
+        return refused
+
 
 def superlink_state(pod: Mapping[str, Any] | None) -> str | None:
-    """Say in words why the SuperLink container is not ready, or None when it is."""
+    """Why the SuperLink container is not ready; None when it is."""
     if pod is None:
         return "there is no such pod"
     status = pod.get("status", {})

@@ -4,7 +4,7 @@
 
 """Run a module of the collection with the Python of a container.
 
-Images of Flower have Python, and nothing else is needed there. Program and request come on standard input: in the command
+Images of Flower have Python, and nothing else is needed there. Program and request are sent on standard input: in the command
 line they would be part of a URL, which proxies limit to 8 KiB and audit logs repeat.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 
-#: Printed when a program has ended well. Now and then a node whose CPU is busy reports the end of a command and drops what
+#: Printed when a program has succeeded. Occasionally a node whose CPU is busy reports the end of a command and drops what
 #: it printed; then this line is missing, too.
 COMPLETE = "."
 LOADER = (
@@ -32,12 +32,12 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Output:
-    """What a program left.
+    """The result of a program.
 
     Attributes:
         answers: the lines that it printed.
         rc: its exit code.
-        said: the end of what it wrote to standard error, or words for nothing.
+        said: the end of its standard error, or a text for none.
     """
 
     answers: list[str]
@@ -57,8 +57,8 @@ def run(
 ) -> Output:
     """Send a module that reads a request, one line of JSON, and prints answers, each a line.
 
-    When it ended well but its answers were lost on their way, it is sent once more: a request has to mean the same when it is
-    made twice.
+    When it succeeded but its answers were lost, it is sent once more: a request must have the same effect when it is
+    repeated.
 
     Args:
         cluster: a connection to its cluster.
@@ -66,7 +66,7 @@ def run(
         pod: its name.
         container: the one to run it in.
         program: the module; it may import nothing that the container has not.
-        request: what it is to do.
+        request: its task.
         seconds: time limit of each time that it runs.
 
     Raises:
@@ -84,6 +84,6 @@ def run(
         if answers and answers[-1] == COMPLETE:
             return Output(answers[:-1], 0, said)
     raise ClusterError(
-        f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) ended well {_ATTEMPTS} times, but its answers did not "
-        f"arrive whole; last seen: {len(answers)} lines of output, and {said}. Look at the node's container runtime."
+        f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
+        f"arrive completely; last seen: {len(answers)} lines of output, and {said}. Check the node's container runtime."
     )

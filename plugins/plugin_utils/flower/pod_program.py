@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import gc
 import glob
+import importlib.abc
 import importlib.machinery
 import io
 import json
@@ -23,19 +24,24 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
 
 
-class InertApps:
-    """Keeps the code of an app from running in this container, which holds the federation's keys and its database.
+class InertApps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Prevents the code of an app from running in this container, which has the federation's keys and its database.
 
     C(flwr run) looks up the app's modules (flwr 1.41, C(object_ref.validate)), and Python imports C(package) to find
     C(package.module). Modules of the app are found as ever, but nothing in them is executed.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self.folder = os.path.realpath(folder) + os.sep
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         """Part of Python's import system: see C(importlib.abc.MetaPathFinder)."""
         inside = [entry for entry in (sys.path if path is None else path) if self.holds(entry)]
         spec = importlib.machinery.PathFinder.find_spec(name, inside, target) if inside else None
@@ -44,19 +50,19 @@ class InertApps:
         spec.loader = self
         return spec
 
-    def holds(self, path):
-        """Say whether an entry of C(sys.path) lies in the folder."""
+    def holds(self, path: str) -> bool:
+        """Whether an entry of C(sys.path) is in the folder."""
         return (os.path.realpath(path) + os.sep).startswith(self.folder)
 
-    def create_module(self, spec):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         """Part of Python's import system: an ordinary module."""
         return None
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         """Part of Python's import system: leave the module empty."""
 
 
-def run_command(app, arguments, lines=None):
+def run_command(app: Callable[..., Any], arguments: list[str], lines: int | None = None) -> dict[str, Any]:
     """Run one C(flwr) command in this process.
 
     flwr prints through a console object that is made at import, so the file descriptor is captured, not C(sys.stdout).
@@ -64,7 +70,7 @@ def run_command(app, arguments, lines=None):
     Returns:
         A dict with C(rc) and C(out): the parsed JSON, or the text (on wish only its last C(lines)) where it is none.
     """
-    code = 0
+    code: Any = 0
     with tempfile.TemporaryFile() as capture:
         sys.stdout.flush()
         kept = os.dup(1)
@@ -73,7 +79,9 @@ def run_command(app, arguments, lines=None):
             code = app(arguments, standalone_mode=False) or 0
         except SystemExit as stop:
             code = stop.code or 0
-        except Exception as error:  # whatever flwr raises is an answer for the controller, not the end of this program
+        except (
+            Exception
+        ) as error:  # any exception of flwr is an answer for the control node, not the end of this program
             code = f"{type(error).__name__}: {error}"
         finally:
             sys.stdout.flush()
@@ -88,11 +96,11 @@ def run_command(app, arguments, lines=None):
     return {"rc": code if isinstance(code, (int, str)) else 0, "out": out}
 
 
-def run_once(app, arguments, token):
-    """Run a command unless it was run with the same token before; then tell what came out of it that time.
+def run_once(app: Callable[..., Any], arguments: list[str], token: str) -> dict[str, Any]:
+    """Run a command unless it was run with the same token before; then return the result of that time.
 
-    So a controller that lost its connection may ask again without doing the thing twice. A note in a folder that lives
-    as long as the pod says that the command began, and then what it answered.
+    So after a lost connection the request can be repeated without a second execution. A file in a folder that exists
+    as long as the pod records that the command started, and then its result.
     """
     folder = tempfile.gettempdir()
     for old in glob.glob(os.path.join(folder, "once-*")):
@@ -108,7 +116,7 @@ def run_once(app, arguments, token):
             if text:
                 return json.loads(text)
             time.sleep(1)
-        return {"rc": 1, "out": "it was begun, but it has left no answer"}
+        return {"rc": 1, "out": "it was started, but returned no result"}
     answer = run_command(app, arguments)
     with open(note + ".new", "w", encoding="utf-8") as stream:
         json.dump(answer, stream)
@@ -116,7 +124,7 @@ def run_once(app, arguments, token):
     return answer
 
 
-def statuses(answer):
+def statuses(answer: dict[str, Any]) -> dict[str, str] | None:
     """Read node id -> status out of the answer of C(flwr supernode list)."""
     out = answer["out"]
     if not isinstance(out, dict) or not out.get("success"):
@@ -124,7 +132,7 @@ def statuses(answer):
     return {str(node["node-id"]): node["status"] for node in out.get("nodes", [])}
 
 
-def wait_online(app, connection, wanted, seconds):
+def wait_online(app: Callable[..., Any], connection: str, wanted: list[str], seconds: float) -> dict[str, Any]:
     """List the SuperNodes until all of C(wanted) are online or C(seconds) are over; return the last answer."""
     deadline = time.monotonic() + seconds
     while True:
@@ -137,10 +145,12 @@ def wait_online(app, connection, wanted, seconds):
         time.sleep(0.5)
 
 
-def wait_finished(app, connection, run_id, seconds, pause):
-    """Look at a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer.
+def wait_finished(
+    app: Callable[..., Any], connection: str, run_id: str, seconds: float, pause: float
+) -> dict[str, Any]:
+    """Check a run every C(pause) seconds until it is finished or C(seconds) are over; return the last answer.
 
-    An answer that is an error ends it too: how long to put up with that is for the controller to decide.
+    An error ends it too: the control node decides how long to retry.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -156,7 +166,7 @@ def wait_finished(app, connection, run_id, seconds, pause):
         time.sleep(min(pause, max(deadline - time.monotonic(), 0)))
 
 
-def main():
+def main() -> None:
     """Serve one request: put its files into a fresh folder, do its steps in order, print an answer for each."""
     request = json.loads(sys.stdin.readline())
     folder = tempfile.mkdtemp()
@@ -167,7 +177,7 @@ def main():
         if request.get("archive"):
             with tarfile.open(fileobj=io.BytesIO(base64.b64decode(request["archive"]))) as archive:
                 # without a choice, Python 3.12 and 3.13 warn; before 3.11.4 there is none
-                careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                careful: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(os.path.join(folder, "app"), **careful)
         sys.meta_path.insert(0, InertApps(folder))
         gc.disable()  # the import makes a great many objects and no garbage: a sixth of its time

@@ -4,8 +4,8 @@
 
 """The run config of one run: checked against the app, and written so that every value arrives as it is.
 
-It goes as a TOML file (C(flwr run --run-config FILE.toml)). On the command line Flower cuts it with a regular expression
-that knows no escapes, and drops what does not match without a word (see M(federated.flower.node_config)).
+It is sent as a TOML file (C(flwr run --run-config FILE.toml)). On the command line Flower cuts it with a regular expression
+that has no escapes, and silently drops what does not match (see M(federated.flower.node_config)).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def check(wanted: Mapping[str, Any], defaults: Mapping[str, Any], app: str) -> d
     C(-e name=value), a survey or a template are always text.
 
     Raises:
-        FlowerError: a name that the app does not have, or a value that a run config cannot hold.
+        FlowerError: a name that the app does not have, or a value that a run config cannot have.
     """
     flat = flatten(wanted)
     unknown = sorted(set(flat) - set(defaults))
@@ -64,12 +64,12 @@ def write(config: Mapping[str, Value]) -> str:
 
 def _value(name: str, value: Any) -> Value:
     if isinstance(value, float) and not math.isfinite(value):
-        raise FlowerError(f"run_config {name}: {value} is no finite number")
+        raise FlowerError(f"run_config {name}: {value} is not a finite number")
     if isinstance(value, int) and not flower_toml.INT_MIN <= value <= flower_toml.INT_MAX:
         raise FlowerError(f"run_config {name}: {value} does not fit into 64 bits")
     if isinstance(value, str) and flower_toml.find_surrogate(value) >= 0:
         raise FlowerError(
-            f"run_config {name}: the text holds half a character (a lone surrogate), which TOML cannot write"
+            f"run_config {name}: the text contains half a character (a lone surrogate), which TOML cannot write"
         )
     if not isinstance(value, (bool, int, float, str)):
         raise FlowerError(f"run_config {name}: a value is a text, a number or a boolean, not {type(value).__name__}")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs: submit once, follow through whatever happens to the connection, read the log."""
+"""Runs: submit once, follow it even if the connection is lost, read the log."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ COMPLETED = "finished:completed"
 
 # Seconds that one exec waits for the end of a run. Load balancers cut connections that are silent for a minute.
 SLICE = 45.0
-# Flower's code for a run it does not know: the SuperLink has lost its database, or it is another SuperLink.
+# Flower's code for an unknown run: the SuperLink has lost its database, or it is another SuperLink.
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What Flower itself logs of a run that goes well.
+# What Flower itself logs for a successful run.
 _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
 _LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
 @dataclass(frozen=True)
 class Run:
-    """What Flower says of a run.
+    """The state of a run at Flower.
 
     Attributes:
         run_id: its number, as text.
         status: C(pending), C(starting), C(running), C(finished:completed), C(finished:failed) or C(finished:stopped);
-            empty when nothing was heard of it yet.
-        details: Flower's words on the status.
+            empty when it is not known yet.
+        details: Flower's details of the status.
         elapsed: seconds it has been running, without the time it was pending.
         app: C(publisher/name).
     """
@@ -59,7 +59,7 @@ class Run:
 
 
 def parse_run(run_id: str, answer: Answer) -> Run:
-    """Read the answer of C(flwr list --run-id); the status is empty when it does not tell."""
+    """Read the answer of C(flwr list --run-id); the status is empty when it has none."""
     for run in answer.data.get("runs", []) if answer.ok else []:
         if str(run.get("run-id")) == run_id:
             details = str(run.get("status-details") or "")
@@ -90,7 +90,7 @@ def clean_log(text: str) -> list[str]:
 
 
 def highlights(lines: list[str]) -> list[str]:
-    """The lines that the app and Flower's warnings and errors left, without Flower's own account of the run."""
+    """The lines of the app and of Flower's warnings and errors, without Flower's own log of the run."""
     return [line for line in lines if not _CHATTER.match(line)]
 
 
@@ -101,14 +101,11 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
     in the pod then only repeats its answer (see C(pod_program.run_once)). So there is never a second run.
 
     Raises:
-        FlowerError: Flower refused it, or nobody can tell whether it took it.
+        FlowerError: Flower refused it, or it is unknown whether it was accepted.
     """
     files = {"run-config.toml": run_config.write(config)} if config else {}
     options = ["--run-config", "@FOLDER@/run-config.toml"] if config else []
-    step = {
-        "command": ["run", "@FOLDER@/app", CONNECTION, *options, "--format", "json"],
-        "once": uuid.uuid4().hex,
-    }
+    step = {"command": ["run", "@FOLDER@/app", CONNECTION, *options, "--format", "json"], "once": uuid.uuid4().hex}
     archive = app.archive()
     pod = cli.wait_for_superlink(60)
     lost: ClusterError | None = None
@@ -116,22 +113,24 @@ def submit(cli: FlowerCLI, app: App, config: Mapping[str, run_config.Value]) -> 
         time.sleep(pause)
         try:
             if lost and cli.wait_for_superlink(60)["metadata"]["uid"] != pod["metadata"]["uid"]:
-                break  # the note of the first attempt is gone with its pod
+                break  # the record of the first attempt is lost with its pod
             (answer,) = cli.do([step], files=files, archive=archive, seconds=180)
         except ClusterError as error:
             if lost is None and isinstance(error, (ApiError, Unauthorized)):
-                raise  # the API server said no: nothing was started
+                raise  # the API server refused it: nothing was started
             if isinstance(lost, FlowerError):
-                break  # the program in the pod fails, whatever the connection
+                break  # the program in the pod fails, with any connection
             lost = error
             continue
         if answer.ok and answer.data.get("run-id"):
             return answer.data
         if lost is None or answer.data:
-            raise FlowerError(f"the SuperLink on {cli.cluster.name} does not take the app {app.name}: {reason(answer)}")
+            raise FlowerError(
+                f"the SuperLink on {cli.cluster.name} does not accept the app {app.name}: {reason(answer)}"
+            )
         break
     raise FlowerError(
-        f"the app {app.name} was being submitted when contact was lost, and it is unknown whether a run began. Look before you "
+        f"the app {app.name} was being submitted when the connection was lost, and it is unknown whether a run started. Check before you "
         f"submit again: {command_line(cli, 'list')} (what happened: {lost.message if lost else 'no answer'})"
     )
 
@@ -140,8 +139,8 @@ def reason(answer: Answer) -> str:
     """Why Flower refused something, in one paragraph."""
     words = " ".join(answer.message.split())
     return (
-        words[max(words.find("[code: "), 0) :] or "it gave no reason"
-    )  # before the code stand notes of what it was doing
+        words[max(words.find("[code: "), 0) :] or "no reason reported"
+    )  # before the code there are messages about its progress
 
 
 def command_line(cli: FlowerCLI, *arguments: str) -> str:
@@ -151,17 +150,17 @@ def command_line(cli: FlowerCLI, *arguments: str) -> str:
 
 
 def look(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> Run:
-    """Look at a run, on wish until it is finished or C(seconds) are over, every C(pause) seconds.
+    """Read a run, optionally until it is finished or C(seconds) are over, every C(pause) seconds.
 
     Raises:
-        FlowerError: the SuperLink does not answer, or does not know the run.
+        FlowerError: the SuperLink does not answer, or does not have the run.
     """
     step = {"wait_finished": run_id, "connection": CONNECTION, "seconds": seconds, "pause": pause}
     (answer,) = cli.do([step], seconds=seconds + 60)
     run = parse_run(run_id, answer)
     if not run.status:
         raise (UnknownRun if _UNKNOWN_RUN.search(answer.message) else FlowerError)(
-            f"the SuperLink on {cli.cluster.name} tells nothing of run {run_id}: {reason(answer)}"
+            f"the SuperLink on {cli.cluster.name} has no information about run {run_id}: {reason(answer)}"
         )
     return run
 
@@ -173,11 +172,11 @@ class UnknownRun(FlowerError):
 def follow(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[Run, str]:
     """Wait until a run is finished, at most C(seconds).
 
-    A lost connection, an API server or a SuperLink that is away for a while: the run goes on without us, so all of that is
-    waited out. Only a missing right and a run that the SuperLink does not know end it.
+    A lost connection, an API server or a SuperLink that is away for a while: the run continues, so all of that is
+    retried. Only a missing right and an unknown run end it.
 
     Returns:
-        What was last seen of the run, and the last trouble in seeing it (empty when the last look went well).
+        The last state of the run, and the last error (empty when the last read succeeded).
     """
     start = time.monotonic()
     run, trouble, failures = Run(run_id), "", 0
@@ -201,13 +200,13 @@ def follow(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[Run, str]:
 def read_log(cli: FlowerCLI, run: Run) -> list[str]:
     """The ServerApp's log (its end, if it is long); empty when there is none yet.
 
-    Before its first line C(flwr log) would wait, so it is not asked of a run that has not begun.
+    Before its first line C(flwr log) would wait, so it is not called for a run that has not started.
     """
     if run.status in ("", "pending", "starting"):
         return []
     (answer,) = cli.do([{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": _LOG_LINES}], seconds=60)
     lines = clean_log(answer.text)
-    if lines[0].startswith("Using SuperLink: "):  # the command line's own words
+    if lines[0].startswith("Using SuperLink: "):  # messages of the command line
         lines = lines[1:]
     while lines and lines[-1] in ("", "INFO :"):
         lines.pop()
@@ -215,16 +214,16 @@ def read_log(cli: FlowerCLI, run: Run) -> list[str]:
 
 
 def describe_end(run: Run) -> str:
-    """Say how a run ended that did not complete."""
+    """Describe the end of a run that did not complete."""
     details = f": {run.details}" if run.details else ""
     return f"run {run.run_id} of {run.app} {run.status.partition(':')[2]} after {run.elapsed:.1f} s{details}"
 
 
 def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> str:
-    """Say where a run is that was not finished in time, and what can be done."""
+    """Describe a run that was not finished in time, with the remedy."""
     words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {run.status or 'nothing'}"
     if run.status == "pending":
-        words += " (no ServerApp process has taken it: see the Deployment serverapp)"
+        words += " (no ServerApp process has started it: see the Deployment serverapp)"
     if trouble:
-        words += f"; the last look failed: {trouble}"
-    return f"{words}. It goes on. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"
+        words += f"; the last read failed: {trouble}"
+    return f"{words}. It is still running. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Program that runs inside the SuperLink container, beside the gateway: tells the running gateway who is denied.
+"""Program that runs inside the SuperLink container, beside the gateway: updates the list of denied sites of the running gateway.
 
-Source of the rules: HAProxy's management guide, «show acl», «add acl» and «del acl». What is told here holds for the
-next request of every connection, also of open ones, and is forgotten when HAProxy loads its files anew.
+Source of the rules: HAProxy's management guide, «show acl», «add acl» and «del acl». A change applies to the
+next request of every connection, also of open ones, and is lost when HAProxy reloads its files.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import socket
 import sys
 
 
-def command(path, text):
-    """Give a command to HAProxy's runtime API; return what it says."""
+def command(path: str, text: str) -> str:
+    """Send a command to HAProxy's runtime API; return its answer."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(5)
         channel.connect(path)
@@ -29,8 +29,8 @@ def command(path, text):
             said += part
 
 
-def entries(path, name):
-    """Names in a list, each as often as it is there. Raises ValueError with HAProxy's words where there is no such list."""
+def entries(path: str, name: str) -> list[str]:
+    """Names in a list, each as often as it is there. Raises ValueError with HAProxy's message if there is no such list."""
     said = command(path, "show acl " + name)
     lines = [line.split(" ", 1) for line in said.splitlines()]
     if any(not line[0].startswith("0x") or len(line) != 2 for line in lines):
@@ -38,8 +38,8 @@ def entries(path, name):
     return [line[1] for line in lines]
 
 
-def bring(path, name, wanted):
-    """Bring a list to the wanted names; return what was added and what was removed."""
+def bring(path: str, name: str, wanted: list[str]) -> dict[str, list[str]]:
+    """Change a list to the wanted names; return what was added and what was removed."""
     there = entries(path, name)
     added = sorted(set(wanted) - set(there))
     removed = sorted(set(there) - set(wanted))
@@ -49,13 +49,14 @@ def bring(path, name, wanted):
             if said:
                 raise ValueError(said)
     if set(entries(path, name)) != set(wanted):
-        raise ValueError("it took the change and does not show it")
+        raise ValueError("it accepted the change and does not show it")
     return {"added": added, "removed": removed}
 
 
-def main():
+def main() -> None:
     """Serve one request, print its answer."""
     request = json.loads(sys.stdin.readline())
+    answer: object
     try:
         answer = bring(request["socket"], request["list"], request["wanted"])
     except (OSError, ValueError) as error:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The CA of a federation in a Secret of its own: the present one, and while it changes the next and the previous one.
+"""The CA of a federation in its own Secret: the current one, and during a rotation the next and the previous one.
 
 The Secret's entries: C(tls.crt) and C(tls.key) of the CA that signs now, C(next.crt) and C(next.key) of the one that
-will, C(previous.crt) of those that did. Sites trust all that are there, so none is ever cut off by a change of the CA.
+will, C(previous.crt) of those that did. Sites trust all of them, so none loses its connection by a rotation of the CA.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Authority:
 
     Attributes:
         current: signs certificates now.
-        next: will sign after a switch; None while no change is going on.
+        next: will sign after a switch; None outside of a rotation.
         previous: certificates of CAs that signed before, PEM; may be empty.
     """
 
@@ -32,7 +32,7 @@ class Authority:
 
     @classmethod
     def read(cls, entries: Mapping[str, str]) -> Authority | None:
-        """From the Secret's entries; None when it holds no CA."""
+        """From the Secret's entries; None when it has no CA."""
         if not {"tls.crt", "tls.key"} <= set(entries):
             return None
         following = None
@@ -64,8 +64,8 @@ def trust_bundle(current: str, following: str = "", previous: str = "") -> str:
         current: PEM certificates; so are the others, and each may be empty.
 
     Returns:
-        PEM without anything but certificates (SuperNodes hang on a trust file that is not ASCII), each once. They are in
-        the order of time, so the text stays the same when the next CA becomes the present one, and no pod restarts for that.
+        PEM without anything but certificates (SuperNodes hang with a trust file that is not ASCII), each once. They are in
+        the order of time, so the text stays the same when the next CA becomes the current one, and no pod restarts because of it.
     """
     found: dict[str, str] = {}
     for part in (previous, current, following):

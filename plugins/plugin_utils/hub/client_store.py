@@ -4,12 +4,13 @@
 
 """Reading and writing what C(clients) plans, in the hub cluster. The ConfigMap is written here and nowhere else.
 
-It is written with optimistic locking, and the ledger is read after it: whoever writes an older view of the ledger, and
+It is written with optimistic locking, and the ledger is read after it: who writes an older view of the ledger, and
 so would undo a denial, loses the race and reads both again.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,8 @@ from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..kube import refresh
 from ..kube.client import Cluster
-from ..kube.configmaps import until_unrivalled, write
+from ..kube.configmaps import retry_on_conflict, write
+from ..ledger import access, ranges
 from ..ledger.ranges import Book
 from ..ledger.records import Record
 from ..ledger.store import Ledger
@@ -28,6 +30,8 @@ from ..pki import certificates
 from . import clients
 
 PODS = "app.kubernetes.io/name=superlink"
+# How long dead keys of sites that left are kept.
+_REMEMBERED = datetime.timedelta(days=180)
 
 
 class ClientStore:
@@ -38,7 +42,7 @@ class ClientStore:
         namespace: the SuperLink's namespace.
         ledger: the federation's ledger.
         check: True writes nothing.
-        note: tells the audit trail of what was changed, as soon as it was (C(ClusterAction.note)).
+        note: records a change for the audit trail, right after it (C(ClusterAction.note)).
     """
 
     def __init__(
@@ -49,27 +53,29 @@ class ClientStore:
         self.namespace = namespace
         self.ledger = ledger
         self.check = check
-        #: What was changed, for Ansible's --diff, and as apply tells it.
+        #: What was changed, for Ansible's --diff, and in the format of apply.
         self.diff: list[dict[str, str]] = []
         self.objects: list[dict[str, str]] = []
+        #: Messages for the user.
+        self.warnings: list[str] = []
 
     def read(self) -> dict[str, Any] | None:
         """The live ConfigMap."""
         return self.cluster.get("v1", "ConfigMap", clients.CONFIG, self.namespace)
 
     def settings(self, live: dict[str, Any]) -> clients.Settings:
-        """What the hub was told.
+        """Settings of the hub.
 
         Raises:
-            ClusterError: somebody else wrote the ConfigMap.
+            ClusterError: someone else wrote the ConfigMap.
         """
         try:
             live["data"]["ca.crt"].encode("ascii")
             return clients.settings_of(live)
         except (KeyError, ValueError) as error:
             raise ClusterError(
-                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} is damaged: it lacks {error}. Run "
-                "federated.flower.site for the hub: it writes it anew."
+                f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name} is damaged: it has no {error}. Run "
+                "federated.flower.site for the hub: it recreates it."
             ) from error
 
     def authority(self, settings: clients.Settings) -> certificates.Issued:
@@ -82,7 +88,7 @@ class ClientStore:
         if ca is None:
             raise ClusterError(
                 f"the CA of the client certificates, Secret {settings.ca_namespace}/{clients.CA} on {self.cluster.name}, is not "
-                "there. Restore it from a backup, or run federated.flower.site for the whole fleet: it makes a new one, and all "
+                "there. Restore it from a backup, or run federated.flower.site for the whole fleet: it creates a new one, and all "
                 "sites get new certificates."
             )
         return ca
@@ -92,35 +98,80 @@ class ClientStore:
         settings: clients.Settings | None = None,
         ca: certificates.Issued | None = None,
         foreseen: tuple[Book, dict[str, Record]] | None = None,
+        admitted: str = "",
     ) -> bool:
         """Write the ConfigMap as the ledger wants it; returns whether it differed.
 
         Args:
-            settings: what the hub was told; as the live ConfigMap says it by default. Where that is not there either, no
-                gateway asks for client certificates, and nothing is done.
+            settings: settings of the hub; by default those of the live ConfigMap. Without either, no
+                gateway requests client certificates, and nothing is done.
             ca: the CA; read when it is needed by default.
-            foreseen: book and records as they will be, for check mode, in which the ledger does not hold them.
+            foreseen: the future book and records, for check mode, in which the ledger does not have them.
+            admitted: a site that is no longer denied, and has no record.
         """
         what = f"ConfigMap {self.namespace}/{clients.CONFIG} on {self.cluster.name}"
-        return until_unrivalled(what, lambda: self._publish(settings, ca, foreseen))
+        return retry_on_conflict(what, lambda: self._publish(what, settings, ca, foreseen, admitted))
 
     def _publish(
         self,
+        what: str,
         settings: clients.Settings | None,
         ca: certificates.Issued | None,
         foreseen: tuple[Book, dict[str, Record]] | None,
+        admitted: str,
     ) -> bool:
         live = self.read()
-        if live is None and settings is None:
-            return False
-        told = settings or self.settings(live)
-        book, records = foreseen or (self.ledger.read_book(), self.ledger.read_records())
+        if settings is None:
+            if live is None:
+                return False
+            settings = self.settings(live)
+        known = clients.Known(*foreseen) if foreseen else self._known(live, admitted)
         signer = ca
-        if signer is None and clients.needs_ca(live, book, records):
-            signer = self.authority(told)
-        wanted = clients.config(told, book, records, live, signer)
-        if live is not None and _same(live, wanted):
-            return False
+        if signer is None and clients.needs_ca(live, known):
+            signer = self.authority(settings)
+        try:
+            wanted = clients.config(settings, known, live, signer)
+        except ValueError as error:
+            raise ClusterError(f"{what}: {error}.") from error
+        differs = live is None or not _same(live, wanted)
+        if differs:
+            self._put(live, wanted)
+        if not self.check:
+            self._prune(known, wanted["data"]["ca.crt"])
+        return differs
+
+    def _known(self, live: dict[str, Any] | None, admitted: str) -> clients.Known:
+        """The ledger's content, with entries that it lost and the gateway's files still have."""
+        book = self.ledger.read_book()
+        known = clients.Known(book, *self.ledger.read_sites())
+        found = clients.lost(live, known)
+        found = access.Lost(tuple(site for site in found.denied if site != admitted), found.revoked)
+        if not found:
+            return known
+        now = known.now.isoformat(timespec="seconds")
+        self.ledger.change_book(lambda old: access.restored(old, found, now))
+        for site in found.denied:
+            self.note(site, access=[{"change": "still denied", "reason": "the ledger had lost it"}])
+        words = [f"{len(found.revoked or {})} revocations", *(f"the denial of {site}" for site in found.denied)]
+        self.warnings.append(f"the ledger had lost {', '.join(words)}: restored from the gateway's files")
+        return clients.Known(access.restored(book, found, now), known.records, known.unreadable, known.now)
+
+    def _prune(self, known: clients.Known, certificate: str) -> None:
+        """Drop from the ledger what no longer matters, once the gateway's files are without it."""
+        present = known.present(certificate)
+        long_ago = (known.now - _REMEMBERED).isoformat()
+
+        def prune(book: Book) -> Book:
+            return ranges.without_left(access.pruned(book, present), long_ago)
+
+        if prune(dict(known.book)) != known.book:
+            self.ledger.change_book(prune)
+        for site, record in known.records.items():
+            if access.pruned(record, present) != record:
+                self.ledger.change_record(site, lambda old: access.pruned(old, present))
+
+    def _put(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
+        """Write the ConfigMap, and record it."""
         if not self.check:
             self._write(live, wanted)
         which = Id("", "ConfigMap", self.namespace, clients.CONFIG)
@@ -135,7 +186,6 @@ class ClientStore:
             }
         ]
         self.note(objects=of_objects(self.objects))
-        return True
 
     def _write(self, live: dict[str, Any] | None, wanted: dict[str, Any]) -> None:
         if live is not None:
@@ -145,16 +195,16 @@ class ClientStore:
             wanted = {**live, "metadata": metadata, "data": wanted["data"]}
         write(self.cluster, wanted)
 
-    def hand_out(self) -> None:
-        """Bring the changed files into the gateway now; it reloads by itself."""
+    def load_now(self) -> None:
+        """Load the changed files into the gateway now; it reloads automatically."""
         if not self.check:
             refresh.touch_pods(self.cluster, self.namespace, PODS)
 
     def bring(self) -> bool:
-        """Write the ConfigMap as the ledger wants it and bring it into the gateway; returns whether it differed."""
+        """Write the ConfigMap from the ledger and load it into the gateway; returns whether it differed."""
         differed = self.publish()
         if differed:
-            self.hand_out()
+            self.load_now()
         return differed
 
 

@@ -2,38 +2,44 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who the gateway lets in: the CA of the sites' client certificates, and the files it judges them by. Pure but for
+"""Whom the gateway admits: the CA of the sites' client certificates, and the files by which it checks them. Pure but for
 randomness and the present time.
 
-The CA is always the collection's own, whatever issues the gateway's server certificate. Sites make their keys
+The CA is always the collection's own, with any issuer of the gateway's server certificate. Sites create their keys
 themselves; the hub signs requests. One certificate per site: CN is the site's inventory name, O the federation.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.labels import record_labels
 from ..base.secret_data import entries, secret
-from ..ledger import access
+from ..ledger import access, ranges
 from ..ledger.records import Record
+from ..ledger.store import NOTE
 from ..manifests.gateway import CLIENTS
 from ..pki import certificates as pki
 from ..pki import keypairs, library
 
 CONFIG = CLIENTS  # the ConfigMap
 CA = "flower-client-ca"
-# What other plays have to know of the hub's settings, as annotations of the ConfigMap.
+# Settings of the hub that other plays need, as annotations of the ConfigMap.
 CA_NAMESPACE = "federated.flower/ca-namespace"
 DAYS = "federated.flower/client-certificate-days"
+# Bytes that the API server takes in one ConfigMap (apimachinery, C(validation.ValidateConfigMap)), and the part of it that is kept
+# for denials: there is always space for denials, even when the rest is full.
+FULL = 1024 * 1024
+RESERVE = 64 * 1024
+_SERIAL_BYTES, _KEY_BYTES = 53, 80  # of one entry, about, for messages
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the hub was told.
+    """Settings of the hub.
 
     Attributes:
         federation: name of the federation.
@@ -56,7 +62,7 @@ class Authority:
         ca: certificate and key.
         secrets: the Secret to write; empty when it is there.
         certificates: public facts of it, as in C(credentials.Credentials).
-        reasons: why it was made, sentences.
+        reasons: why it was created, sentences.
     """
 
     ca: pki.Issued
@@ -72,16 +78,16 @@ def issued(live: Mapping[str, Any] | None) -> pki.Issued | None:
 
 
 def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: datetime.timedelta) -> Authority:
-    """Take the CA from its live Secret, or make it.
+    """Read the CA from its live Secret, or create it.
 
     Args:
-        settings: what the hub was told.
+        settings: settings of the hub.
         live: the Secret C(flower-client-ca).
         lifetime: of a new CA.
     """
     library.require()
     ca = issued(live)
-    result = Authority(ca or pki.make_ca(f"{settings.federation} client CA", lifetime))
+    result = Authority(ca or pki.make_ca(pki.ca_name(settings.federation, "client CA"), lifetime))
     if ca is None:
         data = {"tls.crt": result.ca.certificate, "tls.key": result.ca.key}
         result.secrets.append(
@@ -89,55 +95,111 @@ def authority(settings: Settings, live: Mapping[str, Any] | None, lifetime: date
                 settings.federation, settings.ca_namespace, CA, data, application="superlink", kind="kubernetes.io/tls"
             )
         )
-        result.reasons.append(f"{CA}: there was none")
+        result.reasons.append(f"{CA}: it did not exist")
     result.certificates.append({"name": CA, "namespace": settings.ca_namespace, **pki.describe(result.ca.certificate)})
     return result
 
 
 def settings_of(live: Mapping[str, Any]) -> Settings:
-    """What the hub was told, as its live ConfigMap says it."""
+    """Settings of the hub, from its live ConfigMap."""
     metadata = live["metadata"]
     notes = metadata.get("annotations") or {}
     federation = metadata["labels"]["app.kubernetes.io/instance"]
     return Settings(federation, metadata["namespace"], notes[CA_NAMESPACE], int(notes[DAYS]))
 
 
-def needs_ca(live: Mapping[str, Any], book: Mapping[str, Any], records: Mapping[str, Record]) -> bool:
-    """Whether the list of revoked certificates has to be signed anew, which takes the CA's key."""
-    data = live.get("data") or {}
-    return pki.crl_serials(data.get("crl.pem", ""), data["ca.crt"]) != set(access.revoked(book, records))
+@dataclass(frozen=True)
+class Known:
+    """Content of the ledger.
+
+    Attributes:
+        book: its book.
+        records: site -> its record.
+        unreadable: sites whose record cannot be read. Their entries at the gateway stay as they are.
+        now: the present.
+    """
+
+    book: Mapping[str, Any]
+    records: Mapping[str, Record]
+    unreadable: Collection[str] = ()
+    now: datetime.datetime = field(default_factory=lambda: datetime.datetime.now(datetime.timezone.utc))
+
+    def present(self, certificate: str) -> access.Present:
+        """What decides which revocations matter. C(certificate): the CA's."""
+        return access.Present(self.now, pki.made_at(certificate))
+
+
+def lost(live: Mapping[str, Any] | None, known: Known) -> access.Lost:
+    """Entries that the live ConfigMap has and the ledger has lost."""
+    data = (live or {}).get("data") or {}
+    if not data.get("ca.crt"):
+        return access.Lost()
+    return access.lost(
+        known.book,
+        {**dict.fromkeys(known.unreadable, {}), **known.records},
+        denied_sites=denied_sites(live),
+        serials=pki.crl_entries(data.get("crl.pem", ""), data["ca.crt"]) or {},
+        present=known.present(data["ca.crt"]),
+    )
+
+
+def denied_sites(live: Mapping[str, Any] | None) -> list[str]:
+    """Names of the sites that the live ConfigMap denies."""
+    return _names(((live or {}).get("data") or {}).get("denied.lst", ""))
+
+
+def _names(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def needs_ca(live: Mapping[str, Any] | None, known: Known) -> bool:
+    """Whether the revocation list must be signed again, which needs the CA's key."""
+    data = (live or {}).get("data") or {}
+    if "ca.crt" not in data:
+        return True
+    listed = pki.crl_entries(data.get("crl.pem", ""), data["ca.crt"])
+    return listed is None or set(listed) != set(_revoked(data, known, data["ca.crt"]))
+
+
+def _revoked(there: Mapping[str, str], known: Known, certificate: str) -> dict[str, str]:
+    """Serial -> since when, of all certificates that the gateway must reject."""
+    kept: dict[str, str] = {}
+    if known.unreadable:
+        kept = pki.crl_entries(there.get("crl.pem", ""), certificate) or {}
+    return {**kept, **access.revoked(known.book, known.records, known.present(certificate))}
 
 
 def config(
-    settings: Settings,
-    book: Mapping[str, Any],
-    records: Mapping[str, Record],
-    live: Mapping[str, Any] | None,
-    ca: pki.Issued | None = None,
+    settings: Settings, known: Known, live: Mapping[str, Any] | None, ca: pki.Issued | None = None
 ) -> dict[str, Any]:
-    """The ConfigMap C(superlink-clients), mounted in the gateway. It holds nothing secret.
+    """The ConfigMap C(superlink-clients), mounted in the gateway. It contains nothing secret.
 
-    Its data: C(ca.crt), C(crl.pem) (signed anew only when its serials differ), C(denied.lst) (names of sites) and
+    Its data: C(ca.crt), C(crl.pem) (signed again only when its serials differ), C(denied.lst) (names of sites) and
     C(keys.map) (digest of each SuperNode key, and its site).
 
     Args:
-        settings: what the hub was told.
-        book: the ledger's book.
-        records: the ledger's records.
+        settings: settings of the hub.
+        known: content of the ledger.
         live: the ConfigMap as it is.
-        ca: the CA; may be left out when C(needs_ca) says no.
+        ca: the CA; not needed when C(needs_ca) is false.
+
+    Raises:
+        ValueError: it would be larger than a ConfigMap may be; the text says what fills it. A denial is written nevertheless.
     """
     there = (live or {}).get("data") or {}
     certificate = ca.certificate if ca else there["ca.crt"]
-    wanted = access.revoked(book, records)
+    wanted = _revoked(there, known, certificate)
     crl = there.get("crl.pem", "")
-    if pki.crl_serials(crl, certificate) != set(wanted):
+    listed = pki.crl_entries(crl, certificate)
+    if listed is None or set(listed) != set(wanted):
         if ca is None:
             raise ValueError("the list of revoked certificates differs, but there is no CA to sign it with")
         crl = pki.make_crl(ca, {serial: datetime.datetime.fromisoformat(since) for serial, since in wanted.items()})
-    owners = sorted((keypairs.supernode_key_digest(line), site) for line, site in access.owners(records).items())
-    keys = ["# SuperNode keys, and who alone may use them", *(f"{digest} {site}" for digest, site in owners)]
-    denied = ["# sites that get 503", *access.denied(book, records)]
+    denied = set(access.denied(known.book, known.records))
+    denied |= set(denied_sites(live)) & set(known.unreadable)
+    lines = {f"{keypairs.supernode_key_digest(line)} {site}" for line, site in access.owners(known.records).items()}
+    lines |= {line for line in _names(there.get("keys.map", "")) if line.partition(" ")[2] in known.unreadable}
+    data = {"ca.crt": certificate, "crl.pem": crl, **_lists(denied, lines)}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -145,35 +207,72 @@ def config(
             "name": CONFIG,
             "namespace": settings.namespace,
             "labels": record_labels(settings.federation, "superlink", "clients"),
-            "annotations": {CA_NAMESPACE: settings.ca_namespace, DAYS: str(settings.days)},
+            "annotations": {
+                CA_NAMESPACE: settings.ca_namespace,
+                DAYS: str(settings.days),
+                NOTE: _identity(known, live),
+            },
         },
-        "data": {
-            "ca.crt": certificate,
-            "crl.pem": crl,
-            "denied.lst": "\n".join(denied) + "\n",
-            "keys.map": "\n".join(keys) + "\n",
-        },
+        "data": _fitting(data, there, denied, lines, wanted),
     }
 
 
+def _identity(known: Known, live: Mapping[str, Any] | None) -> str:
+    """Of the hub: the ledger's; where the ledger has none, what is noted already or a new one, which the ledger takes over."""
+    noted = ((live or {}).get("metadata", {}).get("annotations") or {}).get(NOTE, "")
+    return str(ranges.identified(known.book, noted)["id"])
+
+
+def _lists(denied: Collection[str], lines: Collection[str]) -> dict[str, str]:
+    return {
+        "denied.lst": "\n".join(["# sites that get 503", *sorted(denied)]) + "\n",
+        "keys.map": "\n".join(["# SuperNode keys, and who alone may use them", *sorted(lines)]) + "\n",
+    }
+
+
+def _fitting(
+    data: dict[str, str],
+    there: Mapping[str, str],
+    denied: Collection[str],
+    lines: Collection[str],
+    wanted: Collection[str],
+) -> dict[str, str]:
+    """The data, or the part of it that fits into a ConfigMap."""
+    if _size(data) <= FULL - RESERVE:
+        return data
+    # Keys of a denied site are not checked.
+    data = {**data, **_lists(denied, [line for line in lines if line.partition(" ")[2] not in denied])}
+    if _size(data) <= FULL - RESERVE:
+        return data
+    denial = {**there, "denied.lst": data["denied.lst"]}
+    if data["denied.lst"] != there.get("denied.lst") and {"ca.crt", "crl.pem", "keys.map"} <= set(there):
+        for part in (data, denial):
+            if _size(part) <= FULL:
+                return part
+    raise ValueError(
+        f"it would have {_size(data)} bytes, and a ConfigMap has up to {FULL}: {len(wanted)} revoked certificates that have not expired "
+        f"(about {_SERIAL_BYTES} bytes each) and {len(lines)} SuperNode keys (about {_KEY_BYTES} each). Shorter client certificates "
+        "(superlink_client_certificate_days) and a new client CA (delete its Secret, then run site.yml) reduce the first, and "
+        "another federation for a part of the sites the second"
+    )
+
+
+def _size(data: Mapping[str, str]) -> int:
+    return sum(len(value.encode()) for value in data.values())
+
+
 def certify(
-    record: Record,
-    request: str,
-    *,
-    site: str,
-    settings: Settings,
-    ca_certificate: str,
-    ca: Callable[[], pki.Issued],
+    record: Record, request: str, *, site: str, settings: Settings, ca_certificate: str, ca: Callable[[], pki.Issued]
 ) -> tuple[Record, str | None]:
-    """See that a site's record holds a good client certificate for the key that the site has.
+    """Make sure that a site's record has a valid client certificate for the site's key.
 
     Args:
         record: the site's record; not changed.
         request: the site's request, PEM.
         site: its name.
-        settings: what the hub was told.
+        settings: settings of the hub.
         ca_certificate: the present client CA, PEM.
-        ca: gives that CA with its key; called only when a certificate has to be signed.
+        ca: returns that CA with its key; called only when a certificate must be signed.
 
     Returns:
         The record, and why there is a new certificate, or None.
@@ -182,7 +281,8 @@ def certify(
         ValueError: the request is of no use.
     """
     client = record.get("client")
-    reason, new_key = "there was none", False
+    reason: str | None = "it did not exist"
+    new_key = False
     if client:
         reason = pki.client_reissue_reason(client["certificate"], ca_certificate, request, site, settings.federation)
         if reason is None and client["serial"] in {entry["serial"] for entry in record.get("revoked", [])}:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The hub's internal certificates and shared secrets: which there must be, and which have to be made. Pure but for
+"""The hub's internal certificates and shared secrets: which are needed, and which must be created. Pure but for
 randomness.
 
-They are made in any case; where the certificate that sites see comes from is the business of C(sources). Private halves
+They are always created; the certificate for sites comes from C(sources). Private keys
 go from here into Secrets and never into an Ansible variable.
 """
 
@@ -16,44 +16,44 @@ from collections.abc import Iterable
 
 from ..base.secret_data import CREDENTIALS
 from ..pki import certificates, keypairs, library
-from .made import Made, entries_of
-from .wanted import Ref, Seen, Wanted, secret_ref
+from .made import SecretPlan, entries_of
+from .wanted import Observed, Ref, Wanted, secret_ref
 
 INTERNAL_CA = "flower-internal-ca"
 INTERNAL = "superlink-internal"
 RUNTIME = "superlink-runtime-tls"
 SUPEREXEC = "superlink-superexec"
-__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "anew", "plan", "reads"]
+__all__ = ["CREDENTIALS", "UNKNOWN_ADDRESS", "recreated", "plan", "reads"]
 
 # Shown by check mode while the hub's objects, and so its address, do not exist.
 UNKNOWN_ADDRESS = "not-known-yet.invalid:9092"
 
-# Internal certificates are seen by containers of the hub's own namespace only, and renewing them restarts SuperLink.
+# Only containers of the hub's own namespace use internal certificates, and renewing them restarts SuperLink.
 INTERNAL_LIFETIME = datetime.timedelta(days=3650)
 
 
 def reads(wanted: Wanted) -> Iterable[Ref]:
-    """The Secrets that C(plan) has to see."""
+    """The Secrets that C(plan) must read."""
     own = [secret_ref(wanted.namespace, name) for name in (INTERNAL, RUNTIME, SUPEREXEC)]
     return [secret_ref(wanted.ca_namespace, INTERNAL_CA), *own]
 
 
-def plan(wanted: Wanted, seen: Seen) -> Made:
-    """Compare the Secrets that are there with what is wanted; make what is missing or no longer good.
+def plan(wanted: Wanted, seen: Observed) -> SecretPlan:
+    """Compare existing Secrets with the wanted ones; create what is missing or invalid.
 
-    A CA is made only where there is none.
+    A CA is created only if there is none.
     """
     library.require()
-    made = Made(wanted, seen)
+    made = SecretPlan(wanted, seen)
     ca = _internal_ca(made)
     for name, (subject, names) in _leafs(wanted.namespace).items():
         made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
     if "secret" not in seen.entries(wanted.namespace, SUPEREXEC):
-        made.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "there was none")
+        made.write(wanted.namespace, SUPEREXEC, {"secret": keypairs.make_secret()}, "it did not exist")
     return made
 
 
-def anew(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
+def recreated(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
     """Secret -> entries of everything that can be exchanged when the hub's pods restart.
 
     Args:
@@ -70,20 +70,20 @@ def anew(ca: certificates.Issued, namespace: str) -> dict[str, dict[str, str]]:
 def _leafs(namespace: str) -> dict[str, tuple[str, list[str]]]:
     """Secret -> subject and names of an internal certificate."""
     return {
-        # 127.0.0.1 is what a SuperExec that SuperLink starts itself dials.
+        # a SuperExec that SuperLink starts itself connects to 127.0.0.1.
         INTERNAL: ("superlink internal", ["localhost", "127.0.0.1"]),
         RUNTIME: ("superlink runtime", ["superlink-runtime", f"superlink-runtime.{namespace}.svc"]),
     }
 
 
-def _internal_ca(made: Made) -> certificates.Issued:
+def _internal_ca(made: SecretPlan) -> certificates.Issued:
     wanted = made.wanted
     there = made.seen.entries(wanted.ca_namespace, INTERNAL_CA)
     if {"tls.crt", "tls.key"} <= set(there):
         ca = certificates.Issued(there["tls.crt"], there["tls.key"])
     else:
-        ca = certificates.make_ca(f"{wanted.federation} internal CA", wanted.ca_lifetime)
+        ca = certificates.make_ca(certificates.ca_name(wanted.federation, "internal CA"), wanted.ca_lifetime)
         data = {"tls.crt": ca.certificate, "tls.key": ca.key}
-        made.write(wanted.ca_namespace, INTERNAL_CA, data, "there was none", "kubernetes.io/tls")
+        made.write(wanted.ca_namespace, INTERNAL_CA, data, "it did not exist", "kubernetes.io/tls")
     made.note(wanted.ca_namespace, INTERNAL_CA, ca.certificate)
     return ca

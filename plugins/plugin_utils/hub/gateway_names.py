@@ -2,29 +2,28 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The names by which sites know the gateway: what they verify its certificate against, and what to put into it. Pure."""
+"""The names by which sites know the gateway: which names they verify, and which its certificate needs. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ..base.addresses import split_address
-from ..base.certificate_names import certificate_names, server_name
+from ..spec.hub_spec import HubSpec
 
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class SiteNames:
-    """What a site's variables say of its way to the hub.
+    """A site's variables about its connection to the hub.
 
     Attributes:
         site: its inventory name.
         address: C(supernode_superlink_address), or empty for the one that the hub publishes.
         server_name: C(supernode_server_name), or empty for the one that the hub publishes.
-        sidecar: whether a sidecar dials the hub for its SuperNodes.
+        sidecar: whether a sidecar connects to the hub for its SuperNodes.
     """
 
     site: str
@@ -33,18 +32,17 @@ class SiteNames:
     sidecar: bool = True
 
 
-def needed(spec: Mapping[str, Any], address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
+def needed(spec: HubSpec, address: str, sites: Sequence[SiteNames]) -> dict[str, str]:
     """Names that the gateway's certificate must cover -> who verifies them, for people.
 
     A sidecar verifies the server name (manifests/objects.py, C(server_name)): HAProxy compares names with DNS entries only.
-    A SuperNode without one verifies the host of the address that it dials, an IP address too.
+    A SuperNode without one verifies the host of the address that it connects to, an IP address too.
 
     Args:
-        spec: the superlink spec.
-        address: host and port that the hub publishes; empty while nobody knows it, and then what hangs on it is left out.
+        address: host and port that the hub publishes; empty while it is not known; names that depend on it are then omitted.
         sites: all sites.
     """
-    published = server_name({**spec, "superlink_address": address}) if address or spec.get("server_name") else ""
+    published = replace(spec, superlink_address=address).verified_name if address or spec.server_name else ""
     found: dict[str, list[str]] = {}
     for site in sites or [SiteNames("sites")]:
         if site.sidecar:
@@ -55,20 +53,6 @@ def needed(spec: Mapping[str, Any], address: str, sites: Sequence[SiteNames]) ->
         if name:
             found.setdefault(name, []).append(site.site)
     return {name: _people(who) for name, who in found.items()}
-
-
-def wanted(spec: Mapping[str, Any], address: str, must: Iterable[str]) -> list[str]:
-    """Names to put into a certificate that is made for the gateway, DNS names first.
-
-    Args:
-        spec: the superlink spec. Without C(certificate_internal_names) only the names that have to be there and those of
-            C(certificate_names) are taken: public CAs sign no others.
-        address: host and port that the hub publishes.
-        must: the names that sites verify.
-    """
-    asked = {**spec, "superlink_address": address, "certificate_names": [*must, *(spec.get("certificate_names") or [])]}
-    found = certificate_names(asked)
-    return [*found["dns"], *found["ip"]]
 
 
 def _people(who: list[str]) -> str:

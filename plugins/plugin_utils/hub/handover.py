@@ -4,7 +4,7 @@
 
 """From one CA to another without silencing a site: publish both, and serve the new certificate when sites trust it. Pure.
 
-A federation whose CA changes by the rotation never comes here: its bundle has the next CA before that signs anything.
+A rotation of the CA never needs this: its bundle has the next CA before that signs anything.
 This is for the rest: another source, another issuer, a CA that cert-manager renewed, values that were exchanged.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from ..pki import certificates, chain
 from .authority import trust_bundle
-from .sources.source import Plan
+from .sources.interface import Plan
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Handover:
     Attributes:
         secret: the Secret that the gateway mounts.
         certificate: what is in it, PEM, leaf first.
-        trust: what sites are to trust, PEM.
+        trust: the CA bundle of the sites, PEM.
         secrets: the plan's Secrets that may be written now.
         warnings: sentences.
         held: the plan's certificate is not served yet.
@@ -47,13 +47,13 @@ def hand_over(
 
     Args:
         plan: a plan without faults.
-        published: the bundle that sites were told to trust, PEM; empty before the first deployment.
+        published: the published CA bundle, PEM; empty before the first deployment.
         mounted: name of the Secret that the gateway mounts now; empty before the first deployment.
         served: the certificate in that Secret, PEM; may be empty.
         now: the present.
-        forget: former CAs are not to be trusted any longer.
+        forget: remove previous CAs from the CA bundle.
     """
-    if plan.lacks:  # only in check mode: what will come is not known
+    if plan.lacks:  # only in check mode: the result is not known yet
         return Handover(mounted or plan.secret, served, published, [])
     result = Handover(plan.secret, plan.certificate, plan.trust, plan.secrets)
     if not published:
@@ -72,15 +72,15 @@ def hand_over(
             )
             return result
         result.warnings.append(
-            f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they are cut off "
+            f"the gateway's certificate is of a CA that sites do not trust yet ({_subjects(plan.trust)}): they cannot connect "
             "until this run has reached them"
         )
     keep = not plan.remembers or not trusted(served, plan.trust, now)
     if former and keep and not (forget and trusted(served, plan.trust, now)):
         result.trust = trust_bundle(plan.trust, "", former)
         result.warnings.append(
-            f"sites go on trusting former CAs beside the present one: {_subjects(former)}. When every site has been reached, "
-            "-e flower_forget_cas=true drops them"
+            f"sites still trust previous CAs: {_subjects(former)}. When every site has been reached, "
+            "-e flower_forget_cas=true removes them"
         )
     return result
 
@@ -96,7 +96,7 @@ def trusted(certificate: str, bundle: str, now: datetime.datetime) -> bool:
 
 
 def _former(bundle: str, present: str, now: datetime.datetime) -> str:
-    """Certificates of a bundle that are not in the present one and have not ended."""
+    """Certificates of a bundle that are not in the current one and have not expired."""
     known = {certificates.describe(part)["fingerprint"] for part in certificates.split(present)}
     others = [part for part in certificates.split(bundle) if certificates.describe(part)["fingerprint"] not in known]
     return "".join(part for part in others if chain.read(part)[0].not_valid_after_utc > now)

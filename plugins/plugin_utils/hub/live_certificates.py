@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What live objects of the hub say of its gateway: the Secret that it serves, and what sites were told to trust."""
+"""The gateway's certificate from live objects of the hub: the Secret that it serves, and the published CA bundle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..pki import certificates as pki
 from ..pki import chain
 from .wanted import Ref, Wanted
 
-# On the gateway's pod: fingerprint of the certificate for which the kubelet was asked to hurry.
+# On the gateway's pod: fingerprint of the certificate for which the kubelet was triggered.
 NOTE = "federated.flower/certificate"
 
 
@@ -26,7 +26,7 @@ def stateful_set_ref(wanted: Wanted) -> Ref:
 
 
 def publication_ref(wanted: Wanted) -> Ref:
-    """What sites are told."""
+    """The ConfigMap for sites."""
     return Ref("v1", "ConfigMap", wanted.namespace, federation.NAME)
 
 
@@ -39,19 +39,19 @@ def mounted_secret(stateful_set: Mapping[str, Any] | None) -> str:
 
 
 def published_bundle(publication: Mapping[str, Any] | None) -> str:
-    """What sites were told to trust, PEM; empty when nothing is published."""
+    """The published CA bundle, PEM; empty when nothing is published."""
     return ((publication or {}).get("data") or {}).get("ca.crt", "")
 
 
 def served(
     name: str, secret: Mapping[str, Any] | None, published: str, now: datetime.datetime
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Facts of the gateway's certificate, and of each CA that sites were told to trust.
+    """Facts of the gateway's certificate, and of each CA of the published CA bundle.
 
     Args:
         name: the Secret that the gateway mounts.
         secret: it, live.
-        published: what sites were told to trust, PEM; empty when nothing is published.
+        published: the published CA bundle, PEM; empty when nothing is published.
         now: the present.
 
     Returns:
@@ -69,5 +69,5 @@ def served(
         chain.check_use(way)
         chain.check_times(way, {"the controller": now})
     except chain.ChainError as error:
-        fault = f"{error} (Secret {name}, against what sites were told to trust)" if published else ""
+        fault = f"{error} (Secret {name}, compared with the CA bundle of the sites)" if published else ""
     return {"secret": name, **pki.describe(entries(secret)["tls.crt"]), "fault": fault}, trust

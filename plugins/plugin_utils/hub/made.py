@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets with CAs, certificates and shared secrets: what is made when one is missing or no longer good. Pure but for
+"""Secrets with CAs, certificates and shared secrets: what is created when one is missing or invalid. Pure but for
 randomness.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base.secret_data import secret
 from ..pki import certificates as pki
-from .wanted import Seen, Wanted
+from .wanted import Observed, Wanted
 
 
 def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:
@@ -24,30 +24,30 @@ def entries_of(issued: pki.Issued, ca: pki.Issued) -> dict[str, str]:
 
 
 @dataclass
-class Made:
-    """Collects what is made.
+class SecretPlan:
+    """Collects what is created.
 
     Attributes:
         wanted: what it must be good for.
-        seen: what there is already.
-        secrets: Secrets that have to be written, complete.
+        seen: what exists already.
+        secrets: Secrets to write, complete.
         certificates: public facts of every certificate (C(pki.describe), with C(name) and C(namespace)).
         reasons: why each Secret is written, sentences.
     """
 
     wanted: Wanted
-    seen: Seen
+    seen: Observed
     secrets: list[dict[str, Any]] = field(default_factory=list, repr=False)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
     def write(self, namespace: str, name: str, data: Mapping[str, str], reason: str, kind: str = "Opaque") -> None:
-        """Have a Secret written, and say why."""
+        """Add a Secret, with the reason."""
         self.secrets.append(secret(self.wanted.federation, namespace, name, data, application="superlink", kind=kind))
         self.reasons.append(f"{name}: {reason}")
 
     def note(self, namespace: str, name: str, pem: str) -> None:
-        """Tell of a certificate."""
+        """Record the facts of a certificate."""
         self.certificates.append({"name": name, "namespace": namespace, **pki.describe(pem)})
 
     def leaf(
@@ -59,7 +59,7 @@ class Made:
         lifetime: datetime.timedelta,
         renew_before: datetime.timedelta | None = None,
     ) -> pki.Issued:
-        """A server certificate of C(ca) in a Secret of the SuperLink's namespace; made when the one there is not good.
+        """A server certificate of C(ca) in a Secret of the SuperLink's namespace; created when the existing one is not valid.
 
         Its Secret has the entries of C(entries_of).
         """
@@ -69,7 +69,7 @@ class Made:
         reason = (
             pki.reissue_reason(issued.certificate, ca.certificate, names, renew_before=renew_before)
             if complete
-            else "there was none"
+            else "it did not exist"
         )
         if reason:
             issued = pki.issue(ca, subject, list(names), lifetime)

@@ -2,28 +2,28 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Cross-checks of what the gateway is about to serve, whoever made it: before anything is changed. Pure."""
+"""Cross-checks of the certificate that the gateway will serve, from any source, before anything is changed. Pure."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..pki import chain
 from ..pki.chain import ChainError
-from .sources.source import Plan
+from .sources.interface import Plan
 
 
 def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.datetime]) -> list[str]:
     """Why sites would refuse the certificate of a plan; empty when they would not, or when it is not there yet.
 
     Args:
-        plan: a source's plan without faults of its own.
-        needed: names that sites verify -> who does (C(names.needed)).
+        plan: a source's plan without faults.
+        needed: names that sites verify -> who verifies them (C(names.needed)).
         clocks: whose clock -> what it shows.
 
     Returns:
-        Sentences that name the variable or Secret, the value and the way out. Nothing of a key is in them.
+        Sentences with the variable or Secret, the value and the remedy, without parts of keys.
     """
     if not plan.certificate:
         return []
@@ -35,19 +35,19 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
     try:
         chain.check_key(served[0], plan.key)
     except ChainError as error:
-        found.append(f"{plan.key_where} {error}; it takes the private key that {plan.where} was asked for with")
+        found.append(f"{plan.key_where} {error}; use the private key with which {plan.where} was requested")
     dns, addresses = chain.names(served[0])
     for name, who in needed.items():
         if not chain.covers(served[0], name):
             found.append(
                 f"{plan.where} does not cover {name}, against which it is verified by {who}; it covers "
                 f"{', '.join([*dns, *addresses]) or 'no name at all'}. Have it issued with {name} as a subject alternative "
-                "name, or say in flower_server_name which of its DNS names sites are to verify"
+                "name, or set flower_server_name to one of its DNS names, which sites then verify"
             )
     try:
         trusted = chain.read(plan.trust)
     except ChainError as error:
-        return [*found, f"{plan.trust_where} {error}; put the root there that sites are to trust"]
+        return [*found, f"{plan.trust_where} {error}; set it to the root CA that sites must trust"]
     try:
         way = chain.path(served, trusted)
     except ChainError as error:
@@ -56,20 +56,21 @@ def faults(plan: Plan, needed: Mapping[str, str], clocks: Mapping[str, datetime.
             f"missing intermediates behind the certificate, and its root into {plan.trust_where}"
         )
         way = served[:1]
-    for check in (lambda: chain.check_use(way), lambda: chain.check_times(way, clocks)):
+    checks: tuple[Callable[[], None], ...] = (lambda: chain.check_use(way), lambda: chain.check_times(way, clocks))
+    for check in checks:
         try:
             check()
         except ChainError as error:
-            found.append(f"{plan.where}: {error}; have it renewed or issued anew, and clocks set where one is wrong")
+            found.append(f"{plan.where}: {error}; renew or reissue it, and correct wrong clocks")
     return found
 
 
 def warnings(plan: Plan, now: datetime.datetime) -> list[str]:
-    """Sentences on a certificate without faults that nobody seems to renew: a third of its lifetime or 30 days are left."""
+    """Sentences on a certificate without faults that is not being renewed: a third of its lifetime or 30 days are left."""
     if not plan.certificate:
         return []
     leaf = chain.read(plan.certificate)[0]
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if end - now > min((end - start) / 3, datetime.timedelta(days=30)):
         return []
-    return [f"{plan.where} ends on {end.isoformat()}, and nobody has renewed it yet"]
+    return [f"{plan.where} expires on {end.isoformat()}, and it has not been renewed"]

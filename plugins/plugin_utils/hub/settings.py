@@ -6,7 +6,7 @@
 
 Documented in doc_fragments/certificates.py. What else a source takes is in the spec: C(certificates_source), C(issuer),
 C(certificate_secret), C(certificate_days), C(renew_before), C(ca_bundle). Here is what must be in no spec, since specs are
-shown and compared: private keys, and certificates beside them.
+shown and compared: private keys, and certificates with them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the hub's credentials must be good for, and what of it is to be seen in the cluster. Plain data."""
+"""What the hub's credentials must cover, and what of it is in the cluster. Plain data."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Wanted:
         federation: name of the federation, for labels and subjects.
         namespace: the SuperLink's namespace.
         ca_namespace: namespace of the CA keys, apart from the workload.
-        names: DNS names and IP addresses to put into a certificate that is made for the gateway.
+        names: DNS names and IP addresses for a certificate of the gateway.
         lifetime: of the gateway's certificate.
         ca_lifetime: of both CAs.
-        needed: names that sites verify the gateway's certificate against -> who does so. Whoever made it, it must cover
+        needed: names in the gateway's certificate that sites verify -> who verifies them. From any source, it must cover
             them; they are among C(names).
-        renew_before: how long before its end the gateway's certificate is renewed; None for half of its lifetime.
+        renew_before: how long before its expiry the gateway's certificate is renewed; None for half of its lifetime.
     """
 
     federation: str
@@ -54,7 +54,7 @@ def secret_ref(namespace: str, name: str) -> Ref:
     return Ref("v1", "Secret", namespace, name)
 
 
-class Seen(dict[Ref, Any]):
+class Observed(dict[Ref, Any]):
     """What was read: reference -> live object, None where there is none, a list for an empty name.
 
     Attributes:
@@ -66,9 +66,9 @@ class Seen(dict[Ref, Any]):
         self.unserved: set[Ref] = set()
 
     def entries(self, namespace: str, name: str) -> dict[str, str]:
-        """Decoded entries of a Secret that hold text in ASCII; empty when there is no such Secret.
+        """Decoded entries of a Secret with ASCII text; empty when there is no such Secret.
 
         Raises:
-            KeyError: it was never read. Taken for an absent one it would be made anew.
+            KeyError: it was never read. It must not be treated as absent, since it would be recreated.
         """
         return entries(self[secret_ref(namespace, name)])

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may stand in a header, a URL or a kubeconfig entry, checked before the HTTP library sees it. Pure.
+"""Check what may be in a header, a URL or a kubeconfig entry before the HTTP library sees it. Pure.
 
-HTTP libraries print what they refuse, a token included. So everything that can hold a credential is checked here first,
+HTTP libraries print values that they reject, tokens included. So everything that can hold a credential is checked here first,
 and no message shows a value.
 """
 
@@ -47,21 +47,21 @@ _EXEC = {"command": _TEXT, "apiVersion": _TEXT, "args": _LIST, "env": _LIST}
 
 
 def token(value: str, what: str) -> str:
-    """A bearer token without the white space around it, which files and command output end in.
+    """A bearer token without the white space around it, with which files and command output often end.
 
     Args:
         what: where it comes from, for the message.
 
     Raises:
-        AuthError: it is empty, or holds what no token can hold (RFC 6750, section 2.1: visible ASCII characters).
+        AuthError: it is empty, or contains characters that are not allowed in a token (RFC 6750, section 2.1: visible ASCII characters).
     """
     stripped = value.strip()
     if not stripped:
         raise AuthError(f"{what} is empty.")
     if not all("!" <= character <= "~" for character in stripped):
         raise AuthError(
-            f"{what} holds white space, a control character or a character that is not ASCII, which no token holds (the value is "
-            "not shown). Give the token alone."
+            f"{what} contains white space, a control character or a character that is not ASCII, which is not allowed in a token (the value is "
+            "not shown). Set the token only."
         )
     return stripped
 
@@ -70,11 +70,11 @@ def header(value: str, what: str) -> str:
     """Text for a header or the user and password of one.
 
     Raises:
-        AuthError: it holds a control character or one beyond Latin-1, which HTTP headers cannot carry.
+        AuthError: it contains a control character or one beyond Latin-1, which HTTP headers cannot carry.
     """
     if any(character < " " or "\x7f" <= character <= "\x9f" or character > "\xff" for character in value):
         raise AuthError(
-            f"{what} holds a control character or one that a header cannot carry (the value is not shown). Does it end in a newline?"
+            f"{what} contains a control character or one that is not allowed in a header (the value is not shown). Does it end in a newline?"
         )
     return value
 
@@ -83,7 +83,7 @@ def server_url(value: Any, what: str) -> str:
     """The address of an API server, without white space around it and slashes behind it.
 
     Raises:
-        AuthError: it is no http or https URL, or holds a user name or password, which belong into options of their own.
+        AuthError: it is not an http or https URL, or contains a user name or password, which have their own options.
     """
     return urlunsplit(_url(value, what, ("http", "https"), "https://host:port")).rstrip("/")
 
@@ -92,7 +92,7 @@ def proxy_url(value: Any, what: str) -> tuple[str, str]:
     """A proxy's URL without credentials, and its "user:password" as it is written there, "" if there is none.
 
     Raises:
-        AuthError: it is no URL of a proxy.
+        AuthError: it is not the URL of a proxy.
     """
     given = value if not isinstance(value, str) or "://" in value else f"http://{value.strip()}"
     parts = _url(given, what, PROXY_SCHEMES, "http://[user:password@]host:port", credentials=True)
@@ -112,24 +112,24 @@ def _url(value: Any, what: str, schemes: tuple[str, ...], form: str, *, credenti
     text = value.strip()
     if any(character <= " " or character >= "\x7f" for character in text):
         raise AuthError(
-            f"{what} holds white space, a control character or a character that is not ASCII: write {form}. It is not shown, "
-            "because it may hold a password."
+            f"{what} contains white space, a control character or a character that is not ASCII: write {form}. It is not shown, "
+            "because it may contain a password."
         )
     try:
         parts = urlsplit(text)
         usable = bool(parts.hostname) and parts.port != 0
     except ValueError:
         raise AuthError(
-            f"{what} is not a URL: write {form}. It is not shown, because it may hold a password."
+            f"{what} is not a URL: write {form}. It is not shown, because it may contain a password."
         ) from None
     if parts.scheme not in schemes or not usable:
         raise AuthError(
-            f"{what} is not a URL of {', '.join(schemes)}: write {form}. It is not shown, because it may hold a password."
+            f"{what} is not a URL of {', '.join(schemes)}: write {form}. It is not shown, because it may contain a password."
         )
     if "@" in parts.netloc and not credentials:
         raise AuthError(
-            f"{what} holds a user name or password (not shown), which is not sent from there: take them out, and give username and "
-            "password, or a token, as options of their own."
+            f"{what} contains a user name or password (not shown), which is not sent from there: remove it, and set username and "
+            "password, or a token, as separate options."
         )
     return parts
 

@@ -22,7 +22,7 @@ class AuthError(ClusterError):
 
 
 class Unauthorized(ClusterError):
-    """The API server does not know us (401)."""
+    """The API server does not accept our credentials (401)."""
 
 
 class ApiError(ClusterError):
@@ -48,7 +48,7 @@ class NotServed(NotFound):
 
 
 class Conflict(ApiError):
-    """409: somebody was faster, another manager owns the field, or the name is taken."""
+    """409: the object was changed meanwhile, another manager owns the field, or the name is taken."""
 
 
 class Invalid(ApiError):

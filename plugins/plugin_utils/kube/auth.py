@@ -8,7 +8,7 @@ plugins, token files, auth providers, inline data and relative paths behave as t
 differ, on purpose:
 
 * Only the wanted context, its cluster and its user are parsed. A kubeconfig that holds a thousand clusters is several
-  megabytes, and every host of a play reads it in a fork of its own.
+  megabytes, and each host of a play reads it in its own fork.
 * No key stays on disk. C(KubeConfigLoader) writes inline keys to temporary files and leaves them to C(atexit), which
   the forked workers of Ansible never run. Here they live in a directory of mode 0700, in memory where there is
   /dev/shm, for as long as it takes to load them into an C(SSLContext).
@@ -16,6 +16,7 @@ differ, on purpose:
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import shutil
@@ -23,7 +24,7 @@ import ssl
 import tempfile
 import threading
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +50,7 @@ try:
     from kubernetes.config.exec_provider import ExecProvider
 
     IMPORT_ERROR: ImportError | None = None
-except ImportError as error:  # told to the user by connect(), with the way out
+except ImportError as error:  # reported by connect(), with the remedy
     IMPORT_ERROR = error
 
 #: Argument spec of the auth options, for plugins that talk to a cluster.
@@ -67,7 +68,7 @@ class Access:
     """What one connection needs.
 
     C(server) is a URL without trailing slash; C(headers) are (name, value) pairs, a name may occur more than once;
-    C(renewable) says that asking again may give a fresh token (exec plugin, token file, auth provider); C(proxy) has no
+    C(renewable) states that a new request may return a fresh token (exec plugin, token file, auth provider); C(proxy) has no
     credentials, C(proxy_credentials) are its "user:password".
     """
 
@@ -79,14 +80,14 @@ class Access:
     proxy: str | None = None
     proxy_headers: dict[str, str] = field(default_factory=dict)
     proxy_credentials: str = ""
-    #: whether anything says who we are: a token, a password or a client certificate
+    #: whether there are credentials: a token, a password or a client certificate
     identified: bool = True
     renewable: bool = False
     source: str = ""
 
 
 def options_of(auth: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill the gaps of C(auth) from the environment, under the names and aliases of kubernetes.core.
+    """Complete C(auth) from the environment, under the names and aliases of kubernetes.core.
 
     Returns only options that have a value. Booleans and lists from the environment are converted like
     kubernetes.core does it (C(0)/C(false)/C(no) are false; lists are comma-separated).
@@ -122,20 +123,30 @@ def _from_environment(name: str, spellings: list[str], spec: Mapping[str, Any]) 
 
 
 # The loader of the package remembers its temporary files by content for the whole process: a second thread with the same
-# kubeconfig would be given a file that the first is about to delete.
+# kubeconfig would get a file that the first is about to delete.
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def resolve(auth: Mapping[str, Any]) -> Access:
-    """Turn auth options into an C(Access). Leaves no file behind, whatever happens.
+@contextlib.contextmanager
+def _others_continue() -> Iterator[None]:
+    """Let other threads read their access meanwhile; for what takes long, and at a time when no file has been written."""
+    _ONE_AT_A_TIME.release()
+    try:
+        yield
+    finally:
+        _ONE_AT_A_TIME.acquire()
 
-    Order: C(host) with a token, a password or a client certificate stands alone; else a kubeconfig (given, from
+
+def resolve(auth: Mapping[str, Any]) -> Access:
+    """Convert auth options to an C(Access). Leaves no file behind, in any case.
+
+    Order: C(host) with a token, a password or a client certificate is used alone; else a kubeconfig (given, from
     C(K8S_AUTH_KUBECONFIG), C(KUBECONFIG) or C(~/.kube/config)), whose values single options override; else the
     service account of the pod we run in. Raises C(AuthError).
     """
     if IMPORT_ERROR is not None:
         raise AuthError(
-            f"The Python package 'kubernetes' is needed on the controller ({IMPORT_ERROR}). "
+            f"The Python package 'kubernetes' is needed on the control node ({IMPORT_ERROR}). "
             "Install it into the environment that runs ansible-playbook."
         )
     options = options_of(auth)
@@ -150,7 +161,7 @@ def _resolve_in_memory(options: dict[str, Any]) -> Access:
     except ConfigException as error:
         raise AuthError(f"Cannot use {_source_of(options)}: {error}") from error
     except yaml.MarkedYAMLError as error:
-        # without the text around the place, which may hold a credential
+        # without the text around the position, which may contain a credential
         where = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise AuthError(f"Cannot read {_source_of(options)}: {error.problem or 'it is not YAML'}{where}") from None
     except (OSError, yaml.YAMLError, ValueError) as error:
@@ -173,7 +184,7 @@ def _memory_dir() -> str | None:
 def _resolve(options: dict[str, Any], key_dir: str) -> Access:
     settings = _Settings()
     name = ""
-    source = "the given host"
+    source = "the option host"
     if not _stands_alone(options):
         kubeconfig = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
         explicit = "kubeconfig" in options or "context" in options or bool(os.environ.get("KUBECONFIG"))
@@ -197,7 +208,7 @@ def _resolve(options: dict[str, Any], key_dir: str) -> Access:
             settings.renewable = True
     settings.override(options)
     if not settings.host:
-        raise AuthError(f"{source} names no server.")
+        raise AuthError(f"{source} has no server.")
     server = access_fields.server_url(
         settings.host, "the option host" if "host" in options else f"the server in {source}"
     )
@@ -245,12 +256,12 @@ class _Settings:
         self.token_source = "the token"
 
     def complete(self, cluster: Mapping[str, Any]) -> None:
-        """What older versions of the package do not take over from the kubeconfig."""
+        """Set what older versions of the package do not read from the kubeconfig."""
         self.proxy = self.proxy or cluster.get("proxy-url")
         self.tls_server_name = self.tls_server_name or cluster.get("tls-server-name")
 
     def override(self, options: Mapping[str, Any]) -> None:
-        """Single options win over what a kubeconfig says."""
+        """Single options take precedence over the kubeconfig."""
         self.host = options.get("host", self.host)
         self.verify_ssl = options.get("validate_certs", self.verify_ssl)
         self.proxy = options.get("proxy", self.proxy)
@@ -338,7 +349,7 @@ def _set_proxy(access: Access, settings: _Settings, options: Mapping[str, Any]) 
 
 
 def bypasses_proxy(host: str, port: int | None, no_proxy: str) -> bool:
-    """Does C(no_proxy) (hosts, domains, addresses, CIDRs, C(*); comma-separated) name this host?"""
+    """Does C(no_proxy) (hosts, domains, addresses, CIDRs, C(*); comma-separated) include this host?"""
     host = host.lower()
     try:
         address = ipaddress.ip_address(host)
@@ -393,7 +404,7 @@ def _load_kubeconfig(kubeconfig: Any, options: Mapping[str, Any], key_dir: str) 
 
 
 def _loader() -> type:
-    """The package's loader, with the failures of exec plugins told instead of logged and forgotten."""
+    """The package's loader, which reports failures of exec plugins instead of logging them only."""
 
     class Loader(kube_config.KubeConfigLoader):
         renewable = False
@@ -421,10 +432,11 @@ def _loader() -> type:
             base = self._get_base_path(self._cluster.path)
             command = self._user["exec"].safe_get("command")
             try:
-                status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
+                with _others_continue():
+                    status = exec_plugin.run(_exec_provider(self._user["exec"], base, self._cluster))
             except (ConfigException, AuthError, OSError) as error:
                 raise AuthError(
-                    f"The exec plugin '{command}' of user '{self._user_name()}' gave no credentials: {one_line(error)}"
+                    f"The exec plugin '{command}' of user '{self._user_name()}' returned no credentials: {one_line(error)}"
                 ) from error
             if status.get("token"):
                 self.token = f"Bearer {status['token']}"
@@ -447,7 +459,7 @@ def _loader() -> type:
 def _exec_provider(config: Any, base: str, cluster: Any) -> Any:
     try:
         return ExecProvider(config, base, cluster)
-    except TypeError:  # kubernetes < 30 cannot tell the plugin about the cluster
+    except TypeError:  # kubernetes < 30 cannot pass the cluster to the plugin
         return ExecProvider(config, base)
 
 

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one door to an API server: one connection, kept alive, with errors that people can act on.
+"""The only connection to an API server: kept alive, with errors that people can act on.
 
-C(connect(auth)) takes the auth options of kubernetes.core and gives a C(Cluster). Nothing in it knows of
+C(connect(auth)) accepts the auth options of kubernetes.core and gives a C(Cluster). Nothing in it knows of
 Ansible. What it returns is plain JSON data.
 """
 
@@ -34,13 +34,13 @@ try:
     from urllib3.exceptions import HTTPError
 
     _URLLIB3_1 = _version.startswith("1.")
-except ImportError:  # resolve() tells the user
+except ImportError:  # reported by resolve()
     pass
 
 #: The one field manager of this collection.
 FIELD_MANAGER = "federated.flower"
 USER_AGENT = "federated.flower"
-APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML; API servers before 1.33 know no other name for it
+APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML; API servers before 1.33 accept no other name
 
 # Cluster has a method named list; inside the class the builtin is reached by these names.
 Objects = list[dict[str, Any]]
@@ -48,7 +48,7 @@ Answers = list[bool]
 
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
-_LEAST = 0.1  # seconds that an attempt is given at least
+_LEAST = 0.1  # seconds that an attempt has at least
 _ATTEMPTS = 3
 _BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
@@ -81,8 +81,8 @@ class Resource:
 def encoded(body: Any) -> bytes:
     """JSON that is YAML as well, since API servers read the body of a server-side apply as YAML.
 
-    YAML knows no surrogate pairs, by which JSON escapes characters beyond U+FFFF: they stand as they are. The others that
-    are not ASCII are escaped, because YAML takes some of them (U+0085, U+2028) for ends of lines.
+    YAML has no surrogate pairs, by which JSON escapes characters beyond U+FFFF: they are not escaped. The others that
+    are not ASCII are escaped, because YAML treats some of them (U+0085, U+2028) as line ends.
     """
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
@@ -119,7 +119,7 @@ class Cluster:
         if access.tls is not None:
             self._verifies = access.tls.verify_mode != ssl.CERT_NONE
             if _URLLIB3_1 and self._verifies:
-                # it compares the name itself: given an address, it would not tell the context what to compare with
+                # it compares the name itself: for an address, it would not set the name in the context
                 access.tls.check_hostname = False
                 options["cert_reqs"] = "CERT_REQUIRED"
             options["ssl_context"] = access.tls
@@ -128,7 +128,7 @@ class Cluster:
             if not self._verifies:
                 options["cert_reqs"] = "CERT_NONE"
                 options["assert_hostname"] = False
-                urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
+                urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was requested
         if access.proxy is None:
             self._pool = urllib3.PoolManager(**options)
         elif access.proxy.startswith("socks"):
@@ -219,14 +219,14 @@ class Cluster:
                     before = time.monotonic()
                     self.close()
                     self._use(resolve(self._auth))
-                    deadline += time.monotonic() - before  # a plugin has a limit of its own
+                    deadline += time.monotonic() - before  # plugins have their own limit
                     continue
                 raise self._unauthorized()
             raise self._api_error(method, path, status, response.data)
 
     @staticmethod
     def _pauses(attempt: int, deadline: float, retry_after: str | None = None) -> bool:
-        """Wait before the next attempt; False, at once, if there is none or it would come too late."""
+        """Wait before the next attempt; False, at once, if there is none or it would be too late."""
         if attempt >= _ATTEMPTS:
             return False
         pause = _retry_after(retry_after, _BACKOFF[attempt - 1])
@@ -236,7 +236,7 @@ class Cluster:
         return True
 
     def _document(self, method: str, path: str, response: Any) -> dict[str, Any]:
-        """The JSON object in an answer. Portals and proxies answer with pages of their own, and with 200."""
+        """The JSON object in an answer. Portals and proxies answer with their own pages and status 200."""
         if not response.data:
             return {}
         try:
@@ -291,8 +291,8 @@ class Cluster:
 
     def _nobody(self) -> Unauthorized:
         return Unauthorized(
-            f"{self.name}: {self._access.source} holds no credentials that can be used, so the API server {self.server} takes us for "
-            f"{_ANONYMOUS}. Give the context's user a token, tokenFile, exec plugin or client certificate with its key, or set "
+            f"{self.name}: {self._access.source} has no usable credentials, so the API server {self.server} treats us as "
+            f"{_ANONYMOUS}. Add to the context's user a token, tokenFile, exec plugin or client certificate with its key, or set "
             "api_key in flower_auth."
         )
 
@@ -302,7 +302,7 @@ class Cluster:
         return Unauthorized(
             f"{self.name}: the API server {self.server} does not accept the credentials of "
             f"{self._access.source} (401). "
-            "Has the token or certificate expired, or does the context name another cluster's user? "
+            "Has the token or certificate expired, or does the context refer to another cluster's user? "
             "Renew it, or check with: kubectl auth whoami"
         )
 
@@ -341,7 +341,7 @@ class Cluster:
         return NotServed(self.name, f"discover {api_version}", 404, {"reason": "NotFound", "message": message})
 
     def forget_kinds(self, api_version: str) -> None:
-        """Ask the API server again for the kinds of this group and version (after a CRD was made)."""
+        """Ask the API server again for the kinds of this group and version (after a CRD was created)."""
         self._kinds.pop(api_version, None)
 
     def _discover(self, api_version: str) -> dict[str, Resource]:
@@ -379,8 +379,8 @@ class Cluster:
     ) -> Objects:
         """Objects by label and field selector. C(apiVersion) and C(kind) are filled in: lists leave them out.
 
-        A list comes in pages. When the server has forgotten the first one's state before the last is read (410, "Resource
-        Expired" in the API conventions), the list begins again.
+        A list comes in pages. When the server has dropped the first one's state before the last is read (410, "Resource
+        Expired" in the API conventions), the list starts again.
         """
         resource = self.resource(api_version, kind)
         query: dict[str, Any] = {"limit": _PAGE}
@@ -414,7 +414,7 @@ class Cluster:
         return self.request("POST", resource.path(namespace), query=_write_query(dry_run), body=obj)
 
     def replace(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """PUT. With C(metadata.resourceVersion) it raises C(Conflict) if somebody was faster."""
+        """PUT. With C(metadata.resourceVersion) it raises C(Conflict) if someone was faster."""
         resource, namespace, name = self._address(obj)
         return self.request("PUT", resource.path(namespace, name), query=_write_query(False), body=obj)
 
@@ -465,7 +465,7 @@ class Cluster:
             return None
 
     def access_review(self, checks: Sequence[Mapping[str, Any]]) -> Answers:
-        """May we? One answer per check (keys verb, group, resource, subresource, namespace, name)."""
+        """Access reviews, one answer per check (keys verb, group, resource, subresource, namespace, name)."""
         answers = []
         for check in checks:
             body = {
@@ -497,11 +497,11 @@ class Cluster:
         """Run C(command) (no shell) in a container; return its output and exit code.
 
         C(stdin) is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
-        know by itself when its input ends. C(timeout): seconds for the whole command. C(on_stdout) gets the output
-        piece by piece as it comes. Needs the right to C(get) and C(create) C(pods/exec).
+        detect the end of its input itself. C(timeout): seconds for the whole command. C(on_stdout) receives the output
+        as it arrives. Needs the right to C(get) and C(create) C(pods/exec).
 
         Raises C(NotFound) (no such pod or container), C(Forbidden), C(ApiError) (the command could
-        not be started) and C(Unreachable) (connection lost, or time is up; the command may go on running).
+        not be started) and C(Unreachable) (connection lost, or timeout; the command may still be running).
         """
         query = [("command", word) for word in command]
         query += [("stdout", "true"), ("stderr", "true")]
@@ -527,7 +527,7 @@ class Cluster:
         options: dict[str, Any] = {"timeout": min(_CONNECT_TIMEOUT, self.timeout), "enable_multithread": False}
         tls: dict[str, Any] = {}
         if access.tls is not None:
-            # websocket-client sets these two on the context that it is given
+            # websocket-client sets these two on the context that it receives
             tls = {
                 "context": access.tls,
                 "cert_reqs": access.tls.verify_mode,
@@ -568,17 +568,17 @@ def _socks_manager(proxy: str, options: Mapping[str, Any]) -> Any:
     try:
         from urllib3.contrib.socks import SOCKSProxyManager
     except ImportError as error:
-        raise AuthError("A SOCKS proxy needs the Python package 'PySocks' on the controller.") from error
+        raise AuthError("A SOCKS proxy needs the Python package 'PySocks' on the control node.") from error
     return SOCKSProxyManager(proxy, **options)
 
 
 def _websocket_proxy(access: Access) -> dict[str, Any]:
-    # without this, websocket-client would read the environment by rules of its own
+    # without this, websocket-client would read the environment by its own rules
     if access.proxy is None:
         return {"http_no_proxy": ["*"]}
     parts = urlsplit(access.proxy)
     if parts.scheme not in ("http", "socks4", "socks4a", "socks5", "socks5h"):
-        raise AuthError(f"Commands in containers cannot go through a proxy that itself speaks TLS ({access.proxy}).")
+        raise AuthError(f"Commands in containers cannot go through a proxy that itself uses TLS ({access.proxy}).")
     options: dict[str, Any] = {
         "http_proxy_host": parts.hostname,
         "http_proxy_port": parts.port or 80,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..base.errors import ClusterError
 from ..base.labels import record_labels
+from ..marks.proof import holder, is_managed
 from .api_errors import Conflict
 from .client import Cluster
 
@@ -49,20 +50,26 @@ def write(cluster: Cluster, item: Mapping[str, Any]) -> None:
     """Create a ConfigMap, or replace it when it was read before.
 
     Raises:
-        Conflict: when somebody else created or changed it since.
+        ClusterError: someone else created it.
+        Conflict: when someone else created or changed it since.
     """
     if item["metadata"].get("resourceVersion"):
+        if not is_managed(item):
+            raise ClusterError(
+                f"ConfigMap {item['metadata']['namespace']}/{item['metadata']['name']} on {cluster.name} exists already and "
+                f"{holder(item)}: it is not changed. Delete or rename it, or deploy into another namespace (flower_namespace)."
+            )
         cluster.replace(item)
     else:
         cluster.create(item)
 
 
-def until_unrivalled(what: str, attempt: Callable[[], Outcome]) -> Outcome:
-    """Call C(attempt), which reads, changes and writes, until nobody wrote in between.
+def retry_on_conflict(what: str, attempt: Callable[[], Outcome]) -> Outcome:
+    """Call C(attempt), which reads, changes and writes, until no other write is in between.
 
     Args:
         what: what is written, for the error.
-        attempt: raises Conflict when somebody else was faster.
+        attempt: raises Conflict when someone else was faster.
 
     Raises:
         ClusterError: when that happened C(ATTEMPTS) times.
@@ -75,5 +82,5 @@ def until_unrivalled(what: str, attempt: Callable[[], Outcome]) -> Outcome:
             time.sleep(random.uniform(0, 0.05) * (number + 1))
     raise ClusterError(
         f"{what} changed {ATTEMPTS} times while it was being written; "
-        "is another controller running? Run again when it is done"
+        "is another run active? Run again when it is complete"
     )

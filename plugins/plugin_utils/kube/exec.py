@@ -13,7 +13,7 @@ from typing import Any
 
 from .api_errors import ApiError, Unreachable, status_of
 
-with contextlib.suppress(ImportError):  # resolve() tells the user
+with contextlib.suppress(ImportError):  # reported by resolve()
     import websocket
 
 PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"]
@@ -29,7 +29,7 @@ class ExecResult:
 
 
 class Exec:
-    """The stream protocol of pods/exec: every frame begins with a byte that names its channel."""
+    """The stream protocol of pods/exec: the first byte of each frame is its channel."""
 
     STDIN, STDOUT, STDERR, ERROR = range(4)
     CLOSE = 255
@@ -79,7 +79,7 @@ class Exec:
 
     def _too_late(self) -> Unreachable:
         return Unreachable(
-            f"{self.name}: {self.what}: not done after {self.timeout:g} s; the command may still be running."
+            f"{self.name}: {self.what}: not finished after {self.timeout:g} s; the command may still be running."
         )
 
     def _exit_code(self, data: bytes) -> int:

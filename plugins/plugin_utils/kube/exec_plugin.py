@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the credential plugin of a kubeconfig, with a time limit.
 
-The C(kubernetes) package reads the entry; its own runner waits for ever, so that one plugin that asks for a password or
+The C(kubernetes) package reads the entry; its own runner waits without a limit, so that one plugin that asks for a password or
 waits for a browser would stop a whole play.
 """
 
@@ -33,7 +33,7 @@ def run(provider: Any) -> dict[str, Any]:
     """
     with subprocess.Popen(
         provider.args,
-        stdin=subprocess.DEVNULL,  # nobody is there to answer it
+        stdin=subprocess.DEVNULL,  # it cannot be answered
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=provider.cwd,
@@ -45,7 +45,7 @@ def run(provider: Any) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             _kill_group(process)
             raise AuthError(
-                f"it gave nothing within {LIMIT:g} s and was stopped. Run it by hand: does it wait for a login, a password or "
+                f"it returned nothing within {LIMIT:g} s and was stopped. Run it by hand: does it wait for a login, a password or "
                 "the network?"
             ) from None
         except BaseException:
@@ -58,15 +58,15 @@ def run(provider: Any) -> dict[str, Any]:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a plugin and what it started. It leads a session of its own, so the group's id is its own."""
+    """End a plugin and what it started. It is the leader of its own session, so its id is that of the group."""
     os.killpg(process.pid, signal.SIGKILL)
     for pipe in (process.stdout, process.stderr):
         if pipe:
-            pipe.close()  # a process that left the group may hold the other end for ever
+            pipe.close()  # a process that left the group may keep the other end open
 
 
 def _exec_info(provider: Any) -> dict[str, Any]:
-    """What a plugin is told (Kubernetes documentation, "client-go credential plugins")."""
+    """What a plugin receives (Kubernetes documentation, "client-go credential plugins")."""
     spec: dict[str, Any] = {"interactive": False}
     if provider.cluster:
         cluster = dict(provider.cluster.value)

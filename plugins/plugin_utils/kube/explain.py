@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a failed connection means, in a sentence with the way out."""
+"""Explain a failed connection in a sentence with the remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import contextlib
 import socket
 import ssl
 
-with contextlib.suppress(ImportError):  # resolve() tells the user
+with contextlib.suppress(ImportError):  # reported by resolve()
     from urllib3.exceptions import (
         ConnectTimeoutError,
         NewConnectionError,
@@ -33,7 +33,7 @@ def nothing_sent(error: BaseException) -> bool:
 
 
 def worth_repeating(error: BaseException) -> bool:
-    """Certificates and unknown names do not get better within a second."""
+    """Certificates and unknown names do not change within a second."""
     cause = _root(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return False
@@ -62,7 +62,7 @@ def explain(error: BaseException, where: str, through: str, host: str, timeout: 
     if isinstance(cause, ssl.SSLCertVerificationError):
         return (
             f"the certificate of {where}{through} is not trusted: {cause.verify_message}. "
-            "Give the cluster's CA (ca_cert, or certificate-authority-data in the kubeconfig), "
+            "Set the cluster's CA (ca_cert, or certificate-authority-data in the kubeconfig), "
             "or check that the address is the right one."
         )
     if isinstance(cause, ssl.SSLError):

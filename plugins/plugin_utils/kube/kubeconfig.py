@@ -15,7 +15,7 @@ import yaml
 from .access_fields import check_entry
 from .api_errors import AuthError
 
-with contextlib.suppress(ImportError):  # resolve() tells the user
+with contextlib.suppress(ImportError):  # reported by resolve()
     from kubernetes.config import kube_config
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -38,7 +38,7 @@ def pick_context(paths: str, context: str | None) -> dict[str, Any]:
         raise AuthError(f"No kubeconfig found at {paths}.")
     wanted = context or next((one for one in (file.current_context() for file in files) if one), None)
     if not wanted:
-        raise AuthError(f"kubeconfig {paths} has no current-context: name one with the option 'context'.")
+        raise AuthError(f"kubeconfig {paths} has no current-context: set one with the option 'context'.")
     found = _first(files, "contexts", wanted)
     if found is None:
         raise AuthError(f"kubeconfig {paths} has no context '{wanted}'.{_known(files)}")
@@ -47,7 +47,7 @@ def pick_context(paths: str, context: str | None) -> dict[str, Any]:
     cluster = _first(files, "clusters", names.get("cluster"))
     if cluster is None:
         raise AuthError(
-            f"kubeconfig {paths}: context '{wanted}' names the cluster '{names.get('cluster')}', which is not there."
+            f"kubeconfig {paths}: context '{wanted}' refers to the cluster '{names.get('cluster')}', which does not exist."
         )
     check_entry("cluster", names["cluster"], cluster.value)
     user = _first(files, "users", names["user"]) if names.get("user") else None
@@ -165,7 +165,7 @@ class KubeconfigFile:
                 chunk = _until_top_level(data[start:end])
                 if start + len(chunk) > at:
                     entry = self._only_item(chunk, name)
-                    # an entry of C(contexts) has the key C(context), and so on: none is taken for another's
+                    # an entry of C(contexts) has the key C(context), and so on: they are not confused
                     if entry is not None and section.decode()[:-1] in entry:
                         return entry
                 at = data.find(needle, at + 1)
@@ -192,7 +192,7 @@ def _parse(data: bytes) -> Any:
 
 
 def _until_top_level(chunk: bytes) -> bytes:
-    """Cut a list item where the next top-level key of the file begins."""
+    """End a list item at the next top-level key of the file."""
     position = chunk.find(b"\n")
     while position != -1 and position + 1 < len(chunk):
         if chunk[position + 1 : position + 2] not in (b" ", b"-", b"#", b"\n", b"\r"):

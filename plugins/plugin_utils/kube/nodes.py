@@ -4,12 +4,12 @@
 
 """Which nodes of a site a DaemonSet pool runs on. Pure functions on live Node objects.
 
-Source of the rules: Kubernetes documentation, «DaemonSet» (how daemon pods are scheduled, tolerations added by itself).
+Source of the rules: Kubernetes documentation, «DaemonSet» (how daemon pods are scheduled, tolerations added automatically).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 # The DaemonSet controller tolerates these for its pods.
@@ -34,7 +34,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def is_ready(node: Mapping[str, Any]) -> bool:
-    """Whether the kubelet says that the node is ready."""
+    """Whether the kubelet reports the node as ready."""
     conditions = node.get("status", {}).get("conditions", [])
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
@@ -43,18 +43,46 @@ def eligible(
     nodes: Sequence[Mapping[str, Any]],
     selector: Mapping[str, str] | None,
     tolerations: Sequence[Mapping[str, Any]] | None,
+    running: Collection[str] = (),
 ) -> list[Mapping[str, Any]]:
-    """The nodes on which a DaemonSet with this node selector and these tolerations has a pod, by name."""
+    """The nodes on which a DaemonSet with this node selector and these tolerations has a pod, by name.
+
+    A taint C(NoSchedule) that is added later does not evict an existing pod (kube-controller-manager,
+    C(daemon/daemon_controller.go), C(NodeShouldRunDaemonPod)): C(running) are the nodes where one is.
+    """
     found = []
     for node in nodes:
-        node_labels = node["metadata"].get("labels", {})
-        if any(node_labels.get(key) != value for key, value in (selector or {}).items()):
-            continue
-        taints = [
-            taint
-            for taint in node.get("spec", {}).get("taints", [])
-            if taint.get("effect") in ("NoSchedule", "NoExecute") and taint["key"] not in _TOLERATED
-        ]
-        if all(any(_tolerates(toleration, taint) for toleration in tolerations or []) for taint in taints):
-            found.append(node)
+        if _is_selected(node, selector):
+            effects = _untolerated(node, tolerations)
+            if not effects or (effects == {"NoSchedule"} and node["metadata"]["name"] in running):
+                found.append(node)
     return sorted(found, key=lambda node: node["metadata"]["name"])
+
+
+def closed(
+    nodes: Sequence[Mapping[str, Any]],
+    selector: Mapping[str, str] | None,
+    tolerations: Sequence[Mapping[str, Any]] | None,
+) -> list[str]:
+    """Names of the nodes that accept no new pod of a DaemonSet, and keep an existing one."""
+    return [
+        node["metadata"]["name"]
+        for node in nodes
+        if _is_selected(node, selector) and _untolerated(node, tolerations) == {"NoSchedule"}
+    ]
+
+
+def _is_selected(node: Mapping[str, Any], selector: Mapping[str, str] | None) -> bool:
+    labels = node["metadata"].get("labels", {})
+    return all(labels.get(key) == value for key, value in (selector or {}).items())
+
+
+def _untolerated(node: Mapping[str, Any], tolerations: Sequence[Mapping[str, Any]] | None) -> set[str]:
+    """Effects of the taints that keep a pod away."""
+    return {
+        taint["effect"]
+        for taint in node.get("spec", {}).get("taints", [])
+        if taint.get("effect") in ("NoSchedule", "NoExecute")
+        and taint["key"] not in _TOLERATED
+        and not any(_tolerates(toleration, taint) for toleration in tolerations or [])
+    }

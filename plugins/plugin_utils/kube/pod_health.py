@@ -11,7 +11,7 @@ from typing import Any
 
 
 def describe(pod: Mapping[str, Any]) -> str:
-    """Say what a pod is waiting for or why its containers ended."""
+    """Describe what a pod is waiting for or why its containers terminated."""
     status = pod.get("status", {})
     parts = []
     for condition in status.get("conditions", []):
@@ -36,7 +36,7 @@ def _container(container: Mapping[str, Any]) -> str:
         text = "runs but is not ready"
     if last and (text or not container.get("ready")):
         text += f", last ended with code {last.get('exitCode')} ({last.get('reason')})"
-        text += f" saying {last['message'].strip()[-300:]!r}" if last.get("message") else ""
+        text += f" with message {last['message'].strip()[-300:]!r}" if last.get("message") else ""
     if container.get("restartCount") and text:
         text += f", {container['restartCount']} restarts"
     return text
@@ -53,6 +53,6 @@ def summary(pods: Sequence[Mapping[str, Any]], limit: int = 3) -> str:
     if not pods:
         return "there are no pods"
     if not unready:
-        return f"all {len(pods)} pods are ready, so look at their logs and at the way to the hub"
+        return f"all {len(pods)} pods are ready, so check their logs and the connection to the hub"
     more = f" and {len(unready) - limit} more" if len(unready) > limit else ""
     return " | ".join(describe(pod) for pod in unready[:limit]) + more

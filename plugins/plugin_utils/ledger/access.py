@@ -2,36 +2,37 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the ledger remembers of who may come in: client certificates, denials, certificates that were taken back. Pure.
+"""Access records of the ledger: client certificates, denials, revoked certificates. Pure.
 
 Part of a site's record (see C(records))::
 
     {"access": {"state": "denied", "since": "2026-11-21T10:00:00+00:00", "reason": "audit"},
      "client": {"serial": "5a…", "fingerprint": "SHA256:…", "not_after": "…", "key": "SHA256:…", "certificate": "PEM"},
-     "superseded": ["4b…"],
-     "revoked": [{"serial": "3c…", "since": "…"}]}
+     "superseded": [{"serial": "4b…", "until": "…"}],
+     "revoked": [{"serial": "3c…", "since": "…", "until": "…"}]}
 
 C(access) is there for denied sites only. C(key) is the fingerprint of the certificate's public key. C(superseded) are
-certificates of a key that the site no longer has; they are revoked as soon as the site has been given its new one.
+certificates of a key that the site no longer has; they are revoked as soon as the site has its new one. C(until) is
+the expiry of the certificate; records of earlier releases do not have it.
 
 Part of the book (see C(ranges)), for sites that left::
 
-    {"denied": {"site-b": {"state": "denied", …}}, "revoked": [{"serial": "2d…", "since": "…", "site": "site-b"}]}
+    {"denied": {"site-b": {"state": "denied", …}}, "revoked": [{"serial": "2d…", "since": "…", "until": "…", "site": "site-b"}]}
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .ranges import Book
-from .records import Record
+from .records import Record, serial_of
 
 DENIED = "denied"
 ADMITTED = "admitted"
-# Survives when another controller writes the record from an older copy.
-LASTING = ("access", "revoked")
 
 
 def deny(record: Mapping[str, Any], reason: str, now: str) -> Record:
@@ -49,7 +50,7 @@ def deny(record: Mapping[str, Any], reason: str, now: str) -> Record:
 
 
 def returning(record: Mapping[str, Any], denial: Mapping[str, Any]) -> Record:
-    """The record of a site that left while it was denied and comes back: it stays denied until somebody admits it."""
+    """The record of a site that left while it was denied and joins again: it stays denied until someone admits it."""
     return {**copy.deepcopy(dict(record)), "access": dict(record.get("access") or denial)}
 
 
@@ -68,8 +69,16 @@ def admit_absent(book: Mapping[str, Any], site: str) -> Book:
     return new
 
 
+def deny_absent(book: Mapping[str, Any], site: str, reason: str, now: str) -> Book:
+    """The book with the denial of a site that has no record, see C(deny)."""
+    new = copy.deepcopy(dict(book))
+    old = new.get("denied", {}).get(site)
+    new.setdefault("denied", {})[site] = deny({"access": old} if old else {}, reason, now)["access"]
+    return new
+
+
 def denied(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Site -> its denial, of all sites that are denied, those that left included."""
+    """Site -> its denial, of all sites that are denied, including those that left."""
     found = {
         **book.get("denied", {}),
         **{site: record["access"] for site, record in records.items() if record.get("access")},
@@ -77,10 +86,117 @@ def denied(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) ->
     return {site: found[site] for site in sorted(found)}
 
 
-def revoked(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Serial (hex) -> since when (ISO 8601), of all certificates that were taken back."""
+@dataclass(frozen=True)
+class Present:
+    """What decides whether a revocation still matters.
+
+    Attributes:
+        now: the present.
+        ca_since: when the current client CA was created. What was revoked before was issued by a CA that is not trusted any more.
+    """
+
+    now: datetime.datetime
+    ca_since: datetime.datetime
+
+
+def matters(entry: Mapping[str, Any], present: Present) -> bool:
+    """Whether the gateway would accept a certificate if it were not revoked: it has not expired, and its CA is the current one."""
+    until = _time(entry.get("until"))
+    since = _time(entry.get("since"))
+    return (until is None or until > present.now) and (since is None or since >= present.ca_since)
+
+
+def _time(text: Any) -> datetime.datetime | None:
+    try:
+        found = datetime.datetime.fromisoformat(text) if text else None
+    except (TypeError, ValueError):
+        return None  # an entry whose date cannot be read stays
+    return found if found is None or found.tzinfo else found.replace(tzinfo=datetime.timezone.utc)
+
+
+def revoked(
+    book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], present: Present | None = None
+) -> dict[str, str]:
+    """Serial (hex) -> since when (ISO 8601), of all certificates that were taken back; with C(present), of those that matter."""
     entries = [*book.get("revoked", []), *(entry for record in records.values() for entry in record.get("revoked", []))]
-    return {entry["serial"]: entry["since"] for entry in entries}
+    return {entry["serial"]: entry["since"] for entry in entries if present is None or matters(entry, present)}
+
+
+def pruned(holder: Mapping[str, Any], present: Present) -> dict[str, Any]:
+    """The book or a record without revocations that no longer matter. C(holder) itself when there are none."""
+    entries = holder.get("revoked", [])
+    kept = [entry for entry in entries if matters(entry, present)]
+    if len(kept) == len(entries):
+        return dict(holder)
+    new = {name: value for name, value in holder.items() if name != "revoked"}
+    return {**new, "revoked": kept} if kept else new
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What the gateway's files have and the ledger lacks, because its ConfigMap was lost.
+
+    Attributes:
+        denied: names of denied sites.
+        revoked: serial -> since when.
+    """
+
+    denied: tuple[str, ...] = ()
+    revoked: Mapping[str, str] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.denied or self.revoked)
+
+
+def lost(
+    book: Mapping[str, Any],
+    records: Mapping[str, Mapping[str, Any]],
+    *,
+    denied_sites: Iterable[str],
+    serials: Mapping[str, str],
+    present: Present,
+) -> Lost:
+    """Compare the ledger with the gateway's files, which are written after it and so never have more.
+
+    Args:
+        book: the ledger's book.
+        records: the ledger's records.
+        denied_sites: names in the gateway's list of denied sites.
+        serials: serial -> since when, of the gateway's list of revoked certificates.
+        present: what still matters.
+    """
+    refused = tuple(site for site in denied_sites if site not in records and site not in book.get("denied", {}))
+    known = revoked(book, records)
+    unknown = {
+        serial: since
+        for serial, since in serials.items()
+        if serial not in known and matters({"serial": serial, "since": since}, present)
+    }
+    return Lost(refused, unknown)
+
+
+def restored(book: Mapping[str, Any], found: Lost, now: str) -> Book:
+    """The book with what was lost.
+
+    Args:
+        book: the book as read; not changed.
+        found: see C(lost).
+        now: ISO 8601.
+    """
+    new = copy.deepcopy(dict(book))
+    for site in found.denied:
+        reason = "restored from the gateway's files, since the ledger had lost it"
+        new.setdefault("denied", {}).setdefault(site, {"state": DENIED, "since": now, "reason": reason})
+    _add(new, [{"serial": serial, "since": since} for serial, since in (found.revoked or {}).items()])
+    return new
+
+
+def _add(book: Book, entries: Iterable[Mapping[str, Any]]) -> None:
+    """Add revocations that the book does not have."""
+    known = {entry["serial"] for entry in book.get("revoked", [])}
+    more = [dict(entry) for entry in entries if entry["serial"] not in known]
+    if more:
+        book.setdefault("revoked", []).extend(more)
 
 
 def with_client(record: Mapping[str, Any], client: Mapping[str, Any], *, new_key: bool) -> Record:
@@ -89,11 +205,11 @@ def with_client(record: Mapping[str, Any], client: Mapping[str, Any], *, new_key
     Args:
         record: the site's record as read; not changed.
         client: C(serial), C(fingerprint), C(not_after), C(key) and C(certificate) of the new one.
-        new_key: whether the old one belongs to a key that the site no longer has, and so is to be revoked.
+        new_key: whether the old one belongs to a key that the site no longer has, and so must be revoked.
     """
     new = copy.deepcopy(dict(record))
     if new_key and new.get("client"):
-        new["superseded"] = [*new.get("superseded", []), new["client"]["serial"]]
+        new["superseded"] = [*new.get("superseded", []), _superseded(new["client"])]
     new["client"] = dict(client)
     return new
 
@@ -101,14 +217,23 @@ def with_client(record: Mapping[str, Any], client: Mapping[str, Any], *, new_key
 def revoke_superseded(record: Mapping[str, Any], now: str) -> Record:
     """The record with its superseded certificates revoked."""
     new = copy.deepcopy(dict(record))
-    serials = new.pop("superseded", [])
-    if serials:
-        new["revoked"] = [*new.get("revoked", []), *({"serial": serial, "since": now} for serial in serials)]
+    superseded = new.pop("superseded", [])
+    if superseded:
+        new["revoked"] = [*new.get("revoked", []), *(_revocation(one, now) for one in superseded)]
     return new
 
 
+def _superseded(client: Mapping[str, Any]) -> dict[str, str]:
+    return {"serial": client["serial"], **({"until": client["not_after"]} if client.get("not_after") else {})}
+
+
+def _revocation(superseded: str | Mapping[str, Any], now: str) -> dict[str, Any]:
+    until = {} if isinstance(superseded, str) else {name: superseded[name] for name in ("until",) if name in superseded}
+    return {"serial": serial_of(superseded), "since": now, **until}
+
+
 def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now: str) -> Book:
-    """The book after some sites left: their certificates are revoked for ever, and who was denied stays so.
+    """The book after some sites left: their certificates are revoked permanently, and denied sites stay denied.
 
     Args:
         book: the book as read; not changed.
@@ -116,32 +241,38 @@ def leave(book: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], now
         now: ISO 8601.
     """
     new = copy.deepcopy(dict(book))
+    gone: list[dict[str, Any]] = []
     for site, record in records.items():
-        serials = [*record.get("superseded", []), *([record["client"]["serial"]] if record.get("client") else [])]
-        gone = [*record.get("revoked", []), *({"serial": serial, "since": now} for serial in serials)]
-        known = {entry["serial"] for entry in new.get("revoked", [])}
-        gone = [{**entry, "site": site} for entry in gone if entry["serial"] not in known]
-        if gone:
-            new.setdefault("revoked", []).extend(gone)
+        held = [*record.get("superseded", []), *([_superseded(record["client"])] if record.get("client") else [])]
+        entries = [*record.get("revoked", []), *(_revocation(one, now) for one in held)]
+        gone += [{**entry, "site": site} for entry in entries]
         if record.get("access"):
             new.setdefault("denied", {})[site] = record["access"]
+    _add(new, gone)
     return new
 
 
 def certificate_facts(record: Mapping[str, Any], change: str) -> list[dict[str, str]]:
-    """What the audit trail tells of a site's client certificate; empty when there is none."""
+    """The audit facts of a site's client certificate; empty when there is none."""
     client = record.get("client")
     facts = ("serial", "fingerprint", "not_after")
     return [{"change": change, **{name: client[name] for name in facts}}] if client else []
 
 
 def owners(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Public line of every SuperNode key -> the site that holds it, without keys that two sites claim."""
+    """Public line of every SuperNode key -> the site that has it, without keys that two sites claim.
+
+    A claim without a registration does not affect other sites.
+    """
     found: dict[str, set[str]] = {}
+    registered: dict[str, set[str]] = {}
     for site, record in records.items():
         for key in record["keys"].values():
             found.setdefault(key["public_key"], set()).add(site)
-    return {line: min(sites) for line, sites in found.items() if len(sites) == 1}
+            if key["node_id"]:
+                registered.setdefault(key["public_key"], set()).add(site)
+    chosen = {line: registered.get(line) or sites for line, sites in found.items()}
+    return {line: min(sites) for line, sites in chosen.items() if len(sites) == 1}
 
 
 def known_keys(record: Mapping[str, Any]) -> list[str]:

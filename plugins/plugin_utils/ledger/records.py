@@ -8,9 +8,10 @@ Shape of a record::
 
     {"site": "site-a", "region": "eu",
      "keys": {"SHA256:…": {"pool": "default", "name": "0", "public_key": "ecdsa-…", "node_id": "123…", "dead": false}},
-     "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…"}}}
+     "retired": {"SHA256:…": {"pool": "default", "name": "1", "node_id": "456…", "since": "2026-11-21T10:00:00+00:00"}}}
 
-C(access) describes what else a record may hold. C(name) is the key's entry in the site's Secret: the pod index, or the node's name in a DaemonSet pool.
+C(access) describes further content of a record. C(name) is the key's entry in the site's Secret: the pod index, or the
+node's name in a DaemonSet pool.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ from ..base.values import natural
 
 Record = dict[str, Any]
 
+# So many previous keys of a site are kept in addition to one for each current key.
+RETIRED = 32
+# Survives when another controller writes the record from an older copy.
+LASTING = ("access", "revoked")
+
 
 def empty_record(site: str, region: str | None = None) -> Record:
     """A site that has no keys yet."""
@@ -30,15 +36,15 @@ def empty_record(site: str, region: str | None = None) -> Record:
 
 
 def merge_keys(record: Mapping[str, Any], keys: Sequence[Mapping[str, str]], region: str | None) -> Record:
-    """Bring a record to the keys that the site holds now.
+    """Update a record to the keys that the site has now.
 
     Args:
         record: the site's record as read; not changed.
-        keys: dicts with C(pool), C(name), C(fingerprint) and C(public_key), the ones that are wanted.
-        region: the site's region, noted for reports.
+        keys: dicts with C(pool), C(name), C(fingerprint) and C(public_key), the wanted ones.
+        region: the site's region, for reports.
 
     Returns:
-        The new record. Keys that the site no longer holds are marked C(leaving); they stay known until Flower has
+        The new record. Keys that the site no longer has are marked C(leaving); they stay known until Flower has
         unregistered them.
     """
     new = copy.deepcopy(dict(record))
@@ -55,11 +61,11 @@ def merge_keys(record: Mapping[str, Any], keys: Sequence[Mapping[str, str]], reg
 
 
 def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Fingerprints that Flower has to be told of: never registered, or unknown to it since it lost its database.
+    """Fingerprints to register at Flower: never registered, or unknown to it because it lost its database.
 
     Args:
         record: a site's record.
-        nodes: node id -> what Flower says of it (C(FlowerCLI.nodes)).
+        nodes: node id -> its state at Flower (C(FlowerCLI.nodes)).
     """
     return [
         fingerprint
@@ -71,7 +77,7 @@ def unregistered(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
 
 
 def mark_dead(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Mark keys whose node somebody unregistered at Flower: they are dead for ever. Returns their fingerprints."""
+    """Mark keys whose node someone unregistered at Flower: they are dead permanently. Returns their fingerprints."""
     dead = []
     for fingerprint, key in record["keys"].items():
         gone = not key.get("leaving") and nodes.get(key["node_id"] or "", {}).get("status") == "unregistered"
@@ -83,18 +89,72 @@ def mark_dead(record: Record, nodes: Mapping[str, Mapping[str, Any]]) -> list[st
 
 
 def leaving(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Fingerprint -> key of those that are to be unregistered."""
+    """Fingerprint -> key of those to unregister."""
     return {fingerprint: key for fingerprint, key in record["keys"].items() if key.get("leaving")}
 
 
-def retire(record: Mapping[str, Any], fingerprints: Sequence[str]) -> Record:
-    """The record with some keys moved from C(keys) to C(retired)."""
+def retire(record: Mapping[str, Any], fingerprints: Sequence[str], now: str = "") -> Record:
+    """The record with some keys moved from C(keys) to C(retired), of which the oldest are dropped beyond C(RETIRED).
+
+    Args:
+        record: a site's record; not changed.
+        fingerprints: keys that Flower has unregistered.
+        now: ISO 8601.
+    """
     new = copy.deepcopy(dict(record))
     for fingerprint in fingerprints:
         key = new["keys"].pop(fingerprint, None)
         if key is not None:
             new["retired"][fingerprint] = {name: key[name] for name in ("pool", "name", "node_id")}
+            if now:
+                new["retired"][fingerprint]["since"] = now
+    oldest = sorted(new["retired"], key=lambda one: (new["retired"][one].get("since", ""), one not in fingerprints))
+    for fingerprint in oldest[: max(len(oldest) - RETIRED - len(new["keys"]), 0)]:
+        del new["retired"][fingerprint]
     return new
+
+
+def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Fingerprint -> key of those that may be unregistered now.
+
+    A key waits as long as it is online itself, and its successor (of the same pool and name) is not: its pod has
+    not been restarted yet, and would be lost. Keys of sites that are denied do not wait.
+
+    Args:
+        record: a site's record.
+        nodes: node id -> its state at Flower.
+    """
+    away = {
+        (key["pool"], key["name"])
+        for node, key in node_ids(record).items()
+        if nodes.get(node, {}).get("status") != "online"
+    }
+    return {
+        fingerprint: key
+        for fingerprint, key in leaving(record).items()
+        if record.get("access")
+        or (key["pool"], key["name"]) not in away
+        or nodes.get(key["node_id"] or "", {}).get("status") != "online"
+    }
+
+
+def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether pods of a site may run with another key than the one that is registered for them.
+
+    This is the case when a key was replaced, and the node of the new one is not online: the pod read the old one when
+    it started. Once the old one is unregistered as well, only a node that has never been online shows it.
+
+    Args:
+        record: a site's record.
+        nodes: node id -> its state at Flower.
+    """
+    replaced = {(key["pool"], key["name"]) for key in leaving(record).values()}
+    former = {(key["pool"], key["name"]) for key in record["retired"].values()}
+    for node, key in node_ids(record).items():
+        status, place = nodes.get(node, {}).get("status", "registered"), (key["pool"], key["name"])
+        if (status != "online" and place in replaced) or (status == "registered" and place in former):
+            return True
+    return False
 
 
 def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -106,15 +166,106 @@ def node_ids(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def numbers(record: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Pool -> first number and number of its keys, of pools whose keys are named by the numbers of pods."""
+    found: dict[str, list[str]] = {}
+    for key in record["keys"].values():
+        if not key.get("leaving"):
+            found.setdefault(key["pool"], []).append(key["name"])
+    chosen = {pool: sorted(map(int, names)) for pool, names in found.items() if all(map(str.isdigit, names))}
+    return {pool: (names[0], names[-1] - names[0] + 1) for pool, names in chosen.items()}
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any], seen: Mapping[str, Any]) -> Record:
+    """Merge the changes of two control nodes to one record, key by key: no change of either is lost.
+
+    Args:
+        old: the record as it is now, with what a rival wrote meanwhile.
+        new: the record of this run.
+        seen: the record that this run started from.
+    """
+    before, ours, theirs = seen.get("keys", {}), new["keys"], old.get("keys", {})
+    kept = copy.deepcopy({**old, **new})
+    kept["retired"] = {**copy.deepcopy(old.get("retired", {})), **new["retired"]}
+    kept["keys"] = {}
+    for fingerprint in {**theirs, **ours}:
+        if fingerprint in old.get("retired", {}) and fingerprint not in theirs:
+            continue  # the other one has seen it unregistered
+        kept["keys"][fingerprint] = _merged_key(
+            theirs.get(fingerprint), ours.get(fingerprint), before.get(fingerprint, {})
+        )
+    for fingerprint in kept["keys"]:
+        kept["retired"].pop(fingerprint, None)
+    # A certificate that another control node issued meanwhile stays: every serial that a site may have must be in the ledger.
+    lasting = (*LASTING, "client", "superseded") if old.get("client") != seen.get("client") else LASTING
+    for part in lasting:
+        kept.pop(part, None)
+        if part in old:
+            kept[part] = copy.deepcopy(old[part])
+    taken_back = {entry["serial"] for entry in kept.get("revoked", [])}
+    superseded = [one for one in kept.pop("superseded", []) if serial_of(one) not in taken_back]
+    return {**kept, "superseded": superseded} if superseded else kept
+
+
+def serial_of(superseded: str | Mapping[str, Any]) -> str:
+    """Serial of a certificate in a record's list C(superseded); records of earlier releases list nothing but serials."""
+    return superseded if isinstance(superseded, str) else str(superseded["serial"])
+
+
+def _merged_key(
+    theirs: Mapping[str, Any] | None, ours: Mapping[str, Any] | None, before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One key of two records; each field from the one that changed it."""
+    if theirs is None or ours is None or theirs == ours:
+        return dict(ours or theirs or {})
+    key = {**ours, **{name: value for name, value in theirs.items() if value != before.get(name)}}
+    if theirs.get("leaving") != before.get("leaving") and not theirs.get("leaving"):
+        key.pop("leaving", None)
+    # A record with a node id has registered the key. A key is dead for the one that registered it second, or once that node is gone.
+    node = next(
+        (one for one in (ours.get("node_id"), theirs.get("node_id")) if one and one != before.get("node_id")), None
+    )
+    key["node_id"] = node or theirs.get("node_id") or ours.get("node_id")
+    verdicts = [one for one in (ours, theirs) if one.get("node_id") == key["node_id"]]
+    key["dead"] = any(one.get("dead") for one in verdicts)
+    return key
+
+
+def fault(record: Any, site: str) -> str:
+    """What is wrong with the shape of a record that was read; empty for a good one.
+
+    Args:
+        record: the ConfigMap's JSON, parsed.
+        site: the site of the record.
+    """
+    if not isinstance(record, dict):
+        return "it is not a mapping"
+    if record.get("site") != site:
+        return f"it is the record of {record.get('site')!r}"
+    for part in ("keys", "retired"):
+        entries = record.get(part)
+        if not isinstance(entries, dict) or not all(isinstance(key, dict) for key in entries.values()):
+            return f"its {part} are not a mapping of mappings"
+        needed = {"pool", "name", "node_id"} | ({"public_key"} if part == "keys" else set())
+        for fingerprint, key in entries.items():
+            if not needed <= set(key):
+                return f"its key {fingerprint} lacks {', '.join(sorted(needed - set(key)))}"
+    for part, needed in (("access", {"since", "reason"}), ("client", {"serial", "key", "certificate"})):
+        found = record.get(part)
+        if found and not (isinstance(found, dict) and needed <= set(found)):
+            return f"its {part} lacks {', '.join(sorted(needed))}"
+    return ""
+
+
 def dead_keys(record: Mapping[str, Any]) -> list[str]:
-    """Fingerprints of keys that Flower takes no more; the site has to make new ones. It has done so for those that leave."""
+    """Fingerprints of keys that Flower no longer accepts; the site must create new ones. It has done so for those that leave."""
     return sorted(
         fingerprint for fingerprint, key in record["keys"].items() if key.get("dead") and not key.get("leaving")
     )
 
 
 def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[str, str]:
-    """What the audit trail tells of a key of which something was changed."""
+    """The audit facts of a changed key."""
     return {
         "change": change,
         "fingerprint": fingerprint,
@@ -123,7 +274,7 @@ def public_facts(fingerprint: str, key: Mapping[str, Any], change: str) -> dict[
 
 
 def to_renew(record: Mapping[str, Any]) -> list[str]:
-    """Fingerprints of keys to replace when a site is to be enrolled anew; none while it is being enrolled anew already."""
+    """Fingerprints of keys to replace when a site is re-enrolled; none while a re-enrolment is in progress."""
     if leaving(record):
         return []
     return sorted(fingerprint for fingerprint, key in record["keys"].items() if not key.get("dead"))

@@ -4,29 +4,55 @@
 
 """The ledger in the hub cluster: ConfigMaps, written with optimistic locking.
 
-One ConfigMap, C(flower-ledger), holds the partition ranges of the whole fleet, so that two controllers at once can never
-give two sites one number. One more per site, C(flower-site-SITE), holds what is known of its keys.
+One ConfigMap, C(flower-ledger), holds the partition ranges of the whole fleet, so that two concurrent control nodes can never
+allocate one number to two sites. One more per site, C(flower-site-SITE), has the records of its keys.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
-from ..kube.configmaps import config_map, until_unrivalled, write
+from ..kube.configmaps import config_map, retry_on_conflict, write
 from .ranges import Book, empty_book
-from .records import Record, empty_record
+from .records import Record, empty_record, fault
 
 BOOK = "flower-ledger"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
+# Identity of a hub that has none yet: no site can be its own.
+NEW = "new"
+# The ConfigMap of the gateway's files on sites, and its annotation that notes the hub's identity, for the case that the book is lost.
+NOTED_ON, NOTE = "superlink-clients", "federated.flower/hub"
+_BOOK_REMEDY = (
+    "restore it from a backup, or delete it and run site.yml for the whole fleet: partitions, denials and revocations are restored "
+    "from the sites' records and the gateway's files"
+)
+_RECORD_REMEDY = (
+    "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
+    "revocations are restored from the gateway's files"
+)
 
 
 class LedgerError(ClusterError):
-    """The ledger cannot be read or written. The text says why and what to do."""
+    """The ledger cannot be read or written. The text has the reason and the remedy."""
+
+
+def name_fault(site: str) -> str:
+    """Why a site of this name cannot have a record; empty when it can.
+
+    Source of the rule: its name is part of the name of a ConfigMap (RFC 1123) and the value of a label (63 characters).
+    """
+    if len(site) <= 63 and re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", site):
+        return ""
+    return (
+        f"the inventory name {site!r} cannot be the name of a site: at most 63 of a-z, 0-9, '-' and '.', with a letter or digit at "
+        "both ends. Rename the host in the inventory."
+    )
 
 
 class Ledger:
@@ -49,30 +75,59 @@ class Ledger:
         """Read the partition ranges."""
         return self._parse(self._read(BOOK), empty_book())
 
+    def identity(self) -> str:
+        """Identity of the hub; C(NEW) where there is none yet, empty where the ledger is older than identities."""
+        item = self._read(BOOK)
+        return self.noted_identity() or NEW if item is None else self._parse(item, empty_book()).get("id", "")
+
+    def noted_identity(self) -> str:
+        """Identity of the hub as it is noted beside the book; empty where it is not."""
+        item = self._read(NOTED_ON) or {"metadata": {}}
+        return (item["metadata"].get("annotations") or {}).get(NOTE, "")
+
     def change_book(self, change: Callable[[Book], Book]) -> bool:
         """Change the partition ranges; returns whether they differ now.
 
         Args:
             change: old ranges -> new ranges. Called again with fresh ones when another controller was faster.
         """
-        return self._change(BOOK, {}, empty_book(), change)
+        return self._change(BOOK, {}, lambda item: self._parse(item, empty_book()), change)
 
     def read_records(self) -> dict[str, Record]:
-        """Read all sites' records, by site."""
+        """Read all sites' records, by site.
+
+        Raises:
+            LedgerError: some cannot be read.
+        """
+        records, faults = self.read_sites()
+        if faults:
+            raise LedgerError("; ".join(faults.values()))
+        return records
+
+    def read_sites(self) -> tuple[dict[str, Record], dict[str, str]]:
+        """Read all sites' records, by site; and for sites whose record cannot be read, what to do."""
         found = self.cluster.list(
             "v1", "ConfigMap", self.namespace, labels=f"app.kubernetes.io/component={COMPONENT},{SITE_LABEL}"
         )
-        records = (self._parse(item, {}) for item in found)
-        return {record["site"]: record for record in records if record}
+        records, faults = {}, {}
+        for item in found:
+            site = item["metadata"]["labels"][SITE_LABEL]
+            try:
+                records[site] = self._parse_record(item, site)
+            except LedgerError as error:
+                faults[site] = error.message
+        return records, faults
 
     def read_denial(self, site: str) -> dict[str, Any]:
         """The denial of a site, also of one that left; empty when it is admitted or not known."""
-        record = self._parse(self._read(f"flower-site-{site}"), {})
+        record = self._parse_record(self._read(f"flower-site-{site}"), site)
         return record.get("access") or (self.read_book().get("denied") or {}).get(site) or {}
 
     def change_record(self, site: str, change: Callable[[Record], Record]) -> bool:
         """Change one site's record, as C(change_book) does for the ranges."""
-        return self._change(f"flower-site-{site}", {SITE_LABEL: site}, empty_record(site), change)
+        return self._change(
+            f"flower-site-{site}", {SITE_LABEL: site}, lambda item: self._parse_record(item, site), change
+        )
 
     def delete_record(self, site: str) -> bool:
         """Forget a site's record; returns whether there was one."""
@@ -87,21 +142,31 @@ class Ledger:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)
 
     def _parse(self, item: Mapping[str, Any] | None, default: Any) -> Any:
-        text = (item or {}).get("data", {}).get("ledger.json")
-        if text is None:
+        text = None if item is None else item.get("data", {}).get("ledger.json")
+        if item is None or text is None:
             return default
         try:
             return json.loads(text)
         except ValueError as error:
-            raise LedgerError(
-                f"ConfigMap {self.namespace}/{item['metadata']['name']} on {self.cluster.name} is no JSON ({error}); "
-                "restore it from a backup: it is the record of the fleet's keys and partitions"
-            ) from error
+            remedy = _BOOK_REMEDY if item["metadata"]["name"] == BOOK else _RECORD_REMEDY
+            raise LedgerError(f"{self._place(item)} is not JSON ({error}); {remedy}") from error
 
-    def _change(self, name: str, extra: Mapping[str, str], default: Any, change: Callable[[Any], Any]) -> bool:
+    def _parse_record(self, item: Mapping[str, Any] | None, site: str) -> Record:
+        record = self._parse(item, empty_record(site))
+        wrong = fault(record, site)
+        if item is not None and wrong:
+            raise LedgerError(f"{self._place(item)}, the record of {site}, cannot be used: {wrong}; {_RECORD_REMEDY}")
+        return record
+
+    def _place(self, item: Mapping[str, Any]) -> str:
+        return f"ConfigMap {self.namespace}/{item['metadata']['name']} on {self.cluster.name}"
+
+    def _change(
+        self, name: str, extra: Mapping[str, str], parse: Callable[[Any], Any], change: Callable[[Any], Any]
+    ) -> bool:
         def attempt() -> bool:
             item = self._read(name)
-            old = self._parse(item, default)
+            old = parse(item)
             new = change(old)
             if new == old:
                 return False
@@ -121,4 +186,4 @@ class Ledger:
             write(self.cluster, {**item, "data": data})
             return True
 
-        return until_unrivalled(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)
+        return retry_on_conflict(f"ConfigMap {self.namespace}/{name} on {self.cluster.name}", attempt)

@@ -1,64 +1,44 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gateway's certificate as cert-manager is asked for it; nothing with any other source.
+"""The gateway's certificate for cert-manager; nothing with any other source.
 
-Keys of the superlink spec used here: C(certificates_source), C(issuer) (name, kind, group), C(certificate_days),
-C(renew_before), C(gateway_names) (found by the certificates action; without them the names are those of
-C(common.certificate_names)).
+C(gateway_names) of the specification are found by the certificates action.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
 
 from ..base.addresses import is_ip
-from ..base.certificate_names import certificate_names
 from ..base.labels import record_labels
 from ..base.secret_data import CREDENTIALS
-from ..base.times import duration
-from ..base.values import Object, Spec, boolean, integer, text
+from ..base.values import Object
+from ..spec.hub_spec import HubSpec
 from .objects import metadata
 
 API = "cert-manager.io/v1"
-GROUP = "cert-manager.io"
 KIND = "Certificate"
 NAME = "superlink-gateway"
 # Not the Secret of the built-in source: each keeps its own, so a change of the source can wait until sites trust both.
 SECRET = "superlink-gateway-issued"
 
 
-def issuer_ref(spec: Spec) -> dict[str, str]:
-    """The issuer that signs, complete."""
-    given: Mapping[str, Any] = spec.get("issuer") or {}
-    return {
-        "name": text(given.get("name")),
-        "kind": text(given.get("kind")) or "Issuer",
-        "group": text(given.get("group")) or GROUP,
-    }
-
-
-def objects(spec: Spec) -> list[Object]:
-    """The Certificate, once the address that sites dial is known."""
-    if spec.get("certificates_source") != "cert_manager" or boolean(spec.get("insecure")):
+def objects(spec: HubSpec) -> list[Object]:
+    """The Certificate, once the address to which sites connect is known."""
+    if spec.certificates_source != "cert_manager" or spec.insecure or not spec.superlink_address:
         return []
-    if not spec.get("superlink_address"):
-        return []
-    names = list(spec.get("gateway_names") or [])
-    if not names:
-        found = certificate_names(spec)
-        names = [*found["dns"], *found["ip"]]
-    lifetime = datetime.timedelta(days=integer(spec.get("certificate_days")) or 90)
+    names = spec.gateway_names or spec.names_of_certificate()
+    lifetime = datetime.timedelta(days=spec.certificate_days)
     body: Object = {
         "secretName": SECRET,
         # So that the collection finds the Secret again and a teardown takes it along.
-        "secretTemplate": {"labels": record_labels(text(spec["federation"]), "superlink", CREDENTIALS)},
-        "issuerRef": issuer_ref(spec),
+        "secretTemplate": {"labels": record_labels(spec.federation, "superlink", CREDENTIALS)},
+        "issuerRef": asdict(spec.issuer),
         "dnsNames": [name for name in names if not is_ip(name)],
         "duration": go_duration(lifetime),
-        "renewBefore": go_duration(duration(spec.get("renew_before")) or lifetime / 2),
+        "renewBefore": go_duration(spec.renew_before or lifetime / 2),
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
         "usages": ["digital signature", "server auth"],
         "revisionHistoryLimit": 2,

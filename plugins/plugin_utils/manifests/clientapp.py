@@ -1,13 +1,13 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ClientApps as a workload of their own beside the SuperNodes (C(clientapp: workload)): a SuperExec for each SuperNode.
+"""ClientApps in their own workload beside the SuperNodes (C(clientapp: workload)): a SuperExec for each SuperNode.
 
-The pods of a pool are numbered from 0, whatever the numbers of the SuperNodes are, so that sites with the same settings
-have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(door(pool, N)), which is the site's.
+The pods of a pool are numbered from 0, with any numbers of the SuperNodes, so that sites with the same settings
+have the same ClientApps to the byte. Pod N serves the SuperNode behind the Service C(listener_service(pool, N)), which is the site's.
 
-The workload names no version but that of its content: account, policy and Services belong to the site and stay when one
-version goes and another comes.
+The only version of the workload is that of its content: account, policy and Services belong to the site and stay when one
+version replaces another.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE
-from ..base.ports import NODE_DOOR_PORT
-from ..base.values import Object, Spec, integer
-from . import gpu, sidecar, superexec
+from ..base.ports import NODE_LISTENER_PORT
+from ..base.values import Object
+from ..spec.pool_spec import PoolSpec
+from ..spec.site_spec import SiteSpec
+from . import sidecar, superexec
 from .objects import metadata
-from .pod import GRACE_SECONDS, mount, pod_spec, pod_template, secret_volume
+from .pod import mount, pod_template, secret_volume
 
 # Label that Kubernetes puts on every pod of a StatefulSet.
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 TRUST_VOLUME, TRUST_DIR = "runtime-ca", "/runtime-ca"
 
 
-def door(pool: str, number: int | str) -> str:
-    """Name of the Service in front of a pool's SuperNode; numbers begin at 0."""
+def listener_service(pool: str, number: int | str) -> str:
+    """Name of the Service in front of a pool's SuperNode; numbers start at 0."""
     return f"supernode-{pool}-runtime-{number}"
 
 
@@ -39,51 +41,45 @@ def is_one(item: Mapping[str, Any]) -> bool:
     return item.get("kind") == "StatefulSet" and labels.get("app.kubernetes.io/name") == CLIENTAPP
 
 
-def workload(spec: Spec, pool: Mapping[str, Any], replicas: int) -> Object:
-    """The StatefulSet of a pool.
-
-    :arg pool: with the site's settings filled in.
-    :arg replicas: as many as the pool has SuperNodes.
-    """
-    name = f"{CLIENTAPP}-{pool['name']}"
-    notes = dict(pool.get("pod_annotations") or {})
-    if spec.get("key_source") == SITE:
-        notes[KEY_SOURCE] = SITE  # the secret that it shares with the SuperNode changes with that
-    address = f"{door(pool['name'], '$(FLOWER_INDEX)')}.{spec['namespace']}.svc:{NODE_DOOR_PORT}"
+def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
+    """The StatefulSet of a pool."""
+    name = f"{CLIENTAPP}-{pool.name}"
+    # The secret that it shares with the SuperNode changes with that.
+    notes = {KEY_SOURCE: SITE} if spec.makes_keys else {}
+    address = f"{listener_service(pool.name, '$(FLOWER_INDEX)')}.{spec.namespace}.svc:{NODE_LISTENER_PORT}"
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     container = superexec.container(
         spec,
-        pool,
+        pool.superexec,
         ["--runtime-api-address", address, "--root-certificates", f"{TRUST_DIR}/ca.crt"],
         env=[{"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}],
         mounts=[mount(TRUST_VOLUME, TRUST_DIR)],
     )
-    pod = pod_spec(
+    template = pod_template(
         spec,
+        CLIENTAPP,
         pool,
-        service_account_name=CLIENTAPP,
         containers=[container],
         volumes=[
             secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),
             superexec.secret(),
             *superexec.compute_volumes(pool),
         ],
-        runtime_class=gpu.runtime_class(pool.get("gpu")),
-        grace=integer(pool.get("termination_grace_period")) or GRACE_SECONDS,
-    )
-    template = pod_template(
-        spec, CLIENTAPP, pod, pool=pool["name"], pod_labels=pool.get("pod_labels"), pod_annotations=notes
+        runtime_class=pool.gpu.runtime_class,
+        grace=pool.termination_grace_period,
+        pool=pool.name,
+        notes=notes,
     )
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": metadata(spec, name, CLIENTAPP, pool=pool["name"]),
+        "metadata": metadata(spec, name, CLIENTAPP, pool=pool.name),
         "spec": {
-            "replicas": replicas,
-            "serviceName": CLIENTAPP,  # the API wants a name; nobody calls a ClientApp
+            "replicas": pool.replicas,
+            "serviceName": CLIENTAPP,  # the API requires a name; a ClientApp is never called
             "podManagementPolicy": "Parallel",
             "ordinals": {"start": 0},
-            "selector": {"matchLabels": selector(spec, CLIENTAPP, pool=pool["name"])},
+            "selector": {"matchLabels": selector(spec.federation, CLIENTAPP, pool=pool.name)},
             "updateStrategy": {"type": "RollingUpdate"},
             "template": template,
         },

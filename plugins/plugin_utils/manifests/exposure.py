@@ -1,213 +1,98 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the gateway's doors are reached: Services, and an Ingress or Route that passes TLS through.
 
-Keys of the superlink spec used here: C(exposure) (cluster_ip, node_port, load_balancer, ingress, route), C(port),
-C(node_port), C(host), C(service_annotations), C(service_labels), C(load_balancer_class),
-C(load_balancer_source_ranges), C(external_traffic_policy), C(ingress_class), C(ingress_annotations),
-C(route_annotations).
-"""
+"""The access to the gateway: Service, Ingress or Route, and the address to which sites connect. It is defined by C(exposures)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..base.addresses import is_ip, split_address
-from ..base.certificate_names import next_server_name
 from ..base.labels import selector
 from ..base.ports import FLEET_PORT, RUNTIME_PORT
-from ..base.values import Object, Spec, compact, integer, text
-from .objects import metadata
+from ..base.values import Object, compact
+from ..spec.hub_spec import HubSpec
+from .exposures.base_exposure import SERVICE, Exposure, join
+from .exposures.exposure_registry import EXPOSURES
+from .objects import service
 
-SERVICE = "superlink"
-NEXT_ROUTE = "superlink-next"
 RUNTIME_SERVICE = "superlink-runtime"
-SERVICE_TYPES = {"node_port": "NodePort", "load_balancer": "LoadBalancer"}
-ROUTED_PORT = 443  # of an ingress controller or router that passes TLS through
 
 
-def objects(spec: Spec) -> list[Object]:
+def exposure_of(spec: HubSpec) -> Exposure:
+    """The exposure of the spec."""
+    return EXPOSURES[spec.exposure]
+
+
+def objects(spec: HubSpec) -> list[Object]:
     """Services, Ingress and Route of the hub."""
     rendered = [fleet_service(spec)]
-    if spec["isolation"] == "process":
+    if spec.is_process:
         rendered.append(runtime_service(spec))
-    if spec["exposure"] == "ingress":
-        rendered.append(ingress(spec))
-    elif spec["exposure"] == "route":
-        rendered += [route(spec), *next_route(spec)]
-    return rendered
+    return [*rendered, *exposure_of(spec).objects(spec)]
 
 
-def fleet_service(spec: Spec) -> Object:
-    """The Service of the door for sites."""
-    kind = SERVICE_TYPES.get(spec["exposure"], "ClusterIP")
+def fleet_service(spec: HubSpec) -> Object:
+    """The Service of the port for sites."""
+    exposure = exposure_of(spec)
     port = compact(
         {
             "name": "fleet",
-            "port": integer(spec.get("port")) or FLEET_PORT,
+            "port": spec.port,
             "protocol": "TCP",
             "targetPort": "fleet",
-            "nodePort": integer(spec.get("node_port")) if kind != "ClusterIP" else None,
+            "nodePort": spec.node_port if "node_port" in exposure.options else None,
         }
     )
     body = {
-        "type": kind,
-        "selector": selector(spec, "superlink"),
+        "type": exposure.service_type,
+        "selector": selector(spec.federation, "superlink"),
         "ports": [port],
-        "externalTrafficPolicy": spec.get("external_traffic_policy") if kind != "ClusterIP" else None,
+        **exposure.service_fields(spec),
     }
-    if kind == "LoadBalancer":
-        body["loadBalancerClass"] = spec.get("load_balancer_class")
-        body["loadBalancerSourceRanges"] = [text(cidr) for cidr in spec.get("load_balancer_source_ranges") or []]
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(
-            spec,
-            SERVICE,
-            "superlink",
-            annotations=spec.get("service_annotations"),
-            extra_labels=spec.get("service_labels"),
-        ),
-        "spec": compact(body),
+    more = {"annotations": spec.service_annotations, "extra_labels": spec.service_labels}
+    return service(spec, SERVICE, "superlink", compact(body), **more)
+
+
+def runtime_service(spec: HubSpec) -> Object:
+    """The Service of the port for the ServerApp; never published outside the cluster."""
+    body = {
+        "type": "ClusterIP",
+        "selector": selector(spec.federation, "superlink"),
+        "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
     }
+    return service(spec, RUNTIME_SERVICE, "superlink", body)
 
 
-def runtime_service(spec: Spec) -> Object:
-    """The Service of the door for the ServerApp; never published outside the cluster."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(spec, RUNTIME_SERVICE, "superlink"),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": selector(spec, "superlink"),
-            "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
-        },
-    }
-
-
-def ingress(spec: Spec) -> Object:
-    """An Ingress whose controller passes TLS through to the gateway (annotations say so to the controller).
-
-    It knows the gateway by a second name, too, under which sites try the next CA's certificate.
-    """
-    backend = {"service": {"name": SERVICE, "port": {"name": "fleet"}}}
-    hosts = [spec["host"], next_server_name(spec["host"])]
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": metadata(spec, SERVICE, "superlink", annotations=spec.get("ingress_annotations")),
-        "spec": compact(
-            {
-                "ingressClassName": spec.get("ingress_class"),
-                "rules": [
-                    {"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
-                    for host in hosts
-                ],
-                "tls": [{"hosts": hosts}],
-            }
-        ),
-    }
-
-
-def route(spec: Spec) -> Object:
-    """An OpenShift Route that passes TLS through. Without a host, OpenShift makes one up."""
-    return _route(spec, SERVICE, text(spec.get("host")))
-
-
-def next_route(spec: Spec) -> list[Object]:
-    """A Route to the same door by the name under which sites try the next CA's certificate; nothing while no host is known."""
-    host = text(spec.get("host")) or (
-        split_address(text(spec["superlink_address"]))[0] if spec.get("superlink_address") else ""
-    )
-    return [_route(spec, NEXT_ROUTE, next_server_name(host))] if host and not is_ip(host) else []
-
-
-def _route(spec: Spec, name: str, host: str) -> Object:
-    return {
-        "apiVersion": "route.openshift.io/v1",
-        "kind": "Route",
-        "metadata": metadata(spec, name, "superlink", annotations=spec.get("route_annotations")),
-        "spec": compact(
-            {
-                "host": host,
-                "port": {"targetPort": "fleet"},
-                "tls": {"termination": "passthrough", "insecureEdgeTerminationPolicy": "None"},
-                "to": {"kind": "Service", "name": SERVICE, "weight": 100},
-                "wildcardPolicy": "None",
-            }
-        ),
-    }
-
-
-def address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
-    """Address "host:port" under which sites reach the gateway, or "" as long as nobody can know it.
+def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
+    """Address "host:port" under which sites reach the gateway, or "" as long as it is not known.
 
     The C(superlink_address) of the spec always wins. Everything else is read from live objects: the Service with the
-    address its load balancer got, the Route with its host, Nodes for a node port (external addresses are preferred,
-    then internal ones; the first Node by name).
+    address its load balancer got, the Route with its host, Nodes for a node port.
 
-    :arg live: objects as the API server returns them, in any order; kinds that say nothing are passed over.
+    Args:
+        live: objects as the API server returns them, in any order; irrelevant kinds are ignored.
     """
-    if spec.get("superlink_address"):
-        return text(spec["superlink_address"])
-    found = list(live)
-    service = next((o for o in found if o.get("kind") == "Service" and o["metadata"]["name"] == SERVICE), None)
-    port = integer(spec.get("port")) or FLEET_PORT
-    host = text(spec.get("host"))
-    exposure = spec["exposure"]
-    if exposure == "ingress":
-        return _join(host, ROUTED_PORT)
-    if exposure == "route":
-        live_route = next((o for o in found if o.get("kind") == "Route" and o["metadata"]["name"] == SERVICE), {})
-        return _join(host or text((live_route.get("spec") or {}).get("host")), ROUTED_PORT)
-    if exposure == "load_balancer":
-        status = ((service or {}).get("status") or {}).get("loadBalancer") or {}
-        for entry in status.get("ingress") or []:
-            given = entry.get("hostname") or entry.get("ip")
-            if given:
-                return _join(host or given, port)
-        return ""
-    if exposure == "node_port":
-        node_port = integer(spec.get("node_port"))
-        for entry in ((service or {}).get("spec") or {}).get("ports") or []:
-            if entry.get("name") == "fleet":
-                node_port = entry.get("nodePort") or node_port
-        return _join(host or _node_address(found), node_port)
-    return f"{SERVICE}.{spec['namespace']}.svc:{port}"
+    if spec.superlink_address:
+        return spec.superlink_address
+    return exposure_of(spec).address(spec, list(live))
 
 
-def likely_address(spec: Spec, live: Iterable[Mapping[str, Any]] = ()) -> str:
+def likely_address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:
     """The address, or while there is none yet one with the host that it will have and any port; "" if neither is known.
 
-    Good enough to know the names that sites will verify, before anything is made.
+    Sufficient to know the names that sites will verify, before anything is created.
     """
     found = list(live)
-    host = text(spec.get("host"))
-    if not host and spec["exposure"] == "node_port":
-        host = _node_address(found)
-    return address(spec, found) or _join(host, FLEET_PORT)
+    return address(spec, found) or join(exposure_of(spec).likely_host(spec, found), FLEET_PORT)
 
 
-def needs_nodes(spec: Spec) -> bool:
-    """Whether C(address) has to look at the cluster's nodes."""
-    return spec["exposure"] == "node_port" and not spec.get("superlink_address") and not spec.get("host")
+def needs_nodes(spec: HubSpec) -> bool:
+    """Whether C(address) must read the cluster's nodes."""
+    return exposure_of(spec).needs_nodes(spec)
 
 
-def _node_address(live: Iterable[Mapping[str, Any]]) -> str:
-    nodes = sorted((o for o in live if o.get("kind") == "Node"), key=lambda o: o["metadata"]["name"])
-    for wanted in ("ExternalIP", "InternalIP"):
-        for node in nodes:
-            for entry in (node.get("status") or {}).get("addresses") or []:
-                if entry.get("type") == wanted:
-                    return text(entry.get("address"))
-    return ""
-
-
-def _join(host: str, port: int | None) -> str:
-    if not host or not port:
-        return ""
-    return f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
+def sets_route_host(spec: HubSpec) -> bool:
+    """Whether a Route with its own host is created."""
+    return exposure_of(spec).sets_route_host(spec)

@@ -5,29 +5,29 @@
 
 from __future__ import annotations
 
-from ..base.certificate_names import server_name
-from ..base.values import Object, Spec, boolean, text
+from ..base.values import Object, text
+from ..spec.hub_spec import HubSpec
 from .objects import config_map
 
 NAME = "flower-federation"
 
 
-def objects(spec: Spec) -> list[Object]:
+def objects(spec: HubSpec) -> list[Object]:
     """The ConfigMap C(flower-federation); nothing until address and, unless insecure, CA are known.
 
     Data: C(address) (host:port), C(ca.crt) (PEM; empty if insecure), C(version), C(federation), C(namespace),
     C(server_name), C(insecure) ("true" or "false").
     """
-    insecure = boolean(spec.get("insecure"))
-    if not spec.get("superlink_address") or not (spec.get("ca_bundle") or insecure):
+    insecure = spec.insecure
+    if not spec.superlink_address or not (spec.ca_bundle or insecure):
         return []
     data = {
-        "address": text(spec["superlink_address"]),
-        "ca.crt": "" if insecure else text(spec["ca_bundle"]),
-        "federation": text(spec["federation"]),
+        "address": spec.superlink_address,
+        "ca.crt": "" if insecure else spec.ca_bundle,
+        "federation": spec.federation,
         "insecure": text(insecure),
-        "namespace": text(spec["namespace"]),
-        "server_name": server_name(spec),
-        "version": text(spec["version"]),
+        "namespace": spec.namespace,
+        "server_name": spec.verified_name,
+        "version": spec.version,
     }
     return [config_map(spec, NAME, "superlink", data, "federation")]

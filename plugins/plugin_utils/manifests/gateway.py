@@ -3,27 +3,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The gateway: HAProxy in the SuperLink pod, the only way in.
 
-Two doors. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
+Two ports. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
 accounts. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
-Sites prove who they are with client certificates (CN: the site, O: the federation). Who is denied, and which
+Sites authenticate with client certificates (CN: the site, O: the federation). Who is denied, and which
 certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer
 does not: it follows the ledger, and a run that only renders must not undo a denial.
-
-Keys of the superlink spec used here: C(gateway_image), C(gateway_resources), C(gateway_max_connections),
-C(gateway_max_body_bytes), C(gateway_source_rate), C(gateway_denied_sources), C(gateway_access_log),
-C(client_certificates) (required, optional or none); C(gateway_secret), the Secret with the certificate and key that it
-serves (found by the certificates action).
 """
 
 from __future__ import annotations
 
 from ..base.ports import FLEET_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
-from ..base.values import Object, Spec, boolean, integer, text
-from . import runtime_door
+from ..base.values import Object
+from ..spec.hub_spec import HubSpec
+from . import runtime_listener
 from .objects import config_map
-from .pod import config_volume, image, key_pair_volume, mount, resources, scratch_volume, secret_volume
+from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import CLIENT_LOG, DEFAULTS, RUN_DIR, SCRIPT, container, global_section, quiet
 
 CONFIG = "superlink-gateway"
@@ -35,7 +31,7 @@ KEY_HEADER = "flwr-public-key"  # flwr 1.41, supercore/constant.py
 PROBE = "/probe"
 SECRET = "superlink-gateway-tls"
 CERTIFICATE_VOLUME = "gw-certs"
-# There only while the CA changes: a certificate of the next one, shown under next.NAME, so that every site can try it.
+# Exists only during a rotation of the CA: a certificate of the next one, served under next.NAME, so that every site can test it.
 NEXT_SECRET = "superlink-gateway-next-tls"
 NEXT_VOLUME = "gw-next"
 NEXT_DIR = "/next"
@@ -56,35 +52,25 @@ FLEET_CALLS = (
 # Only SuperNodes without a key call these two.
 FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
 
-# Accepted beyond the door's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
-# in a handshake time-out, after which a SuperNode hangs for ever.
+# Accepted beyond the port's limit, so that the answer is a 503: a connection that HAProxy leaves in the backlog ends
+# in a handshake time-out, after which a SuperNode hangs permanently.
 _HEADROOM = 256
 
 
-def asks(spec: Spec) -> str:
-    """Whether the door for sites asks for client certificates: C(required), C(optional) or C(none)."""
-    return "none" if boolean(spec.get("insecure")) else text(spec.get("client_certificates") or "required")
-
-
 def asked_by(configured: str) -> str:
-    """What the text of a haproxy.cfg asks for, as C(asks) says it."""
+    """The value in a haproxy.cfg for C(HubSpec.asks)."""
     return next((word for word in ("required", "optional") if f" verify {word} crl-file " in configured), "none")
 
 
-def configuration(spec: Spec) -> str:
+def configuration(spec: HubSpec) -> str:
     """The text of haproxy.cfg."""
-    insecure = boolean(spec.get("insecure"))
-    process = spec["isolation"] == "process"
-    limit = integer(spec.get("gateway_max_connections")) or 2000
-    body = integer(spec.get("gateway_max_body_bytes")) or 8388608
-    rate = integer(spec.get("gateway_source_rate")) or 0
-    fleet_calls = FLEET_CALLS + (FLEET_CALLS_WITHOUT_KEY if insecure else ())
-    # The first certificate is the one for every name that no other one is for; an empty folder is no fault.
-    tls = "" if insecure else f" ssl crt /certs/tls.pem crt {NEXT_DIR} alpn http/1.1"
-    clients = asks(spec)
+    limit = spec.gateway_max_connections
+    fleet_calls = FLEET_CALLS + (FLEET_CALLS_WITHOUT_KEY if spec.insecure else ())
+    # The first certificate is the one for every name that no other one is for; an empty folder is not a fault.
+    tls = "" if spec.insecure else f" ssl crt /certs/tls.pem crt {NEXT_DIR} alpn http/1.1"
+    clients = spec.asks
     if clients != "none":
         tls += f" ca-file {CLIENTS_DIR}/ca.crt verify {clients} crl-file {CLIENTS_DIR}/crl.pem"
-    access_log = boolean(spec.get("gateway_access_log"))
 
     lines = [global_section(limit + _HEADROOM, threads=2) + "defaults", DEFAULTS.rstrip("\n")]
     lines += [
@@ -99,9 +85,9 @@ def configuration(spec: Spec) -> str:
         lines += [
             f"  http-request deny deny_status 503 if {{ ssl_c_s_dn(cn) -m str -f {DENIED} }}",
             # Another federation of this hub may have the same CA.
-            f"  http-request deny deny_status 503 if {{ ssl_c_used }} !{{ ssl_c_s_dn(o) -m str {spec['federation']} }}",
-            # A SuperNode's key is good with the certificate of its own site only. What the SuperLink might read in another
-            # way than this door does is refused. A key that is not listed yet is the SuperLink's to judge.
+            f"  http-request deny deny_status 503 if {{ ssl_c_used }} !{{ ssl_c_s_dn(o) -m str {spec.federation} }}",
+            # A SuperNode's key is valid with the certificate of its own site only. What the SuperLink might read in another
+            # way than this port is refused. A key that is not listed yet is checked by the SuperLink.
             f"  http-request deny deny_status 503 if {{ req.hdr_cnt({KEY_HEADER}) gt 1 }}",
             f"  http-request deny deny_status 503 if {{ req.hdr({KEY_HEADER}) -m found }}"
             f" !{{ req.hdr({KEY_HEADER}),b64dec -m found }}",
@@ -110,40 +96,44 @@ def configuration(spec: Spec) -> str:
             "  http-request deny deny_status 503 if { ssl_c_used } { var(txn.owner) -m found }"
             " !{ var(txn.owner),strcmp(txn.site) eq 0 }",
         ]
-    if not insecure:
-        # Tells which certificate this door serves now; sidecars ask it to prove which ones they accept.
+    if not spec.insecure:
+        # Returns which certificate this port serves now; sidecars use it to test which ones they accept.
         lines += [
-            *([] if access_log else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]),
+            *(
+                []
+                if spec.gateway_access_log
+                else [f"  http-request set-log-level silent if METH_GET {{ path {PROBE} }}"]
+            ),
             "  http-request return status 200 content-type text/plain lf-string"
             f' "serial=%[ssl_f_serial,hex,lower] cn=%[ssl_c_s_dn(cn)]\\n" if METH_GET {{ path {PROBE} }}',
         ]
-    if rate:
+    if spec.gateway_source_rate:
         lines += [
             "  stick-table type ipv6 size 100k expire 60s store http_req_rate(10s)",
             "  http-request track-sc0 src",
-            f"  http-request deny deny_status 503 if {{ sc_http_req_rate(0) gt {rate} }}",
+            f"  http-request deny deny_status 503 if {{ sc_http_req_rate(0) gt {spec.gateway_source_rate} }}",
         ]
     lines += [
         "  http-request deny deny_status 503 unless METH_POST fleet_call",
-        f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {body} }}",
+        f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {spec.gateway_max_body_bytes} }}",
         # A body without a length could be of any size.
         "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
         "  default_backend superlink",
     ]
-    if process:
-        lines += runtime_door.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
+    if spec.is_process:
+        lines += runtime_listener.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
     if clients != "none":
         lines += [
-            "backend sites",  # no way to anywhere: a table of sites, for `show table sites`
+            "backend sites",  # no servers: a table of sites, for `show table sites`
             "  stick-table type string len 64 size 10k expire 1h store http_req_cnt,http_req_rate(10s),conn_cur",
         ]
     lines += [
         "backend superlink",
         "  http-reuse safe",
-        *quiet(access_log),
+        *quiet(spec.gateway_access_log),
         "  option httpchk GET /health",
         "  http-check expect status 200",
-        # SuperLink answers 500 while its database is locked; a SuperNode would give up for good.
+        # SuperLink answers 500 while its database is locked; a SuperNode would stop permanently.
         "  http-response set-status 503 if { status 500 }",
         # uvicorn closes idle connections after 5 s: leave them before that. A SuperLink that was down is up with its first
         # good answer: sites wait for it.
@@ -161,43 +151,40 @@ def configuration(spec: Spec) -> str:
     return "\n".join(lines) + "\n"
 
 
-def config_objects(spec: Spec) -> list[Object]:
+def config_objects(spec: HubSpec) -> list[Object]:
     """The ConfigMap with HAProxy's configuration, the watcher and the list of refused source networks."""
-    denied = [text(entry) for entry in spec.get("gateway_denied_sources") or []]
     data = {
-        "denied.lst": "\n".join(["# source networks that get 503", *denied]) + "\n",
+        "denied.lst": "\n".join(["# source networks that get 503", *spec.gateway_denied_sources]) + "\n",
         "haproxy.cfg": configuration(spec),
         "watch.sh": SCRIPT,
     }
     return [config_map(spec, CONFIG, "superlink", data)]
 
 
-def gateway_container(spec: Spec) -> Object:
+def gateway_container(spec: HubSpec) -> Object:
     """The container C(gateway) of the SuperLink pod."""
-    insecure = boolean(spec.get("insecure"))
-    process = spec["isolation"] == "process"
     mounts = [mount("internal-ca", "/internal-ca")]
     ports = [{"name": "fleet", "containerPort": FLEET_PORT}]
-    if not insecure:
+    if not spec.insecure:
         mounts += [mount(CERTIFICATE_VOLUME, "/certs"), mount(NEXT_VOLUME, NEXT_DIR), mount("gw-clients", CLIENTS_DIR)]
-    if process:
+    if spec.is_process:
         mounts.append(mount("rt-certs", "/rt"))
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
     return container(
         "gateway",
-        image(spec, "haproxy", spec.get("gateway_image")),
-        pull_policy=spec.get("image_pull_policy"),
+        image(spec, "haproxy", spec.gateway_image),
+        pull_policy=spec.image_pull_policy,
         watched=[m["mountPath"] for m in mounts],
         arguments=["-S", f"{RUN_DIR}/master.sock"],
         ports=ports,
         mounts=mounts,
-        resources=resources(spec.get("gateway_resources")),
+        resources=spec.gateway_resources,
         ready=True,
     )
 
 
-def volumes(spec: Spec) -> list[Object]:
-    """Volumes that the gateway brings into the SuperLink pod."""
+def volumes(spec: HubSpec) -> list[Object]:
+    """Volumes of the gateway in the SuperLink pod."""
     brought = [
         # Memory: it holds sockets only. The superlink container shares it, so that a new certificate can be pushed
         # through HAProxy's runtime API with the Python that is there. Never mount it where app code runs.
@@ -205,11 +192,11 @@ def volumes(spec: Spec) -> list[Object]:
         config_volume("gw-conf", CONFIG),
         secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
     ]
-    if not boolean(spec.get("insecure")):
+    if not spec.insecure:
         brought.append(key_pair_volume(NEXT_VOLUME, NEXT_SECRET, optional=True))
-        # Also where no certificates are asked for: a change of mind then takes a reload and no new pod.
+        # Also where no certificates are requested: a later change then needs a reload and no new pod.
         brought.append(config_volume("gw-clients", CLIENTS))
-        brought.append(key_pair_volume(CERTIFICATE_VOLUME, text(spec.get("gateway_secret")) or SECRET))
-    if spec["isolation"] == "process":
+        brought.append(key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET))
+    if spec.is_process:
         brought.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
     return brought

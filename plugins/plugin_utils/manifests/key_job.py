@@ -1,52 +1,50 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The job that makes a site's keys inside its cluster (C(key_source: site)), and the rights that it needs.
+"""The job that creates a site's keys inside its cluster (C(key_source: site)), and the rights that it needs.
 
 Only this job's pod has a service-account token, and the job is there for seconds. What it needs besides is its own
-(C(ownerReferences)) and goes with it: the program, the rights, the way through the network policies. Whoever may not
-give rights on Secrets (Kubernetes lets nobody give what he has not) leaves that to the site's administrators: they make
+(C(ownerReferences)) and is deleted with it: the program, the rights, the network policy. Who may not
+grant rights on Secrets (Kubernetes lets no one grant rights that they do not have) leaves that to the site's administrators: they create
 the service account C(ACCESS) with its rights once (C(given_access)).
 
-The Secrets belong to the ConfigMap C(OWNER): whoever deletes it deletes them, without a right on Secrets.
+The Secrets belong to the ConfigMap C(OWNER): deleting it deletes them, without a right on Secrets.
 
 The job is one object with one name: as long as it exists, the API server refuses a second one, so two controllers never
 write the same Secrets.
 
 RBAC cannot confine C(create) to names when an object is posted, because the name is in the body; it can for server-side
 apply, where the name is in the address. The job uses nothing else, so all its rights are confined to names.
-
-Keys of the supernode spec used here: C(image), C(resources), C(node_selector), C(tolerations), C(affinity),
-C(priority_class), C(pod_labels), C(pod_annotations), C(network_policies), and C(api_server), a list of peers (see
-policies.py) where the cluster's API server is.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
-from ..base.values import Object, Spec, boolean, compact
+from ..base.values import Object, compact
+from ..spec.site_spec import SiteSpec
 from . import policies
 from .objects import config_map, metadata
-from .pod import container_security_context, image, mount, pod_spec, pod_template, resources
+from .pod import container_security_context, image, mount, pod_template
 from .sidecar import LOCAL_TLS
 from .superexec import SECRET as SUPEREXEC_SECRET
 
 NAME = "supernode-keys"
 APPLICATION = "supernode-keys"
-# Service account, role and role binding that the site's administrators made for the job.
+# Service account, role and role binding that the site's administrators created for the job.
 ACCESS = NAME
-# ConfigMap to which all Secrets that the site makes belong.
+# ConfigMap to which all Secrets that the site creates belong.
 OWNER = "supernode-keys-owner"
 PROGRAM = "/program"
 API = "/api"
 REQUEST = "request.json"
 TOKEN_SECONDS = 600  # the shortest that the API server grants
-# The job leaves by itself when the controller that started it could not delete it.
+# The job is deleted automatically when the control node that started it could not delete it.
 LINGER_SECONDS = 300
 # Where API servers listen: behind a Service, by kubeadm and OpenShift, MicroK8s, minikube.
 API_PORTS = (443, 6443, 16443, 8443)
@@ -57,26 +55,25 @@ def own_name(suffix: str) -> str:
     return f"{NAME}-{suffix}"
 
 
-def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], seconds: int) -> Object:
-    """The job, suspended: what it needs refers to it, so it has to exist first.
+def job(spec: SiteSpec, account: str, suffix: str, program: Mapping[str, str], seconds: int) -> Object:
+    """The job, suspended: what it needs refers to it, so it must exist first.
 
-    :arg account: name of its service account.
-    :arg suffix: tells this job's objects from those of another one.
-    :arg program: files of the program, path -> text (only the paths matter here).
-    :arg seconds: for the whole job.
+    Args:
+        account: name of its service account.
+        suffix: distinguishes this job's objects from those of another one.
+        program: files of the program, path -> text (only the paths matter here).
+        seconds: for the whole job.
     """
     own = own_name(suffix)
-    pod = pod_spec(
+    template = pod_template(
         spec,
-        {key: spec.get(key) for key in ("node_selector", "tolerations", "affinity", "priority_class")},
-        service_account_name=account,
+        APPLICATION,
+        replace(spec.pods, topology_spread_constraints=[]),
+        account=account,
+        restart="Never",
         containers=[_container(spec)],
         volumes=[_program_volume(own, program), _api_volume()],
-        grace=1,  # it holds nothing that a sudden end could hurt
-    )
-    pod["restartPolicy"] = "Never"
-    template = pod_template(
-        spec, APPLICATION, pod, pod_labels=spec.get("pod_labels"), pod_annotations=spec.get("pod_annotations")
+        grace=1,  # it has nothing that a sudden end could damage
     )
     return {
         "apiVersion": "batch/v1",
@@ -84,7 +81,7 @@ def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], secon
         "metadata": metadata(spec, NAME, APPLICATION),
         "spec": {
             "suspend": True,
-            "backoffLimit": 0,  # the program itself is patient; another run of the role tries again
+            "backoffLimit": 0,  # the program itself retries; another run of the role starts a new job
             "activeDeadlineSeconds": seconds,
             "ttlSecondsAfterFinished": LINGER_SECONDS,
             "template": template,
@@ -92,21 +89,20 @@ def job(spec: Spec, account: str, suffix: str, program: Mapping[str, str], secon
     }
 
 
-def _container(spec: Spec) -> Object:
-    wanted = spec.get("resources") or {}
+def _container(spec: SiteSpec) -> Object:
     # Devices of a SuperNode that computes itself are none of this container's.
     plain = {
-        part: {name: amount for name, amount in (wanted.get(part) or {}).items() if "/" not in name}
-        for part in ("requests", "limits")
+        part: {name: amount for name, amount in amounts.items() if "/" not in name}
+        for part, amounts in spec.pods.resources.items()
     }
     return compact(
         {
             "name": "keys",
-            "image": image(spec, "supernode", spec.get("image")),
-            "imagePullPolicy": spec.get("image_pull_policy"),
+            "image": image(spec, "supernode", spec.pods.image),
+            "imagePullPolicy": spec.image_pull_policy,
             "command": ["python", "-B", "-m", "plugin_utils.site_keys.maker"],
             "workingDir": PROGRAM,
-            "resources": resources(plain),
+            "resources": compact(plain),
             "securityContext": container_security_context(),
             "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [mount("program", PROGRAM), mount("api", API)],
@@ -115,7 +111,7 @@ def _container(spec: Spec) -> Object:
 
 
 def _entry(path: str) -> str:
-    """A file's entry in the ConfigMap, which knows no folders."""
+    """A file's entry in the ConfigMap, which has no folders."""
     return path.replace("/", "-")
 
 
@@ -134,7 +130,7 @@ def _api_volume() -> Object:
 
 
 def belongings(
-    spec: Spec,
+    spec: SiteSpec,
     owner: Mapping[str, Any] | None,
     suffix: str,
     program: Mapping[str, str],
@@ -142,11 +138,12 @@ def belongings(
     *,
     given: bool,
 ) -> list[Object]:
-    """What goes with the job.
+    """The objects that belong to the job.
 
-    :arg owner: the job as the API server has it; None where something else takes all of it away.
-    :arg request: see site_keys/maker.py.
-    :arg given: whether the site's administrators made the service account and its rights.
+    Args:
+        owner: the job as the API server has it; None where something else takes all of it away.
+        request: see site_keys/maker.py.
+        given: whether the site's administrators created the service account and its rights.
     """
     own = own_name(suffix)
     texts = {_entry(path): text for path, text in program.items()}
@@ -154,7 +151,7 @@ def belongings(
     built = [config_map(spec, own, APPLICATION, texts)]
     if not given:
         built += access(spec, own, request["secrets"])
-    if boolean(spec.get("network_policies", True)):
+    if spec.network_policies:
         built.append(network_policy(spec, own))
     if owner is None:
         return built
@@ -164,8 +161,8 @@ def belongings(
     return built
 
 
-def owner(spec: Spec) -> Object:
-    """The ConfigMap to which the Secrets belong. It is no part of an ApplySet, so nothing prunes it."""
+def owner(spec: SiteSpec) -> Object:
+    """The ConfigMap to which the Secrets belong. It is not part of an ApplySet, so nothing prunes it."""
     words = (
         "The Secrets with the keys that this site made belong to this ConfigMap: whoever deletes it deletes them, and the "
         "SuperNodes of this site have to be registered anew.\n"
@@ -178,16 +175,16 @@ def secret_names(pools: Iterable[str]) -> list[str]:
     return sorted({*map(keys_secret, pools), SUPEREXEC_SECRET, LOCAL_TLS, CLIENT_KEY})
 
 
-def given_access(spec: Spec, secrets: Iterable[str]) -> list[Object]:
-    """Service account and rights, for the site's administrators to make once."""
+def given_access(spec: SiteSpec, secrets: Iterable[str]) -> list[Object]:
+    """Service account and rights, for the site's administrators to create once."""
     made = access(spec, ACCESS, secrets)
     for item in made:  # what administrators once approved does not change with a release of Flower
         item["metadata"]["labels"].pop("app.kubernetes.io/version")
     return made
 
 
-def access(spec: Spec, name: str, secrets: Iterable[str]) -> list[Object]:
-    """A service account that may write these Secrets and the ConfigMap with their public halves, and nothing else."""
+def access(spec: SiteSpec, name: str, secrets: Iterable[str]) -> list[Object]:
+    """A service account that may write these Secrets and the ConfigMap with their public keys, and nothing else."""
     return [
         {
             "apiVersion": "v1",
@@ -206,13 +203,13 @@ def access(spec: Spec, name: str, secrets: Iterable[str]) -> list[Object]:
             "kind": "RoleBinding",
             "metadata": metadata(spec, name, APPLICATION),
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": spec["namespace"]}],
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": spec.namespace}],
         },
     ]
 
 
 def rules(secrets: Iterable[str]) -> list[Object]:
-    """The job's rights. C(delete) on the ConfigMap is what OpenShift asks of those who name an object's owners."""
+    """The job's rights. C(delete) on the ConfigMap is what OpenShift requires to set an object's owners."""
     return [
         _rule("secrets", ["get", "create", "patch", "delete"], sorted(secrets)),
         _rule("configmaps", ["create", "patch", "delete"], [PUBLIC_KEYS]),
@@ -223,10 +220,10 @@ def _rule(resource: str, verbs: list[str], names: list[str]) -> Object:
     return {"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": verbs}
 
 
-def network_policy(spec: Spec, name: str) -> Object:
-    """The job's pod reaches API servers and is reached by nobody. It comes and goes with the job.
+def network_policy(spec: SiteSpec, name: str) -> Object:
+    """The job's pod reaches API servers and cannot be reached. It is created and deleted with the job.
 
-    No name is looked up. NetworkPolicies know no API server, plugins look at its address before or after the Service's is
+    No name is resolved. NetworkPolicies have no rule for API servers, plugins check its address before or after the Service's is
     translated, and some match no address of a node at all: so ports are named, and addresses only if the spec does.
     """
     anywhere = [{"ports": [{"port": port, "protocol": "TCP"} for port in API_PORTS]}]
@@ -235,9 +232,9 @@ def network_policy(spec: Spec, name: str) -> Object:
         "kind": "NetworkPolicy",
         "metadata": metadata(spec, name, APPLICATION),
         "spec": {
-            "podSelector": {"matchLabels": selector(spec, APPLICATION)},
+            "podSelector": {"matchLabels": selector(spec.federation, APPLICATION)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [],
-            "egress": policies.egress_rules(spec.get("api_server")) or anywhere,
+            "egress": policies.egress_rules(spec.api_server) or anywhere,
         },
     }

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Patches: what a user wants beyond the options goes into the rendered objects, never into a fork of a renderer.
+"""Patches: changes beyond the options are applied to the rendered objects, never to a fork of a renderer.
 
 A patch is C({target: {kind, name}, patch: ..., type: ...}). Without C(type), a list is a JSON patch (RFC 6902) and a
 mapping a strategic merge. C(type: merge) is a JSON merge patch (RFC 7386).
@@ -37,7 +37,7 @@ TYPES = ("strategic", "merge", "json")
 
 
 class PatchError(ValueError):
-    """A patch that can't be applied; the text says which and why."""
+    """A patch that can't be applied; the text has the patch and the reason."""
 
 
 def describe(patch: Mapping[str, Any]) -> str:
@@ -51,8 +51,11 @@ def apply(
 ) -> list[Object]:
     """The objects with the patches applied, in the patches' order.
 
-    :arg partial: the objects are a part of the whole, so a patch without a target is passed over.
-    :raises PatchError: no object has the target's kind and name, or the patch does not fit it.
+    Args:
+        partial: the objects are a part of the whole, so a patch without a target is passed over.
+
+    Raises:
+        PatchError: no object has the target's kind and name, or the patch does not fit it.
     """
     patched = [copy.deepcopy(obj) for obj in objects]
     for number, patch in enumerate(patches or []):
@@ -66,7 +69,7 @@ def apply(
             if partial:
                 continue
             have = ", ".join(sorted(f"{obj['kind']}/{obj['metadata']['name']}" for obj in patched))
-            raise PatchError(f"patches[{number}] has target {describe(patch)}, which is none of: {have}")
+            raise PatchError(f"patches[{number}] has target {describe(patch)}, which is not one of: {have}")
         for i in hits:
             before = patched[i]
             try:
@@ -91,7 +94,7 @@ def apply_one(obj: Object, patch: Mapping[str, Any]) -> Object:
             obj = _operate(obj, operation)
         return obj
     if kind not in TYPES:
-        raise PatchError(f"type {kind!r} is none of {', '.join(TYPES)}")
+        raise PatchError(f"type {kind!r} is not one of {', '.join(TYPES)}")
     if not isinstance(body, Mapping):
         raise PatchError("a merge patch is a mapping")
     return _merge(obj, body, strategic=kind == "strategic")
@@ -197,7 +200,7 @@ def _operate(document: Any, operation: Any) -> Any:
 
 def _tokens(path: Any) -> list[str]:
     if not isinstance(path, str) or (path and not path.startswith("/")):
-        raise PatchError(f"path {path!r} does not begin with /")
+        raise PatchError(f"path {path!r} does not start with /")
     return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]
 
 

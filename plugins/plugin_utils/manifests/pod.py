@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from ..base.labels import labels
-from ..base.values import Object, Spec, compact, integer, text
+from ..base.values import Object, compact
+from ..spec.part_spec import FlowerSpec
+from ..spec.pods_spec import PodsSpec
+from .objects import labels
 
-DEFAULT_REGISTRY = "docker.io"
 UPSTREAM_IMAGES = {
     "superlink": "flwr/superlink:{version}",
     "supernode": "flwr/supernode:{version}",
@@ -19,33 +19,31 @@ UPSTREAM_IMAGES = {
     "haproxy": "library/haproxy:2.6",
 }
 
-# SIGTERM stops SuperLink in 0.2-2.4 s and a SuperNode in less than 6 s (it takes leave of the SuperLink first; a
-# SuperNode that is killed instead is refused for 60 s afterwards).
+# SIGTERM stops SuperLink in 0.2-2.4 s.
 GRACE_SECONDS = 15
 
 
-def image(spec: Spec, kind: str, override: Any = None) -> str:
+def image(spec: FlowerSpec, kind: str, override: str = "") -> str:
     """Reference of an image: the user's, else the upstream one taken from the registry or mirror of the spec.
 
-    :arg kind: key of C(UPSTREAM_IMAGES).
+    Args:
+        kind: key of C(UPSTREAM_IMAGES).
     """
-    if override:
-        return text(override)
-    registry = text(spec.get("image_registry") or DEFAULT_REGISTRY).rstrip("/")
-    return registry + "/" + UPSTREAM_IMAGES[kind].format(version=spec["version"])
+    upstream = UPSTREAM_IMAGES[kind].format(version=spec.version)
+    return override or f"{spec.image_registry.rstrip('/')}/{upstream}"
 
 
-def pod_security_context(spec: Spec) -> Object:
-    """Security context of a pod that Pod Security "restricted" lets pass.
+def pod_security_context(spec: FlowerSpec) -> Object:
+    """Security context of a pod that complies with Pod Security "restricted".
 
     Fields that are None are left out: OpenShift's SCCs choose user and groups themselves.
     """
     return compact(
         {
             "runAsNonRoot": True,
-            "runAsUser": integer(spec.get("run_as_user")),
-            "runAsGroup": integer(spec.get("run_as_group")),
-            "fsGroup": integer(spec.get("fs_group")),
+            "runAsUser": spec.run_as_user,
+            "runAsGroup": spec.run_as_group,
+            "fsGroup": spec.fs_group,
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         }
@@ -54,41 +52,16 @@ def pod_security_context(spec: Spec) -> Object:
 
 def container_security_context() -> Object:
     """Security context of every container: no privileges, nothing writable but the mounts."""
-    return {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "readOnlyRootFilesystem": True,
-    }
+    return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True}
 
 
-def resources(value: Any) -> Object:
-    """A ResourceRequirements with every quantity as text (the API server stores text)."""
-    value = value or {}
-    return compact(
-        {part: {k: text(v) for k, v in sorted((value.get(part) or {}).items())} for part in ("limits", "requests")}
-    )
-
-
-def merge_env(*lists: Iterable[Mapping[str, Any]] | None) -> list[Object]:
-    """Environment lists merged by name; a later entry replaces an earlier one in its place."""
-    merged: dict[str, Object] = {}
-    for entries in lists:
-        for entry in entries or []:
-            item = {"name": entry["name"]}
-            if entry.get("valueFrom") is not None:
-                item["valueFrom"] = entry["valueFrom"]
-            else:
-                item["value"] = text(entry.get("value"))
-            merged[entry["name"]] = item
-    return list(merged.values())
-
-
-def flower_env(spec: Spec, home: str) -> list[Object]:
+def flower_env(spec: FlowerSpec, home: str) -> list[Object]:
     """Environment of every Flower container.
 
     Telemetry and the update check are off. HOME is set because a random user id has no entry in /etc/passwd.
 
-    :arg home: the container's writable directory.
+    Args:
+        home: the container's writable directory.
     """
     env = [
         {"name": "FLWR_TELEMETRY_ENABLED", "value": "0"},
@@ -97,21 +70,22 @@ def flower_env(spec: Spec, home: str) -> list[Object]:
         {"name": "FLWR_HOME", "value": home if home != "/tmp" else "/tmp/flwr"},
         {"name": "TMPDIR", "value": home},
     ]
-    if spec.get("log_level"):
-        env.append({"name": "FLWR_LOG_LEVEL", "value": text(spec["log_level"])})
+    if spec.log_level:
+        env.append({"name": "FLWR_LOG_LEVEL", "value": spec.log_level})
     return env
 
 
 def grpc_probes(port: int, *, failures: int) -> Object:
     """Start-up and liveness probe on a gRPC health port.
 
-    Never C(httpGet /health) for a SuperNode: that answers 200 after the connection was given up for good, and only the
+    Never C(httpGet /health) for a SuperNode: that answers 200 after the connection was closed permanently, and only the
     gRPC check notices (it times out).
 
-    :arg failures: failed liveness checks, ten seconds apart, before the container is restarted.
+    Args:
+        failures: failed liveness checks, ten seconds apart, before the container is restarted.
     """
     return {
-        # Python imports for several seconds on a busy node: the start-up probe waits two minutes and asks every second.
+        # Python imports for several seconds on a busy node: the start-up probe waits two minutes and runs every second.
         "startupProbe": {"grpc": {"port": port}, "periodSeconds": 1, "failureThreshold": 120},
         "livenessProbe": {
             "grpc": {"port": port},
@@ -136,7 +110,7 @@ def key_pair_volume(name: str, secret: str, *, optional: bool = False) -> Object
     """A volume with certificate and key of a Secret in the form that HAProxy's C(crt) takes: FILE and FILE.key.
 
     The Secret needs C(tls.crt) and C(tls.key) only, so that those of cert-manager and of users fit as they are. HAProxy
-    2.2 and later look for the key beside a certificate that holds none (C(ssl-load-extra-files)).
+    2.2 and later look for the key next to a certificate without one (C(ssl-load-extra-files)).
     """
     volume = secret_volume(name, secret, optional=optional)
     volume["secret"]["items"] = [{"key": "tls.crt", "path": "tls.pem"}, {"key": "tls.key", "path": "tls.pem.key"}]
@@ -148,12 +122,9 @@ def config_volume(name: str, config: str) -> Object:
     return {"name": name, "configMap": {"name": config, "defaultMode": 0o444}}
 
 
-def scratch_volume(name: str, *, size: Any = None, memory: bool = False) -> Object:
-    """An emptyDir, in memory if asked."""
-    return {
-        "name": name,
-        "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": text(size) if size else None}),
-    }
+def scratch_volume(name: str, *, size: str = "", memory: bool = False) -> Object:
+    """An emptyDir, in memory if requested."""
+    return {"name": name, "emptyDir": compact({"medium": "Memory" if memory else None, "sizeLimit": size})}
 
 
 def mount(name: str, path: str, *, read_only: bool = True, sub_path: str | None = None) -> Object:
@@ -161,62 +132,49 @@ def mount(name: str, path: str, *, read_only: bool = True, sub_path: str | None 
     return compact({"name": name, "mountPath": path, "readOnly": True if read_only else None, "subPath": sub_path})
 
 
-def pod_spec(
-    spec: Spec,
-    placement: Mapping[str, Any],
+def pod_template(
+    spec: FlowerSpec,
+    name: str,
+    pods: PodsSpec,
     *,
-    service_account_name: str,
     containers: list[Object],
     volumes: list[Object],
     init_containers: list[Object] | None = None,
-    runtime_class: str | None = None,
+    account: str | None = None,
+    runtime_class: str = "",
     grace: int = GRACE_SECONDS,
-) -> Object:
-    """The PodSpec around a list of containers.
-
-    :arg placement: mapping with C(node_selector), C(tolerations), C(affinity), C(topology_spread_constraints) and
-        C(priority_class), each may be missing.
-    :arg grace: seconds between SIGTERM and SIGKILL.
-    """
-    return compact(
-        {
-            "serviceAccountName": service_account_name,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "restartPolicy": "Always",  # a SuperNode that lost its registration exits with code 0
-            "terminationGracePeriodSeconds": grace,
-            "securityContext": pod_security_context(spec),
-            "imagePullSecrets": [{"name": name} for name in spec.get("image_pull_secrets") or []],
-            "nodeSelector": {k: text(v) for k, v in sorted((placement.get("node_selector") or {}).items())},
-            "tolerations": placement.get("tolerations"),
-            "affinity": placement.get("affinity"),
-            "topologySpreadConstraints": placement.get("topology_spread_constraints"),
-            "priorityClassName": placement.get("priority_class"),
-            "runtimeClassName": runtime_class,
-            "initContainers": init_containers,
-            "containers": containers,
-            "volumes": volumes,
-        }
-    )
-
-
-def pod_template(
-    spec: Spec,
-    name: str,
-    pod: Object,
-    *,
+    restart: str = "Always",
     pool: str | None = None,
-    pod_labels: Mapping[str, Any] | None = None,
-    pod_annotations: Mapping[str, Any] | None = None,
+    notes: Mapping[str, str] | None = None,
 ) -> Object:
-    """A pod template. Nothing that changes often may enter it: each change restarts pods."""
-    own = {**{k: text(v) for k, v in (pod_labels or {}).items()}, **labels(spec, name, pool=pool)}
-    return {
-        "metadata": compact(
-            {
-                "labels": dict(sorted(own.items())),
-                "annotations": {k: text(v) for k, v in sorted((pod_annotations or {}).items())},
-            }
-        ),
-        "spec": pod,
+    """A pod template. Nothing that changes often may enter it: each change restarts pods.
+
+    Args:
+        name: of the application, and of its service account unless C(account) is another one.
+        pods: settings of these pods.
+        grace: seconds between SIGTERM and SIGKILL.
+        restart: a SuperNode that lost its registration exits with code 0.
+        notes: annotations besides those of the settings.
+    """
+    own = {**pods.pod_labels, **labels(spec, name, pool=pool)}
+    all_notes = {**pods.pod_annotations, **(notes or {})}
+    body = {
+        "serviceAccountName": name if account is None else account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": restart,
+        "terminationGracePeriodSeconds": grace,
+        "securityContext": pod_security_context(spec),
+        "imagePullSecrets": [{"name": name} for name in spec.image_pull_secrets],
+        "nodeSelector": dict(sorted(pods.node_selector.items())),
+        "tolerations": pods.tolerations,
+        "affinity": pods.affinity,
+        "topologySpreadConstraints": pods.topology_spread_constraints,
+        "priorityClassName": pods.priority_class,
+        "runtimeClassName": runtime_class,
+        "initContainers": init_containers,
+        "containers": containers,
+        "volumes": volumes,
     }
+    meta = {"labels": dict(sorted(own.items())), "annotations": dict(sorted(all_notes.items()))}
+    return {"metadata": compact(meta), "spec": compact(body)}

@@ -1,36 +1,26 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may talk to whom: NetworkPolicies of the hub, of a site, and of the namespace with the CA keys.
+"""Allowed connections: NetworkPolicies of the hub, of a site, and of the namespace with the CA keys.
 
 Kubernetes stores NetworkPolicies and enforces none; the cluster's network plugin does, if it can. The rules
 (kubernetes.io/docs/concepts/services-networking/network-policies, API networking.k8s.io/v1):
 
-- Policies add up. A pod that one of them selects for a direction is closed in that direction, but for what is allowed.
+- Policies add up. A pod that one of them selects for a direction is isolated in that direction, except for what is allowed.
 - Traffic from the pod's own node is always allowed (description of NetworkPolicySpec.ingress). So kubelet's probes need
   no rule, and no rule here opens the health ports.
 - Ports are those of pods: a Service's port or a node port is translated before the policy of the receiving pod looks.
   Whether the sending pod's policy sees an address before or after it is translated is left to the network plugin.
 
-In a namespace that the collection makes, every pod is closed, strangers included. In somebody else's namespace
+In a namespace that the collection creates, every pod is isolated, those of others included. In someone else's namespace
 (C(create_namespace) is false) only the collection's own pods are: their own policies close them.
 
-Keys of both specs used here:
+A site with the C(connectivity) skupper reaches the SuperLink through the pods of Skupper's router in its own namespace.
 
-    network_policies        bool
-    dns                     list of peers that every pod may ask for names
-    monitoring_namespaces   namespaces that may read the metrics, each a name or a mapping of labels
-
-of the superlink spec: C(allowed_sources), the peers that may reach the door for sites (anybody if empty), and
-C(serverapp_egress), peers that the ServerApp may call; of the supernode spec: C(superlink_cidrs), networks in which the
-SuperLink's address is, and C(egress), peers that the pods may call in which ClientApps run. A site with the C(connectivity) skupper
-reaches the SuperLink through the pods of Skupper's router in its own namespace.
-
-Skupper makes no policies, so those of its pods are here, too: C(skupper_*_objects), each for the spec of one part (see
-skupper.py), with C(api_server), C(egress), C(allowed_sources) and C(scope). They add up with each other.
+Skupper creates no policies, so those of its pods are here, too: C(skupper_*_objects). They add up with each other.
 
 A peer is either {cidr, except} or {namespace, pod_selector} (one of the two is enough; a namespace is a name or a
-mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; without them all ports are meant.
+mapping of labels), and may have C(ports), a list of "PORT[-END][/PROTOCOL]"; without them all ports are allowed.
 """
 
 from __future__ import annotations
@@ -42,10 +32,14 @@ from typing import Any
 
 from ..base.addresses import is_ip, split_address
 from ..base.labels import selector
-from ..base.names import CLIENTAPP, parted
-from ..base.ports import FLEET_PORT, NODE_DOOR_PORT, OPS_PORT, RUNTIME_PORT
-from ..base.values import Object, Spec, boolean, compact, text
-from . import serverapp, sidecar, skupper
+from ..base.names import CLIENTAPP
+from ..base.ports import FLEET_PORT, NODE_LISTENER_PORT, OPS_PORT, RUNTIME_PORT
+from ..base.values import Object, compact, text
+from ..spec.hub_spec import HubSpec
+from ..spec.network_spec import NetworkSiteSpec
+from ..spec.part_spec import SKUPPER, PartSpec
+from ..spec.site_spec import SiteSpec
+from . import serverapp, skupper
 from .objects import metadata
 
 SUPERLINK = "superlink"
@@ -53,66 +47,63 @@ SUPERNODE = "supernode"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # the API server puts it on every namespace
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 
-_PORT = re.compile(r"(?P<port>\d{1,5})(?:-(?P<end>\d{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
+_PORT = re.compile(r"(?P<port>[0-9]{1,5})(?:-(?P<end>[0-9]{1,5}))?(?:/(?P<protocol>[A-Z]+))?")
 
 Peer = Mapping[str, Any]
 
 
-def superlink_objects(spec: Spec) -> list[Object]:
+def superlink_objects(spec: HubSpec) -> list[Object]:
     """The policies of the hub's namespace."""
-    if not _wanted(spec):
+    if not spec.network_policies:
         return []
-    process = spec["isolation"] == "process"
-    ingress = [_rule("from", spec.get("allowed_sources"), [_port(FLEET_PORT)])]
-    if process:
-        ingress.append(_rule("from", [{"pod_selector": selector(spec, serverapp.NAME)}], [_port(RUNTIME_PORT)]))
+    ingress = [_rule("from", spec.allowed_sources, [_port(FLEET_PORT)])]
+    if spec.is_process:
+        ingress.append(
+            _rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
+        )
     # With subprocess isolation ServerApps run in the SuperLink's pod.
-    app_egress = egress_rules(spec.get("serverapp_egress"))
+    app_egress = egress_rules(spec.serverapp_egress)
     policies = [
         *default_deny(spec, SUPERLINK),
         _policy(
             spec,
             SUPERLINK,
             ingress=[*ingress, *_monitoring(spec)],
-            egress=[*egress_rules(spec.get("dns")), *([] if process else app_egress)],
+            egress=[*egress_rules(spec.dns), *([] if spec.is_process else app_egress)],
         ),
     ]
-    if process:
-        runtime = _rule("to", [{"pod_selector": selector(spec, SUPERLINK)}], [_port(RUNTIME_PORT)])
+    if spec.is_process:
+        runtime = _rule("to", [{"pod_selector": selector(spec.federation, SUPERLINK)}], [_port(RUNTIME_PORT)])
         policies.append(
-            _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.get("dns")), runtime, *app_egress])
+            _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
     return policies
 
 
-def supernode_objects(spec: Spec) -> list[Object]:
-    """The policies of a site's namespace. SuperNodes call the hub; nobody calls them but ClientApps in pods of their own."""
-    if not _wanted(spec):
+def supernode_objects(spec: SiteSpec) -> list[Object]:
+    """The policies of a site's namespace. SuperNodes call the hub; only ClientApps in their own pods call them."""
+    if not spec.network_policies:
         return []
-    door = [_port(NODE_DOOR_PORT)]
-    names, more = egress_rules(spec.get("dns")), egress_rules(spec.get("egress"))
-    ingress = _monitoring(spec) if sidecar.enabled(spec) else []
+    door = [_port(NODE_LISTENER_PORT)]
+    names, more = egress_rules(spec.dns), egress_rules(spec.egress)
+    ingress = _monitoring(spec) if spec.has_sidecar else []
     apps = []
-    if parted(spec):
+    if spec.has_apps_apart:
         # What else may be called is for the code that computes.
-        ingress = [_rule("from", [{"pod_selector": selector(spec, CLIENTAPP)}], door), *ingress]
-        runtime = _rule("to", [{"pod_selector": selector(spec, SUPERNODE)}], door)
+        ingress = [_rule("from", [{"pod_selector": selector(spec.federation, CLIENTAPP)}], door), *ingress]
+        runtime = _rule("to", [{"pod_selector": selector(spec.federation, SUPERNODE)}], door)
         apps, more = [_policy(spec, CLIENTAPP, ingress=[], egress=[*names, runtime, *more])], []
     egress = [*names, _superlink(spec), *more]
     return [*default_deny(spec, SUPERNODE), _policy(spec, SUPERNODE, ingress=ingress, egress=egress), *apps]
 
 
-def closes_namespace(spec: Spec) -> bool:
-    """Whether a policy closes all pods of the spec's namespace; not where the namespace is somebody else's."""
-    return _wanted(spec) and boolean(spec.get("create_namespace", True))
+def default_deny(spec: PartSpec, name: str) -> list[Object]:
+    """The policy that isolates all pods of the spec's namespace; none where the namespace is someone else's.
 
-
-def default_deny(spec: Spec, name: str) -> list[Object]:
-    """The policy that closes all pods of the spec's namespace; none where the namespace is somebody else's.
-
-    :arg name: whose policy it is (hub and site may share a namespace): the first part of its name.
+    Args:
+        name: the part (hub and site may share a namespace): the first part of its name.
     """
-    if not closes_namespace(spec):
+    if not spec.closes_namespace:
         return []
     return [
         {
@@ -124,16 +115,16 @@ def default_deny(spec: Spec, name: str) -> list[Object]:
     ]
 
 
-def skupper_site_objects(spec: Spec) -> list[Object]:
+def skupper_site_objects(spec: NetworkSiteSpec) -> list[Object]:
     """The policies of Skupper's own pods, where a policy closes the namespace; elsewhere nothing closes them."""
-    if not closes_namespace(spec):
+    if not spec.closes_namespace:
         return []
     routers = _rule("from", [{"pod_selector": skupper.ROUTER}], [])
     ingress = [routers, *_scraping(spec, skupper.METRICS_PORT)]
-    if skupper.has_access(spec):
+    if spec.has_access:
         doors = [_port(skupper.INTER_ROUTER_PORT), _port(skupper.EDGE_PORT)]
-        ingress.append(_rule("from", spec.get("allowed_sources"), doors))
-    ways = [*egress_rules(spec.get("dns")), *egress_rules(spec.get("api_server")), *egress_rules(spec.get("egress"))]
+        ingress.append(_rule("from", spec.allowed_sources, doors))
+    ways = [*egress_rules(spec.dns), *egress_rules(spec.api_server), *egress_rules(spec.egress)]
     policies = [
         _skupper_policy(
             spec,
@@ -144,24 +135,24 @@ def skupper_site_objects(spec: Spec) -> list[Object]:
             egress=[*ways, _rule("to", [{"pod_selector": skupper.ROUTER}], [])],
         )
     ]
-    if spec.get("install") == "manifests" and spec.get("scope") == "namespace":
-        # A token is redeemed by the controllers: the site's calls the hub's, whatever its address is.
+    if spec.install == "manifests" and spec.scope == "namespace":
+        # A token is redeemed by the controllers: the site's calls the hub's, at any address.
         policies.append(
             _skupper_policy(
                 spec,
                 "skupper-controller",
                 skupper.SITE,
                 skupper.CONTROLLER,
-                ingress=[_rule("from", spec.get("allowed_sources"), [_port(skupper.GRANT_PORT)])],
+                ingress=[_rule("from", spec.allowed_sources, [_port(skupper.GRANT_PORT)])],
                 egress=[*ways, _rule("to", [], [_port(443), _port(skupper.GRANT_PORT)])],
             )
         )
     return policies
 
 
-def skupper_link_objects(spec: Spec, endpoints: Sequence[Mapping[str, Any]]) -> list[Object]:
+def skupper_link_objects(spec: PartSpec, endpoints: Sequence[Mapping[str, Any]]) -> list[Object]:
     """The way of a site's router to the hub's endpoints."""
-    if not closes_namespace(spec) or not endpoints:
+    if not spec.closes_namespace or not endpoints:
         return []
     hosts = sorted({text(entry["host"]) for entry in endpoints})
     known = [{"cidr": host} for host in hosts] if all(map(is_ip, hosts)) else []
@@ -169,20 +160,20 @@ def skupper_link_objects(spec: Spec, endpoints: Sequence[Mapping[str, Any]]) -> 
     return [_skupper_policy(spec, "skupper-link", skupper.LINK, skupper.ROUTER, egress=[way])]
 
 
-def skupper_listener_objects(spec: Spec) -> list[Object]:
-    """SuperNodes may call their site's router. Its ports are Skupper's choice, so no port is named."""
-    if not closes_namespace(spec):
+def skupper_listener_objects(spec: PartSpec) -> list[Object]:
+    """SuperNodes may call their site's router. Skupper selects its ports, so no port is listed."""
+    if not spec.closes_namespace:
         return []
-    callers = _rule("from", [{"pod_selector": selector(spec, SUPERNODE)}], [])
+    callers = _rule("from", [{"pod_selector": selector(spec.federation, SUPERNODE)}], [])
     return [_skupper_policy(spec, "skupper-listener", skupper.LISTENER, skupper.ROUTER, ingress=[callers])]
 
 
-def skupper_connector_objects(spec: Spec) -> list[Object]:
-    """The hub's router may call the gateway's door for sites, and the gateway may be called by it."""
-    if not _wanted(spec):
+def skupper_connector_objects(spec: PartSpec) -> list[Object]:
+    """The hub's router may call the gateway's port for sites, and the gateway may be called by it."""
+    if not spec.network_policies:
         return []
     door = [_port(FLEET_PORT)]
-    superlink = selector(spec, SUPERLINK)
+    superlink = selector(spec.federation, SUPERLINK)
     made = [
         _skupper_policy(
             spec,
@@ -192,7 +183,7 @@ def skupper_connector_objects(spec: Spec) -> list[Object]:
             ingress=[_rule("from", [{"pod_selector": skupper.ROUTER}], door)],
         )
     ]
-    if closes_namespace(spec):
+    if spec.closes_namespace:
         way = _rule("to", [{"pod_selector": superlink}], door)
         made.append(_skupper_policy(spec, "skupper-connector", skupper.LISTENER, skupper.ROUTER, egress=[way]))
     return made
@@ -201,34 +192,31 @@ def skupper_connector_objects(spec: Spec) -> list[Object]:
 def parse_port(value: Any) -> Object:
     """The NetworkPolicyPort of "PORT[-END][/PROTOCOL]".
 
-    :raises ValueError: the text is nothing of that kind.
+    Raises:
+        ValueError: the text is nothing of that kind.
     """
     match = _PORT.fullmatch(text(value))
     if not match:
-        raise ValueError('is no "PORT", "PORT-END" or "PORT/PROTOCOL"')
+        raise ValueError('is not "PORT", "PORT-END" or "PORT/PROTOCOL"')
     first = int(match["port"])
     last = int(match["end"] or first)
     protocol = match["protocol"] or "TCP"
     if not 1 <= first <= last <= 65535:
-        raise ValueError("is no port or range of ports between 1 and 65535")
+        raise ValueError("is not a port or port range between 1 and 65535")
     if protocol not in PROTOCOLS:
-        raise ValueError(f"has a protocol that is none of {', '.join(PROTOCOLS)}")
+        raise ValueError(f"has a protocol that is not one of {', '.join(PROTOCOLS)}")
     return _port(first, protocol, last)
 
 
-def _wanted(spec: Spec) -> bool:
-    return boolean(spec.get("network_policies", True))
-
-
-def _policy(spec: Spec, name: str, *, ingress: list[Object], egress: list[Object]) -> Object:
-    """The policy of one kind of pods: closed in both directions, but for the rules."""
+def _policy(spec: PartSpec, name: str, *, ingress: list[Object], egress: list[Object]) -> Object:
+    """The policy of one kind of pods: isolated in both directions, except for the rules."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
         "metadata": metadata(spec, name, name),
         "spec": compact(
             {
-                "podSelector": {"matchLabels": selector(spec, name)},
+                "podSelector": {"matchLabels": selector(spec.federation, name)},
                 "policyTypes": ["Ingress", "Egress"],
                 "ingress": ingress,
                 "egress": egress,
@@ -242,7 +230,7 @@ def _port(port: int, protocol: str = "TCP", end: int | None = None) -> Object:
 
 
 def _rule(direction: str, peers: Iterable[Peer] | None, ports: list[Object]) -> Object:
-    """A rule: C(from) or C(to) these peers (anybody if there are none), on these ports (all if there are none)."""
+    """A rule: C(from) or C(to) these peers (any if there are none), on these ports (all if there are none)."""
     return compact({direction: [_peer(peer) for peer in peers or []], "ports": ports})
 
 
@@ -272,22 +260,22 @@ def _labels(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def egress_rules(peers: Iterable[Peer] | None) -> list[Object]:
-    """One rule per peer that pods may call, as each has ports of its own."""
+    """One rule per peer that pods may call, because each has its own ports."""
     return [_rule("to", [peer], [parse_port(port) for port in peer.get("ports") or []]) for peer in peers or []]
 
 
-def _monitoring(spec: Spec) -> list[Object]:
+def _monitoring(spec: PartSpec) -> list[Object]:
     """The rule for HAProxy's port with metrics. Kubelet, which probes it, is on the pod's node."""
     return _scraping(spec, OPS_PORT)
 
 
-def _scraping(spec: Spec, port: int) -> list[Object]:
-    namespaces = [{"namespace": entry} for entry in spec.get("monitoring_namespaces") or []]
+def _scraping(spec: PartSpec, port: int) -> list[Object]:
+    namespaces = [{"namespace": entry} for entry in spec.monitoring_namespaces]
     return [_rule("from", namespaces, [_port(port)])] if namespaces else []
 
 
 def _skupper_policy(
-    spec: Spec,
+    spec: PartSpec,
     name: str,
     part: str,
     pods: Mapping[str, str],
@@ -309,11 +297,11 @@ def _skupper_policy(
     }
 
 
-def _superlink(spec: Spec) -> Object:
-    """The rule for the way to the SuperLink. What stands behind a DNS name is not known here: any address then."""
-    if spec.get("connectivity") == "skupper":
+def _superlink(spec: SiteSpec) -> Object:
+    """The rule for connections to the SuperLink. The addresses of a DNS name are not known here: any address then."""
+    if spec.connectivity == SKUPPER:
         # A Service's port is translated into the router's before the router's policy looks, and it is not known here.
         return _rule("to", [{"pod_selector": skupper.ROUTER}], [])
-    host, port = split_address(text(spec["superlink_address"]))
-    networks = spec.get("superlink_cidrs") or ([host] if is_ip(host) else [])
+    host, port = split_address(spec.superlink_address)
+    networks = spec.superlink_cidrs or ([host] if is_ip(host) else [])
     return _rule("to", [{"cidr": network} for network in networks], [_port(port)])

@@ -1,38 +1,36 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sidecar: HAProxy on the loopback of a SuperNode's pod, which dials the hub for it.
+"""The sidecar: HAProxy on the loopback of a SuperNode's pod, which connects to the hub for it.
 
-A SuperNode that meets a TLS error or a broken path hangs for ever; one that meets a 503 tries again. The sidecar turns
+A SuperNode that meets a TLS error or a broken path hangs permanently; one that meets a 503 retries. The sidecar turns
 the first into the second, and takes in a new trust bundle or a moved hub without a restart of the SuperNode.
 
 It is a native sidecar (an init container that keeps running), so it is there before the SuperNode makes its first
 call: Kubernetes 1.29 or later.
 
-It also shows the gateway the site's client certificate. The key lies in a Secret that the site itself made, the
-certificate in a ConfigMap; only this container sees the two.
+It also presents the site's client certificate to the gateway. The key is in a Secret of the site, the
+certificate in a ConfigMap; only this container has the two.
 
-C(GET /probe/now) on its ops door, from within the pod, asks the gateway which certificate it serves, over a connection
-of its own and with the trust that HAProxy holds in memory at that time: an answer of 200 proves that this very process
-accepts it. C(/probe/next) does the same under the name C(next.NAME), by which a gateway can show a certificate that it
+C(GET /probe/now) on its ops port, from within the pod, asks the gateway which certificate it serves, over a connection
+and with the CA bundle that HAProxy has in memory at that time: an answer of 200 proves that exactly this process
+accepts it. C(/probe/next) does the same under the name C(next.NAME), under which a gateway can serve a certificate that it
 does not serve yet.
 
-Keys of the supernode spec used here: C(sidecar) (bool), C(sidecar_image), C(sidecar_resources),
-C(sidecar_max_connections), C(sidecar_access_log), C(superlink_address), C(cluster_domain), C(server_name), C(mtls)
-(bool), C(client_certificate) (PEM), and C(clientapp): where ClientApps are a workload of their own, the sidecar has a door for
-them, which leads to the SuperNode's Runtime API.
+Where ClientApps are in their own pods, the sidecar has a listener for them, which forwards to the SuperNode's Runtime API.
 """
 
 from __future__ import annotations
 
 from ..base.addresses import is_ip, split_address
-from ..base.certificate_names import next_server_name, server_name
-from ..base.names import CLIENT_KEY, parted
-from ..base.ports import NODE_DOOR_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
-from ..base.values import Object, Spec, boolean, integer, text
-from . import runtime_door
+from ..base.certificate_names import next_server_name
+from ..base.names import CLIENT_KEY
+from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
+from ..base.values import Object
+from ..spec.site_spec import SiteSpec
+from . import runtime_listener
 from .objects import config_map
-from .pod import config_volume, image, key_pair_volume, mount, resources, scratch_volume, secret_volume
+from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
 from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
@@ -40,42 +38,32 @@ LOCAL_TLS = "supernode-local-tls"
 CLIENT = "supernode-client"  # ConfigMap with the client certificate
 
 
-def enabled(spec: Spec) -> bool:
-    """Whether pods get a sidecar. Without TLS there is nothing it could verify."""
-    return boolean(spec.get("sidecar", True)) and not boolean(spec.get("insecure"))
+def full_name(spec: SiteSpec, host: str) -> str:
+    """The full name of a Service; other hosts as they are.
 
-
-def mtls(spec: Spec) -> bool:
-    """Whether the sidecar shows the gateway a client certificate."""
-    return enabled(spec) and boolean(spec.get("mtls", True))
-
-
-def full_name(spec: Spec, host: str) -> str:
-    """The name of a Service spelt out; other hosts as they are.
-
-    HAProxy's resolvers ask for names as they are given, without the search list of resolv.conf (HAProxy's configuration
+    HAProxy's resolvers use names as they are, without the search list of resolv.conf (HAProxy's configuration
     manual, section 5.3), so C(flower-superlink) and C(superlink.flower.svc) would be unknown to them.
     """
-    domain = text(spec.get("cluster_domain"))
+    domain = spec.cluster_domain
     if not domain or is_ip(host):
         return host
     if "." not in host:
-        return f"{host}.{spec['namespace']}.svc.{domain}"
+        return f"{host}.{spec.namespace}.svc.{domain}"
     return f"{host}.{domain}" if host.endswith(".svc") else host
 
 
-def configuration(spec: Spec) -> str:
+def configuration(spec: SiteSpec) -> str:
     """The text of haproxy.cfg."""
-    host, port = split_address(text(spec["superlink_address"]))
+    host, port = split_address(spec.superlink_address)
     host = full_name(spec, host)
     target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
-    name = server_name(spec)
+    name = spec.verified_name
     # HAProxy takes the key from the file of the same name with .key behind it.
-    client = " crt /client/tls.pem" if mtls(spec) else ""
+    client = " crt /client/tls.pem" if spec.shows_certificate else ""
 
     def server(asked: str) -> str:
         # The name that is verified is the one sent as SNI. HAProxy compares it with DNS entries only, so an IP address
-        # is verified by the fixed name that every certificate of the gateway carries.
+        # is verified by the fixed name in every certificate of the gateway.
         return (
             f"  server hub {target} ssl verify required ca-file /trust/ca.crt sni str({asked}) verifyhost {asked}{client}"
             " alpn http/1.1 pool-purge-delay 2s init-addr last,libc,none resolvers dns resolve-prefer ipv4"
@@ -90,22 +78,19 @@ def configuration(spec: Spec) -> str:
             f"{server(asked)} no-ssl-reuse",
         ]
 
-    lines = [
-        global_section(integer(spec.get("sidecar_max_connections")) or 200, threads=1) + "defaults",
-        DEFAULTS.rstrip("\n"),
-    ]
+    lines = [global_section(spec.sidecar_max_connections, threads=1) + "defaults", DEFAULTS.rstrip("\n")]
     lines += [
         "frontend node",
         f"  bind 127.0.0.1:{SIDECAR_PORT} proto h1 ssl crt /local/tls.pem alpn http/1.1",
         "  default_backend hub",
         "backend hub",
         "  http-reuse safe",
-        *quiet(boolean(spec.get("sidecar_access_log"))),
+        *quiet(spec.sidecar_access_log),
         server(name),
         *probe("now", name),
         *probe("next", next_server_name(name)),
-        *(_door(boolean(spec.get("sidecar_access_log"))) if parted(spec) else []),
-        # The hub's name is looked up again and again: its address may change, or come into being later.
+        *(_door(spec.sidecar_access_log) if spec.has_apps_apart else []),
+        # The hub's name is resolved repeatedly: its address may change, or be created later.
         "resolvers dns",
         "  parse-resolv-conf",
         "  accepted_payload_size 4096",
@@ -114,7 +99,7 @@ def configuration(spec: Spec) -> str:
         "  option dontlog-normal",
         "  http-request use-service prometheus-exporter if { path /metrics }",
         "  http-request return status 200 if { path /live }",
-        # HAProxy judges these rules before it chooses a backend.
+        # HAProxy evaluates these rules before it selects a backend.
         "  http-request return status 503 unless METH_GET { src 127.0.0.1 } { path /probe/now /probe/next }",
         "  use_backend probe-next if { path /probe/next }",
         "  default_backend probe-now",
@@ -125,7 +110,7 @@ def configuration(spec: Spec) -> str:
 def _door(access_log: bool) -> list[str]:
     """The way from ClientApps in other pods to this pod's SuperNode."""
     return [
-        *runtime_door.frontend(NODE_DOOR_PORT, "/local/tls.pem", "supernode"),
+        *runtime_listener.frontend(NODE_LISTENER_PORT, "/local/tls.pem", "supernode"),
         "backend supernode",
         "  http-reuse safe",
         *quiet(access_log),
@@ -134,39 +119,39 @@ def _door(access_log: bool) -> list[str]:
     ]
 
 
-def config_objects(spec: Spec) -> list[Object]:
+def config_objects(spec: SiteSpec) -> list[Object]:
     """The ConfigMaps with HAProxy's configuration, the watcher and the client certificate; nothing without a sidecar."""
-    if not enabled(spec):
+    if not spec.has_sidecar:
         return []
     made = [config_map(spec, CONFIG, "supernode", {"haproxy.cfg": configuration(spec), "watch.sh": SCRIPT}, "sidecar")]
-    if mtls(spec):
-        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": text(spec["client_certificate"])}, "client"))
+    if spec.shows_certificate:
+        made.append(config_map(spec, CLIENT, "supernode", {"tls.crt": spec.client_certificate}, "client"))
     return made
 
 
-def init_containers(spec: Spec) -> list[Object]:
+def init_containers(spec: SiteSpec) -> list[Object]:
     """The container C(sidecar), or nothing."""
-    if not enabled(spec):
+    if not spec.has_sidecar:
         return []
     mounts = [mount("trust", "/trust"), mount("local", "/local")]
-    if mtls(spec):
+    if spec.shows_certificate:
         mounts.append(mount("client", "/client"))
     built = container(
         "sidecar",
-        image(spec, "haproxy", spec.get("sidecar_image")),
-        pull_policy=spec.get("image_pull_policy"),
+        image(spec, "haproxy", spec.sidecar_image),
+        pull_policy=spec.image_pull_policy,
         watched=[m["mountPath"] for m in mounts],
-        ports=[{"name": "runtime", "containerPort": NODE_DOOR_PORT}] if parted(spec) else [],
+        ports=[{"name": "runtime", "containerPort": NODE_LISTENER_PORT}] if spec.has_apps_apart else [],
         mounts=mounts,
-        resources=resources(spec.get("sidecar_resources")),
+        resources=spec.sidecar_resources,
         ready=False,
     )
     return [{"name": built.pop("name"), "restartPolicy": "Always", **built}]
 
 
-def volumes(spec: Spec) -> list[Object]:
+def volumes(spec: SiteSpec) -> list[Object]:
     """Volumes of the sidecar; C(trust) is supernode.py's."""
-    if not enabled(spec):
+    if not spec.has_sidecar:
         return []
     brought = [
         scratch_volume("gw-run", size="16Mi", memory=True),
@@ -174,7 +159,7 @@ def volumes(spec: Spec) -> list[Object]:
         key_pair_volume("local", LOCAL_TLS),
         secret_volume("local-ca", LOCAL_TLS, keys=["ca.crt"]),
     ]
-    if mtls(spec):
+    if spec.shows_certificate:
         brought.append(_client_volume())
     return brought
 

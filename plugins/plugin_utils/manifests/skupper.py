@@ -3,29 +3,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Skupper's objects (API group skupper.io, v2alpha1): sites, links, listeners, connectors. Pure.
 
-All of them lie in the federation's namespace of their cluster. TLS passes through them end to end: listener and
-connector have no credentials of their own, so nobody in the network can read or answer what sites and hub tell each
+All of them are in the federation's namespace of their cluster. TLS passes through them end to end: listener and
+connector have no credentials, so no one in the network can read or answer the messages of sites and hub
 other, and C(observer: none) keeps routers from looking into it.
 
 Sources of the rules: the CustomResourceDefinitions of Skupper 2.2.1, and Skupper's documentation and code of 2.2.x.
-
-Keys of the three specs used here, besides C(cluster), C(federation), C(namespace), C(labels), C(annotations):
-
-    site        name ("" for the cluster's), link_access, ha, edge, settings, controller ("name" or "namespace/name")
-    link        name (of Secret and Links), cost (0 for Skupper's own), proxy_secret
-    listener    host, port, routing_key ("" for "<federation>-fleet")
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
 from ..base.ports import FLEET_PORT
 from ..base.secret_data import encode
-from ..base.times import duration
-from ..base.values import Object, Spec, boolean, compact, integer, text
+from ..base.values import Object, compact, text
+from ..spec.network_spec import LinkSpec, ListenerSpec, NetworkSiteSpec
+from ..spec.part_spec import PartSpec
 from .objects import metadata
 
 API = "skupper.io/v2alpha1"
@@ -38,14 +34,13 @@ CONTROLLER = {"application": "skupper-controller"}
 ROUTER_SERVICE = "skupper-router"  # of a site with link access
 INTER_ROUTER_PORT, EDGE_PORT, GRANT_PORT, METRICS_PORT = 55671, 45671, 9090, 9090
 
-# Made by Skupper in the namespace of a site with link access.
+# Created by Skupper in the namespace of a site with link access.
 SITE_CA = "skupper-site-ca"
 SITE_SERVER = "skupper-site-server"
 
 FLEET = "flower-superlink"  # Listener and Connector
-CONTROL = "skupper"  # ConfigMap that says which controller serves a namespace
+CONTROL = "skupper"  # ConfigMap that selects the controller of a namespace
 SITE_LABEL = "federated.flower/site"
-NO_ACCESS = ("", "none")
 PRIOR_REVISIONS = "skupper.io/tls-prior-valid-revisions"  # on a Secret; wins over the setting of the Site
 TLS_SECRET = "kubernetes.io/tls"
 
@@ -56,7 +51,7 @@ def applyset(part: str) -> str:
 
 
 def meta(
-    spec: Spec,
+    spec: PartSpec,
     name: str,
     part: str,
     *,
@@ -64,57 +59,46 @@ def meta(
     annotations: Mapping[str, str] | None = None,
 ) -> Object:
     """metadata of an object. No version label: a new release of Flower is none of Skupper's business."""
-    made = metadata({**spec, "version": ""}, name, NAME, part, extra_labels=labels, annotations=annotations)
+    made = metadata(spec, name, NAME, part, extra_labels=labels, annotations=annotations)
     made["labels"].pop("app.kubernetes.io/version")
     return made
 
 
-def _object(spec: Spec, kind: str, name: str, part: str, body: Object, **more: Any) -> Object:
+def _object(spec: PartSpec, kind: str, name: str, part: str, body: Object, **more: Any) -> Object:
     return {"apiVersion": API, "kind": kind, "metadata": meta(spec, name, part, **more), "spec": body}
 
 
 # Sites
 
 
-def site_name(spec: Spec) -> str:
-    """Name of the Site: how it is called in the network."""
-    return text(spec.get("name")) or text(spec["cluster"])
-
-
-def has_access(spec: Spec) -> bool:
-    """Whether other sites may link to this one."""
-    return text(spec.get("link_access")) not in NO_ACCESS
-
-
-def site_objects(spec: Spec) -> list[Object]:
-    """The Site, and the ConfigMap that gives the namespace to a controller, if one is named."""
-    settings = {key: text(value) for key, value in sorted((spec.get("settings") or {}).items())}
+def site_objects(spec: NetworkSiteSpec) -> list[Object]:
+    """The Site, and the ConfigMap that assigns the namespace to a controller, if one is set."""
     rendered: list[Object] = []
-    if spec.get("controller"):
+    if spec.controller:
         rendered.append(
             {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": meta(spec, CONTROL, SITE),
-                "data": {"controller": text(spec["controller"])},
+                "data": {"controller": spec.controller},
             }
         )
     body = compact(
         {
-            "linkAccess": text(spec["link_access"]) if has_access(spec) else None,
-            "ha": True if boolean(spec.get("ha")) else None,
-            "edge": True if boolean(spec.get("edge")) else None,
-            "settings": settings,
+            "linkAccess": spec.link_access if spec.has_access else None,
+            "ha": True if spec.ha else None,
+            "edge": True if spec.edge else None,
+            "settings": dict(sorted(spec.settings.items())),
         }
     )
-    return [*rendered, _object(spec, "Site", site_name(spec), SITE, body)]
+    return [*rendered, _object(spec, "Site", spec.site_name, SITE, body)]
 
 
 # Links
 
 
 def certificate_name(site: str) -> str:
-    """Name of the hub's Certificate, and of the Secret that comes of it, for the link of a site."""
+    """Name of the hub's Certificate, and of its Secret, for the link of a site."""
     return f"flower-link-{site}"
 
 
@@ -123,55 +107,49 @@ def grant_name(site: str) -> str:
     return f"flower-{site}"
 
 
-def certificate(spec: Spec, ca: str) -> Object:
-    """The hub's Certificate from which Skupper makes the client certificate of this site's link.
+def certificate(spec: LinkSpec, ca: str) -> Object:
+    """The hub's Certificate from which Skupper creates the client certificate of this site's link.
 
-    :arg spec: the link spec; the Certificate lies in C(hub_namespace).
-    :arg ca: name of the Secret with the CA of the hub's Site.
+    Args:
+        spec: the link spec; the Certificate is in C(hub_namespace).
+        ca: name of the Secret with the CA of the hub's Site.
     """
-    body = {"ca": ca, "client": True, "subject": text(spec["cluster"])}
-    at_hub = {**spec, "namespace": spec["hub_namespace"]}
-    return _object(
-        at_hub,
-        "Certificate",
-        certificate_name(spec["cluster"]),
-        LINK,
-        body,
-        labels={SITE_LABEL: text(spec["cluster"])},
-    )
+    body = {"ca": ca, "client": True, "subject": spec.cluster}
+    at_hub = replace(spec, namespace=spec.hub_namespace)
+    return _object(at_hub, "Certificate", certificate_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
 
 
-def access_grant(spec: Spec) -> Object:
+def access_grant(spec: LinkSpec) -> Object:
     """The hub's AccessGrant: one redemption, for a short time."""
-    # In seconds: the text is a duration of Go, which knows no days.
-    window = f"{int(duration(spec['window']).total_seconds())}s"
-    body = {"redemptionsAllowed": 1, "expirationWindow": window}
-    at_hub = {**spec, "namespace": spec["hub_namespace"]}
-    return _object(
-        at_hub, "AccessGrant", grant_name(spec["cluster"]), LINK, body, labels={SITE_LABEL: text(spec["cluster"])}
-    )
+    # In seconds: the text is a duration of Go, which has no days.
+    if spec.window is None:
+        raise ValueError("window is empty")
+    body = {"redemptionsAllowed": 1, "expirationWindow": f"{int(spec.window.total_seconds())}s"}
+    at_hub = replace(spec, namespace=spec.hub_namespace)
+    return _object(at_hub, "AccessGrant", grant_name(spec.cluster), LINK, body, labels={SITE_LABEL: spec.cluster})
 
 
-def access_token(spec: Spec, grant: Mapping[str, str]) -> Object:
-    """The site's AccessToken, with which its controller asks the hub for Secret and Links of the token's name.
+def access_token(spec: LinkSpec, grant: Mapping[str, str]) -> Object:
+    """The site's AccessToken, with which its controller requests from the hub Secret and Links of the token's name.
 
-    :arg grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
+    Args:
+        grant: C(url), C(code) (a secret) and C(ca) of the grant's status.
     """
-    cost = integer(spec.get("cost"))
-    body = compact({"url": grant["url"], "code": grant["code"], "ca": grant["ca"], "linkCost": cost or None})
-    return _object(spec, "AccessToken", spec["name"], LINK, body)
+    body = compact({"url": grant["url"], "code": grant["code"], "ca": grant["ca"], "linkCost": spec.cost or None})
+    return _object(spec, "AccessToken", spec.name, LINK, body)
 
 
-def link_secret(spec: Spec, data: Mapping[str, str], kind: str = TLS_SECRET) -> Object:
+def link_secret(spec: LinkSpec, data: Mapping[str, str], kind: str = TLS_SECRET) -> Object:
     """The site's Secret with the client certificate of its link.
 
-    :arg data: C(tls.crt), C(tls.key), C(ca.crt) in plain text.
-    :arg kind: type of the Secret: Skupper 2.2 passes over others than C(kubernetes.io/tls).
+    Args:
+        data: C(tls.crt), C(tls.key), C(ca.crt) in plain text.
+        kind: type of the Secret: Skupper 2.2 passes over others than C(kubernetes.io/tls).
     """
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": meta(spec, spec["name"], LINK),
+        "metadata": meta(spec, spec.name, LINK),
         "type": kind,
         "data": {key: encode(value) for key, value in sorted(data.items())},
     }
@@ -195,26 +173,22 @@ def link_name(base: str, group: str) -> str:
     return f"{base}-{group}" if group else base
 
 
-def links(spec: Spec, endpoints: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[Object]:
+def links(spec: LinkSpec, endpoints: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[Object]:
     """The site's Links to the hub, one for each group of its endpoints.
 
-    :arg endpoints: C(status.endpoints) of the hub's Site.
-    :arg names: group -> name of a Link that is there already, and is kept.
+    Args:
+        endpoints: C(status.endpoints) of the hub's Site.
+        names: group -> name of an existing Link, which is kept.
     """
-    settings = compact({"proxy-configuration": text(spec.get("proxy_secret"))})
+    settings = compact({"proxy-configuration": spec.proxy_secret})
     return [
         _object(
             spec,
             "Link",
-            names.get(group) or link_name(spec["name"], group),
+            names.get(group) or link_name(spec.name, group),
             LINK,
             compact(
-                {
-                    "endpoints": entries,
-                    "tlsCredentials": spec["name"],
-                    "cost": integer(spec.get("cost")) or None,
-                    "settings": settings,
-                }
+                {"endpoints": entries, "tlsCredentials": spec.name, "cost": spec.cost or None, "settings": settings}
             ),
         )
         for group, entries in groups(endpoints).items()
@@ -224,32 +198,21 @@ def links(spec: Spec, endpoints: Iterable[Mapping[str, Any]], names: Mapping[str
 # Listener and connector
 
 
-def routing_key(spec: Spec) -> str:
-    """What brings listeners and the connector together."""
-    return text(spec.get("routing_key")) or f"{spec['federation']}-fleet"
-
-
-def listener_objects(spec: Spec) -> list[Object]:
-    """The site's Listener. Skupper makes a Service of its host's name."""
-    body = {
-        "host": text(spec["host"]),
-        "observer": "none",
-        "port": integer(spec["port"]),
-        "routingKey": routing_key(spec),
-        "type": "tcp",
-    }
+def listener_objects(spec: ListenerSpec) -> list[Object]:
+    """The site's Listener. Skupper creates a Service with its host's name."""
+    body = {"host": spec.host, "observer": "none", "port": spec.port, "routingKey": spec.key, "type": "tcp"}
     return [_object(spec, "Listener", FLEET, LISTENER, body)]
 
 
-def connector_objects(spec: Spec) -> list[Object]:
-    """The hub's Connector to the gateway's door for sites."""
-    chosen = ",".join(f"{key}={value}" for key, value in sorted(selector(spec, "superlink").items()))
-    body = {"port": FLEET_PORT, "routingKey": routing_key(spec), "selector": chosen, "type": "tcp"}
+def connector_objects(spec: ListenerSpec) -> list[Object]:
+    """The hub's Connector to the gateway's port for sites."""
+    chosen = ",".join(f"{key}={value}" for key, value in sorted(selector(spec.federation, "superlink").items()))
+    body = {"port": FLEET_PORT, "routingKey": spec.key, "selector": chosen, "type": "tcp"}
     return [_object(spec, "Connector", FLEET, LISTENER, body)]
 
 
 def address(host: Any, port: Any) -> str:
-    """What SuperNodes dial."""
+    """The address to which SuperNodes connect."""
     return f"{text(host)}:{text(port)}"
 
 

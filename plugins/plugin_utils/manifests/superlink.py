@@ -3,20 +3,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The hub: SuperLink behind its gateway, in one pod.
 
-One replica: the open-source SuperLink keeps its state in SQLite. It listens on 127.0.0.1 with a certificate of its own
+One replica: the open-source SuperLink keeps its state in SQLite. It listens on 127.0.0.1 with its own certificate
 (SAN localhost); only the gateway and the command line in the pod reach it, so Control is guarded by Kubernetes' rights
 on the pod (exec, port-forward) and by nothing else.
-
-Keys of the superlink spec used here: C(image), C(storage_size), C(storage_class), C(storage_access_mode), C(resources),
-C(env), C(extra_args), C(volumes), C(volume_mounts), C(node_selector), C(tolerations), C(affinity), C(priority_class),
-C(pod_labels), C(pod_annotations), C(runtime_dependency_installation), C(protect_runs).
 """
 
 from __future__ import annotations
 
 from ..base.labels import selector
 from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
-from ..base.values import Object, Spec, boolean, compact, text
+from ..base.values import Object, compact
+from ..spec.fields import merge_env
+from ..spec.hub_spec import HubSpec
 from . import certificate, exposure, federation, gateway, namespace, patches, policies, serverapp
 from .objects import config_map, disruption_budget, metadata, service_account
 from .pod import (
@@ -25,11 +23,8 @@ from .pod import (
     flower_env,
     grpc_probes,
     image,
-    merge_env,
     mount,
-    pod_spec,
     pod_template,
-    resources,
     scratch_volume,
     secret_volume,
 )
@@ -49,16 +44,16 @@ root-certificates = "/internal/ca.crt"
 """
 
 
-def front_objects(spec: Spec) -> list[Object]:
+def front_objects(spec: HubSpec) -> list[Object]:
     """Namespace, Services and Ingress or Route.
 
-    They come first: an address that a load balancer or router gives out must be known before the certificate is made.
+    They come first: an address of a load balancer or router must be known before the certificate is created.
     They are part of C(objects), too.
     """
-    return patches.apply([*namespace.objects(spec), *exposure.objects(spec)], spec.get("patches"), partial=True)
+    return patches.apply([*namespace.objects(spec), *exposure.objects(spec)], spec.patches, partial=True)
 
 
-def objects(spec: Spec) -> list[Object]:
+def objects(spec: HubSpec) -> list[Object]:
     """All objects of the hub, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
@@ -72,15 +67,15 @@ def objects(spec: Spec) -> list[Object]:
         stateful_set(spec),
         *serverapp.objects(spec),
     ]
-    if boolean(spec.get("protect_runs")):
+    if spec.protect_runs:
         # The pod in which the ServerApp lives: losing that one fails the run. With process isolation the SuperLink pod
         # may go at any time; runs survive its restart.
-        holder = serverapp.NAME if spec["isolation"] == "process" else NAME
+        holder = serverapp.NAME if spec.is_process else NAME
         rendered.append(disruption_budget(spec, holder, holder, 0))
-    return patches.apply(rendered, spec.get("patches"))
+    return patches.apply(rendered, spec.patches)
 
 
-def arguments(spec: Spec) -> list[str]:
+def arguments(spec: HubSpec) -> list[str]:
     """Arguments of flower-superlink."""
     args = [
         "--host", "127.0.0.1",
@@ -88,21 +83,21 @@ def arguments(spec: Spec) -> list[str]:
         "--ssl-ca-certfile", "/internal/ca.crt",
         "--ssl-certfile", "/internal/tls.crt",
         "--ssl-keyfile", "/internal/tls.key",
-        "--isolation", spec["isolation"],
+        "--isolation", spec.isolation,
         "--database", "/data/state.db",
         "--health-server-address", f"0.0.0.0:{HEALTH_PORT}",
     ]  # fmt: skip
-    if not boolean(spec.get("insecure")):
+    if not spec.insecure:
         args.append("--enable-supernode-auth")
-    if spec["isolation"] == "process":
+    if spec.is_process:
         args += ["--superexec-auth-secret-file", "/superexec/secret"]
     # SuperLink passes this on to the ServerApps it starts itself; with process isolation the SuperExec decides.
-    if spec["isolation"] == "process" or not boolean(spec.get("runtime_dependency_installation")):
+    if spec.is_process or not spec.pods.runtime_dependency_installation:
         args.append("--disable-runtime-dependency-installation")
-    return args + [text(arg) for arg in spec.get("extra_args") or []]
+    return args + spec.pods.extra_args
 
 
-def superlink_container(spec: Spec) -> Object:
+def superlink_container(spec: HubSpec) -> Object:
     """The container C(superlink)."""
     mounts = [
         mount("data", "/data", read_only=False),
@@ -112,17 +107,17 @@ def superlink_container(spec: Spec) -> Object:
         mount("cli", "/flwr/config.toml", sub_path="config.toml"),
         mount("gw-run", "/run/gw", read_only=False),
     ]
-    if spec["isolation"] == "process":
+    if spec.is_process:
         mounts.append(mount("superexec", "/superexec"))
-    mounts += spec.get("volume_mounts") or []
+    mounts += spec.pods.volume_mounts
     return compact(
         {
             "name": NAME,
-            "image": image(spec, "superlink", spec.get("image")),
-            "imagePullPolicy": spec.get("image_pull_policy"),
+            "image": image(spec, "superlink", spec.pods.image),
+            "imagePullPolicy": spec.image_pull_policy,
             "args": arguments(spec),
-            "env": merge_env(flower_env(spec, "/flwr"), spec.get("env")),
-            "resources": resources(spec.get("resources")),
+            "env": merge_env(flower_env(spec, "/flwr"), spec.pods.env),
+            "resources": spec.pods.resources,
             "securityContext": container_security_context(),
             **grpc_probes(HEALTH_PORT, failures=6),
             "readinessProbe": {"grpc": {"port": HEALTH_PORT}, "periodSeconds": 2, "timeoutSeconds": 2},
@@ -131,7 +126,7 @@ def superlink_container(spec: Spec) -> Object:
     )
 
 
-def stateful_set(spec: Spec) -> Object:
+def stateful_set(spec: HubSpec) -> Object:
     """The SuperLink StatefulSet: one replica, its database on a volume that outlives it."""
     volumes = [
         secret_volume("internal", "superlink-internal"),
@@ -139,15 +134,11 @@ def stateful_set(spec: Spec) -> Object:
         scratch_volume("sl-home"),
         *gateway.volumes(spec),
     ]
-    if spec["isolation"] == "process":
+    if spec.is_process:
         volumes.append(secret_volume("superexec", "superlink-superexec"))
-    volumes += spec.get("volumes") or []
-    pod = pod_spec(
-        spec,
-        spec,
-        service_account_name=NAME,
-        containers=[superlink_container(spec), gateway.gateway_container(spec)],
-        volumes=volumes,
+    volumes += spec.pods.volumes
+    template = pod_template(
+        spec, NAME, spec.pods, containers=[superlink_container(spec), gateway.gateway_container(spec)], volumes=volumes
     )
     return {
         "apiVersion": "apps/v1",
@@ -156,21 +147,19 @@ def stateful_set(spec: Spec) -> Object:
         "spec": {
             "replicas": 1,
             "serviceName": NAME,
-            "selector": {"matchLabels": selector(spec, NAME)},
+            "selector": {"matchLabels": selector(spec.federation, NAME)},
             "updateStrategy": {"type": "RollingUpdate"},
             "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-            "template": pod_template(
-                spec, NAME, pod, pod_labels=spec.get("pod_labels"), pod_annotations=spec.get("pod_annotations")
-            ),
+            "template": template,
             "volumeClaimTemplates": [
                 {
                     # No version label: claim templates can't be changed, an upgrade would be refused.
-                    "metadata": {"name": "data", "labels": selector(spec, NAME)},
+                    "metadata": {"name": "data", "labels": selector(spec.federation, NAME)},
                     "spec": compact(
                         {
-                            "accessModes": [spec.get("storage_access_mode") or "ReadWriteOnce"],
-                            "resources": {"requests": {"storage": text(spec["storage_size"])}},
-                            "storageClassName": spec.get("storage_class"),
+                            "accessModes": [spec.storage_access_mode],
+                            "resources": {"requests": {"storage": spec.storage_size}},
+                            "storageClassName": spec.storage_class,
                         }
                     ),
                 }

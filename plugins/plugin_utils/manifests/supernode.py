@@ -5,80 +5,38 @@
 
 A key admits one session, so pods are replaced and never doubled. With C(clientapp: workload) the SuperExecs are in pods of
 their own, see clientapp.py; what belongs to the site and not to a version of the app (account, policy, Services) is here.
-
-Keys of the supernode spec used here: C(image), C(superexec_image), C(resources), C(superexec_resources), C(env),
-C(extra_args), C(superexec_extra_args), C(volumes), C(volume_mounts), C(shm_size), C(node_selector), C(tolerations),
-C(affinity), C(topology_spread_constraints), C(priority_class), C(pod_labels), C(pod_annotations),
-C(termination_grace_period), C(runtime_dependency_installation), C(disruption_budget), C(key_source), C(clientapp), and:
-
-    pools       list of {name, mode, replicas, node_config, gpu, ...}. A pool may hold any of the keys above (except
-                disruption_budget) for itself: env, pod_labels and pod_annotations are merged with the site's by name,
-                everything else replaces the site's.
-    allocation  {pool: {"offset": int, "partitions": int}} from the ledger; needed for pools that use {partition} or
-                {partitions}
-
-C(env) goes to SuperNode and SuperExec, C(volume_mounts), C(shm_size) and C(gpu) to the container that computes: the
-SuperExec with process isolation, the SuperNode with subprocess isolation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
 from ..base.labels import selector
-from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret, parted
-from ..base.ports import HEALTH_PORT, NODE_DOOR_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
-from ..base.values import Object, Spec, boolean, compact, integer, text
-from . import clientapp, gpu, namespace, patches, policies, sidecar, superexec
-from .objects import config_map, disruption_budget, metadata, service_account
+from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
+from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
+from ..base.values import Object, compact
+from ..spec.fields import merge_env
+from ..spec.pool_spec import PoolSpec
+from ..spec.site_spec import SiteSpec
+from . import clientapp, namespace, patches, policies, sidecar, superexec
+from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
-    GRACE_SECONDS,
     config_volume,
     container_security_context,
     flower_env,
     grpc_probes,
     image,
-    merge_env,
     mount,
-    pod_spec,
     pod_template,
-    resources,
     scratch_volume,
     secret_volume,
 )
 
 NAME = "supernode"
 TRUST = "supernode-trust"
-STATEFUL_SET = "StatefulSet"
-DAEMON_SET = "DaemonSet"
 
-# Site-wide keys that a pool may hold for itself.
-POOL_KEYS = (
-    "image",
-    "superexec_image",
-    "isolation",
-    "resources",
-    "superexec_resources",
-    "env",
-    "extra_args",
-    "superexec_extra_args",
-    "volumes",
-    "volume_mounts",
-    "shm_size",
-    "node_selector",
-    "tolerations",
-    "affinity",
-    "topology_spread_constraints",
-    "priority_class",
-    "pod_labels",
-    "pod_annotations",
-    "termination_grace_period",
-    "runtime_dependency_installation",
-)
-
-# Waits for the key of this node: a node joins a DaemonSet before anybody has made a key for it.
+# Waits for the key of this node: a node joins a DaemonSet before its key is created.
 _WAIT_KEY = """\
 import os, time
 node = os.environ["FLOWER_NODE_NAME"]
@@ -97,69 +55,49 @@ def workload_name(pool: str) -> str:
     return f"{NAME}-{pool}"
 
 
-def pool_mode(pool: Mapping[str, Any]) -> str:
-    """Kind of a pool's workload."""
-    return text(pool.get("mode") or STATEFUL_SET)
+def needs_nodes(spec: SiteSpec) -> bool:
+    """Whether the cluster's nodes must be known: a DaemonSet pool has a key for each."""
+    return any(pool.is_daemon for pool in spec.pools)
 
 
-def needs_nodes(spec: Spec) -> bool:
-    """Whether the cluster's nodes have to be known: a DaemonSet pool has a key for each."""
-    return any(pool_mode(pool) == DAEMON_SET for pool in spec.get("pools") or [])
-
-
-def pool_replicas(pool: Mapping[str, Any]) -> int | None:
-    """Replicas of a StatefulSet pool, 1 if it does not say; None for a DaemonSet."""
-    if pool_mode(pool) == DAEMON_SET:
-        return None
-    replicas = integer(pool.get("replicas"))
-    return 1 if replicas is None else replicas
-
-
-def effective_pool(spec: Spec, pool: Mapping[str, Any]) -> dict[str, Any]:
-    """A pool with the site's settings filled in."""
-    merged = {key: spec.get(key) for key in POOL_KEYS}
-    merged.update({key: value for key, value in pool.items() if value is not None})
-    merged["env"] = merge_env(spec.get("env"), pool.get("env"))
-    for key in ("pod_labels", "pod_annotations"):
-        merged[key] = {**(spec.get(key) or {}), **(pool.get(key) or {})}
-    return merged
-
-
-def first_ordinal(spec: Spec, pool: Mapping[str, Any]) -> int:
+def first_ordinal(spec: SiteSpec, pool: PoolSpec) -> int:
     """Index of a pool's first pod: the site's offset if the pool counts across the fleet, else 0."""
-    if not node_config.uses_partition(pool.get("node_config") or {}):
+    if not pool.uses_partition:
         return 0
-    allocation = (spec.get("allocation") or {}).get(pool["name"])
+    allocation = spec.allocation.get(pool.name)
     if allocation is None:
-        raise ValueError(f"pool {pool['name']!r} uses {{partition}}, but the ledger has allotted no partitions to it")
+        raise ValueError(f"pool {pool.name!r} uses {{partition}}, but the ledger has allotted no partitions to it")
     return int(allocation["offset"])
 
 
-def expansion(spec: Spec, pool: Mapping[str, Any]) -> Any:
-    """The pool's node config as C(node_config.expand) gives it.
+def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
+    """The pool's node config from C(node_config.expand).
 
-    :raises node_config.NodeConfigError: the node config is wrong; C(faults) says how.
+    Args:
+        preview: whether to show what each replica gets.
+
+    Raises:
+        node_config.NodeConfigError: the node config is wrong; C(faults) has the reasons.
     """
-    config = pool.get("node_config") or {}
     known: dict[str, Any] = {
-        "mode": pool_mode(pool),
-        "pool": pool["name"],
-        "replicas": pool_replicas(pool),
-        "cluster": text(spec.get("cluster")),
-        "region": text(spec.get("region")),
-        "namespace": text(spec["namespace"]),
-        "federation": text(spec["federation"]),
+        "mode": pool.mode,
+        "pool": pool.name,
+        "replicas": None if pool.is_daemon else pool.replicas,
+        "cluster": spec.cluster,
+        "region": spec.region,
+        "namespace": spec.namespace,
+        "federation": spec.federation,
     }
-    allocation = (spec.get("allocation") or {}).get(pool["name"]) or {}
-    # Also where they are not used: a slip of the pen in {partition} is to be told from what could have been meant.
-    known_numbers = pool_mode(pool) == STATEFUL_SET and bool(integer(allocation.get("partitions")))
-    if node_config.uses_partition(config) or known_numbers:
+    allocation = spec.allocation.get(pool.name) or {}
+    # Also where they are not used: to find a typing error in {partition}.
+    known_numbers = not pool.is_daemon and bool(allocation.get("partitions"))
+    if pool.uses_partition or known_numbers:
         known["first_partition"] = first_ordinal(spec, pool)
         known["partitions"] = int(allocation["partitions"])
-    return node_config.expand(config, **known)
+    return node_config.expand(pool.node_config, **known, preview=preview)
 
 
-def objects(spec: Spec) -> list[Object]:
+def objects(spec: SiteSpec) -> list[Object]:
     """All objects of a site, in the order in which they can be applied."""
     rendered = [
         *namespace.objects(spec),
@@ -169,149 +107,129 @@ def objects(spec: Spec) -> list[Object]:
         *sidecar.config_objects(spec),
         headless_service(spec),
     ]
-    if parted(spec):
+    if spec.has_apps_apart:
         rendered.append(service_account(spec, CLIENTAPP))
-    for pool in sorted(spec.get("pools") or [], key=lambda p: p["name"]):
-        rendered += pool_objects(spec, effective_pool(spec, pool))
-    return patches.apply(rendered, spec.get("patches"))
+    for pool in _by_name(spec):
+        rendered += pool_objects(spec, pool)
+    return patches.apply(rendered, spec.patches)
 
 
-def clientapps(spec: Spec) -> list[Object]:
-    """Of these the ClientApps alone, without anything that the hub or the ledger has to tell before."""
-    if not parted(spec):
+def clientapps(spec: SiteSpec) -> list[Object]:
+    """Only their ClientApps, which need nothing from the hub or the ledger."""
+    if not spec.has_apps_apart:
         return []
-    pools = [effective_pool(spec, pool) for pool in sorted(spec["pools"], key=lambda pool: pool["name"])]
-    made = [clientapp.workload(spec, pool, pool_replicas(pool) or 0) for pool in pools]
-    return patches.apply(made, spec.get("patches"), partial=True)
+    return patches.apply([clientapp.workload(spec, pool) for pool in _by_name(spec)], spec.patches, partial=True)
 
 
-def pool_objects(spec: Spec, pool: Mapping[str, Any]) -> list[Object]:
-    """A pool's workloads and what goes with them, see C(effective_pool)."""
-    rendered = door_services(spec, pool) if parted(spec) else []
+def _by_name(spec: SiteSpec) -> list[PoolSpec]:
+    return sorted(spec.pools, key=lambda pool: pool.name)
+
+
+def pool_objects(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
+    """A pool's workloads and what goes with them."""
+    rendered = door_services(spec, pool) if spec.has_apps_apart else []
     rendered.append(workload(spec, pool))
     names = [NAME]
-    if parted(spec):
-        rendered.append(clientapp.workload(spec, pool, pool_replicas(pool) or 0))
+    if spec.has_apps_apart:
+        rendered.append(clientapp.workload(spec, pool))
         names.append(CLIENTAPP)
-    budget = integer(spec.get("disruption_budget"))
-    if budget is not None and (pool_replicas(pool) or 0) > 1:
-        rendered += [
-            disruption_budget(spec, f"{name}-{pool['name']}", name, budget, pool=pool["name"]) for name in names
-        ]
+    budget = spec.disruption_budget
+    if budget is not None and pool.replicas > 1:
+        rendered += [disruption_budget(spec, f"{name}-{pool.name}", name, budget, pool=pool.name) for name in names]
     return rendered
 
 
-def door_services(spec: Spec, pool: Mapping[str, Any]) -> list[Object]:
-    """A Service for the door of each replica, numbered from 0 in every site, whatever the numbers of its pods are.
+def door_services(spec: SiteSpec, pool: PoolSpec) -> list[Object]:
+    """A Service for the listener of each replica, numbered from 0 in every site, with any numbers of its pods.
 
     So the ClientApps of all sites are the same. A pod that is not ready, or is about to go, is reached all the same: its
-    ClientApp may still have a result to hand over.
+    ClientApp may still have a result to send.
     """
     first = first_ordinal(spec, pool)
     return [
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata(spec, clientapp.door(pool["name"], number), NAME, pool=pool["name"]),
-            "spec": {
+        service(
+            spec,
+            clientapp.listener_service(pool.name, number),
+            NAME,
+            {
                 "type": "ClusterIP",
                 "publishNotReadyAddresses": True,
                 "selector": {
-                    **selector(spec, NAME, pool=pool["name"]),
-                    clientapp.POD_NAME: f"{workload_name(pool['name'])}-{first + number}",
+                    **selector(spec.federation, NAME, pool=pool.name),
+                    clientapp.POD_NAME: f"{workload_name(pool.name)}-{first + number}",
                 },
-                "ports": [
-                    {"name": "runtime", "port": NODE_DOOR_PORT, "protocol": "TCP", "targetPort": "runtime"},
-                ],
+                "ports": [{"name": "runtime", "port": NODE_LISTENER_PORT, "protocol": "TCP", "targetPort": "runtime"}],
             },
-        }
-        for number in range(pool_replicas(pool) or 0)
+            pool=pool.name,
+        )
+        for number in range(pool.replicas)
     ]
 
 
-def trust_objects(spec: Spec) -> list[Object]:
+def trust_objects(spec: SiteSpec) -> list[Object]:
     """The ConfigMap with the CA certificates that verify the hub."""
-    if boolean(spec.get("insecure")):
+    if spec.insecure:
         return []
-    return [config_map(spec, TRUST, NAME, {"ca.crt": text(spec["ca_bundle"])}, "trust")]
+    return [config_map(spec, TRUST, NAME, {"ca.crt": spec.ca_bundle}, "trust")]
 
 
-def headless_service(spec: Spec) -> Object:
-    """The headless Service that gives StatefulSet pods their names. It publishes nothing that sites would call."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(spec, NAME, NAME),
-        "spec": {
-            "type": "ClusterIP",
-            "clusterIP": "None",
-            "selector": selector(spec, NAME),
-            "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
-        },
+def headless_service(spec: SiteSpec) -> Object:
+    """The headless Service that gives StatefulSet pods their names. Sites do not call it."""
+    body = {
+        "type": "ClusterIP",
+        "clusterIP": "None",
+        "selector": selector(spec.federation, NAME),
+        "ports": [{"name": "health", "port": HEALTH_PORT, "protocol": "TCP", "targetPort": "health"}],
     }
+    return service(spec, NAME, NAME, body)
 
 
-def _key_env(pool: Mapping[str, Any]) -> Object:
+def _key_env(pool: PoolSpec) -> Object:
     """The variable that names the pod's key. No shell puts it in: kubelet does."""
-    if pool_mode(pool) == DAEMON_SET:
+    if pool.is_daemon:
         return {"name": "FLOWER_NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     path = "metadata.labels['apps.kubernetes.io/pod-index']"
     return {"name": "FLOWER_INDEX", "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
-    """The StatefulSet or DaemonSet of a pool, see C(effective_pool)."""
-    process = pool["isolation"] == "process"
-    computes = not parted(spec)
-    insecure = boolean(spec.get("insecure"))
-    daemon = pool_mode(pool) == DAEMON_SET
-    name = workload_name(pool["name"])
-    notes = dict(pool.get("pod_annotations") or {})
-    if not insecure and spec.get("key_source") == SITE:
-        # All keys change with their source, and a SuperNode reads its key when it starts.
-        notes[KEY_SOURCE] = SITE
+def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
+    """The StatefulSet or DaemonSet of a pool."""
+    computes = not spec.has_apps_apart
+    name = workload_name(pool.name)
+    # All keys change with their source, and a SuperNode reads its key when it starts.
+    notes = {KEY_SOURCE: SITE} if spec.makes_keys and not spec.insecure else {}
 
     volumes: list[Object] = []
     init_containers: list[Object] = []
-    if not insecure:
+    if not spec.insecure:
         volumes.append(config_volume("trust", TRUST))
-        volumes.append(secret_volume("keys", keys_secret(pool["name"]), optional=daemon))
-        if daemon:
+        volumes.append(secret_volume("keys", keys_secret(pool.name), optional=pool.is_daemon))
+        if pool.is_daemon:
             init_containers.append(_wait_key(spec, pool))
     volumes += sidecar.volumes(spec)
-    if process:
+    if pool.is_process:
         volumes.append(superexec.secret())
     volumes += superexec.compute_volumes(pool) if computes else [scratch_volume("tmp")]
 
     containers = [_supernode(spec, pool)]
-    if process and computes:
+    if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
-        containers.append(superexec.container(spec, pool, loopback))
-    pod = pod_spec(
-        spec,
-        pool,
-        service_account_name=NAME,
-        init_containers=init_containers + sidecar.init_containers(spec),
-        containers=containers,
-        volumes=volumes,
-        runtime_class=gpu.runtime_class(pool.get("gpu")) if computes else None,
-        grace=integer(pool.get("termination_grace_period")) or GRACE_SECONDS,
-    )
+        containers.append(superexec.container(spec, pool.superexec, loopback))
     template = pod_template(
         spec,
         NAME,
-        pod,
-        pool=pool["name"],
-        pod_labels=pool.get("pod_labels"),
-        pod_annotations=notes,
+        pool,
+        init_containers=init_containers + sidecar.init_containers(spec),
+        containers=containers,
+        volumes=volumes,
+        runtime_class=pool.gpu.runtime_class if computes else "",
+        grace=pool.termination_grace_period,
+        pool=pool.name,
+        notes=notes,
     )
-    built: Object = {
-        "apiVersion": "apps/v1",
-        "kind": DAEMON_SET if daemon else STATEFUL_SET,
-        "metadata": metadata(spec, name, NAME, pool=pool["name"]),
-    }
-    chosen = {"matchLabels": selector(spec, NAME, pool=pool["name"])}
-    if daemon:
+    built: Object = {"apiVersion": "apps/v1", "kind": pool.mode, "metadata": metadata(spec, name, NAME, pool=pool.name)}
+    chosen = {"matchLabels": selector(spec.federation, NAME, pool=pool.name)}
+    if pool.is_daemon:
         # A key admits one session: the old pod goes before the new one comes.
         built["spec"] = {
             "selector": chosen,
@@ -320,7 +238,7 @@ def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
         }
     else:
         built["spec"] = {
-            "replicas": pool_replicas(pool),
+            "replicas": pool.replicas,
             "serviceName": NAME,
             "podManagementPolicy": "Parallel",
             "ordinals": {"start": first_ordinal(spec, pool)},
@@ -331,63 +249,61 @@ def workload(spec: Spec, pool: Mapping[str, Any]) -> Object:
     return built
 
 
-def _wait_key(spec: Spec, pool: Mapping[str, Any]) -> Object:
-    env = [_key_env(pool), {"name": "FLOWER_KEYS", "value": keys_secret(pool["name"])}]
+def _wait_key(spec: SiteSpec, pool: PoolSpec) -> Object:
+    env = [_key_env(pool), {"name": "FLOWER_KEYS", "value": keys_secret(pool.name)}]
     return compact(
         {
             "name": "wait-key",
-            "image": image(spec, "supernode", pool.get("image")),
-            "imagePullPolicy": spec.get("image_pull_policy"),
+            "image": image(spec, "supernode", pool.image),
+            "imagePullPolicy": spec.image_pull_policy,
             "command": ["python", "-c", _WAIT_KEY],
             "env": env,
-            "resources": resources(pool.get("resources")),
+            "resources": pool.resources,
             "securityContext": container_security_context(),
             "volumeMounts": [mount("keys", "/keys")],
         }
     )
 
 
-def _supernode(spec: Spec, pool: Mapping[str, Any]) -> Object:
-    process = pool["isolation"] == "process"
+def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
     expanded = expansion(spec, pool)
     key_env = _key_env(pool)
     mounts: list[Object] = []
 
-    if boolean(spec.get("insecure")):
-        args = ["--superlink", text(spec["superlink_address"]), "--insecure"]
+    if spec.insecure:
+        args = ["--superlink", spec.superlink_address, "--insecure"]
     else:
-        if sidecar.enabled(spec):
+        if spec.has_sidecar:
             args = ["--superlink", f"localhost:{SIDECAR_PORT}", "--root-certificates", "/local-ca/ca.crt"]
             mounts.append(mount("local-ca", "/local-ca"))
         else:
-            args = ["--superlink", text(spec["superlink_address"]), "--root-certificates", "/trust/ca.crt"]
+            args = ["--superlink", spec.superlink_address, "--root-certificates", "/trust/ca.crt"]
             mounts.append(mount("trust", "/trust"))
         args += ["--auth-supernode-private-key", f"/keys/$({key_env['name']})"]
         mounts.append(mount("keys", "/keys"))
     if expanded.argument:
-        args.append(f"--node-config={expanded.argument}")  # one argument: a key may begin with a dash
-    args += ["--isolation", pool["isolation"]]
+        args.append(f"--node-config={expanded.argument}")  # one argument: a key may start with a dash
+    args += ["--isolation", pool.isolation]
     args += ["--host", "127.0.0.1", "--port", str(NODE_RUNTIME_PORT)]
-    if process:
+    if pool.is_process:
         args += ["--superexec-auth-secret-file", "/superexec/secret"]
         mounts.append(mount("superexec", "/superexec"))
-    elif boolean(pool.get("runtime_dependency_installation")):
+    elif pool.runtime_dependency_installation:
         args.append("--allow-runtime-dependency-installation")
     args += ["--health-server-address", f"0.0.0.0:{HEALTH_PORT}"]
-    args += [text(arg) for arg in pool.get("extra_args") or []]
-    if not process:
+    args += pool.extra_args
+    if not pool.is_process:
         mounts += superexec.compute_mounts(pool)
-    wanted = pool.get("resources")
     return compact(
         {
             "name": NAME,
-            "image": image(spec, "supernode", pool.get("image")),
-            "imagePullPolicy": spec.get("image_pull_policy"),
+            "image": image(spec, "supernode", pool.image),
+            "imagePullPolicy": spec.image_pull_policy,
             "args": args,
-            # Variables that arguments refer to come first; the user's can't replace them (the validator says so).
-            "env": merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), pool.get("env")),
+            # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
+            "env": merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), pool.env),
             "ports": [{"name": "health", "containerPort": HEALTH_PORT}],
-            "resources": resources(wanted) if process else gpu.with_devices(wanted, pool.get("gpu")),
+            "resources": pool.resources if pool.is_process else pool.gpu.added_to(pool.resources),
             "securityContext": container_security_context(),
             **grpc_probes(HEALTH_PORT, failures=3),
             "volumeMounts": mounts,

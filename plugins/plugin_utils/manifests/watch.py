@@ -54,12 +54,12 @@ wait "$child"
 
 _LOG_HEAD = '"t":"%t","src":"%ci","door":"%f",'
 _LOG_TAIL = '"m":"%HM","u":"%[capture.req.uri,json(utf8s)]","s":%ST,"rl":%U,"bs":%B,"rt":%Ta,"ts":"%tsc"'
-# One JSON object a line: time, source, door, method, path, status, bytes in and out, milliseconds, end of session.
+# One JSON object a line: time, source, port, method, path, status, bytes in and out, milliseconds, end of session.
 _LOG_FORMAT = "{" + _LOG_HEAD + _LOG_TAIL + "}"
 _CN = "%[ssl_c_s_dn(cn),json(utf8s)]"
 
-# Lines of a door that asks for client certificates: the site's name in the log, and a line for each handshake that
-# failed. The name in the latter is only what somebody claims, and C(verify) is OpenSSL's number for what was wrong.
+# Lines of a port that requests client certificates: the site's name in the log, and a line for each handshake that
+# failed. The name in the latter is only a claim of the client, and C(verify) is OpenSSL's number for what was wrong.
 CLIENT_LOG = (
     "  log-format '{" + _LOG_HEAD + '"cn":"' + _CN + '",' + _LOG_TAIL + "}'",
     "  error-log-format '{" + _LOG_HEAD + '"claims":"' + _CN + '","verify":%[ssl_c_err],'
@@ -86,7 +86,8 @@ DEFAULTS = f"""\
 def global_section(max_connections: int, *, threads: int | None = None) -> str:
     """The C(global) section.
 
-    :arg max_connections: connections HAProxy accepts over all doors.
+    Args:
+        max_connections: connections HAProxy accepts over all ports.
     """
     lines = [
         "global",
@@ -121,9 +122,10 @@ def container(
 ) -> Object:
     """A container that runs C(SCRIPT).
 
-    :arg watched: directories whose changes cause a reload, besides the configuration's own.
-    :arg arguments: more arguments for HAProxy.
-    :arg ready: whether the container has a readiness probe (C(/ready)).
+    Args:
+        watched: directories whose changes cause a reload, besides the configuration's own.
+        arguments: more arguments for HAProxy.
+        ready: whether the container has a readiness probe (C(/ready)).
     """
     probes: Object = {
         "startupProbe": {"httpGet": {"path": "/live", "port": "ops"}, "periodSeconds": 1, "failureThreshold": 60},

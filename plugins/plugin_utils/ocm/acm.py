@@ -4,22 +4,22 @@
 """The security baseline of sites as a policy of Red Hat Advanced Cluster Management, for the clusters of the add-on's Placement.
 
     Policy               the baseline, in the federation's namespace on the hub
-    PlacementBinding     to the add-on's Placement, so that exactly the clusters with SuperNodes are looked at
+    PlacementBinding     to the add-on's Placement, so that exactly the clusters with SuperNodes are checked
 
 In the Policy, each a ConfigurationPolicy on the managed cluster:
 
     -namespace    the namespace has its Pod Security level
-    -network      every pod in it is closed, and so are the SuperNodes but for the ways that the site's own policy opens
+    -network      every pod in it is isolated, and so are the SuperNodes except for the connections that the site's own policy allows
     -pods         no pod is privileged, or shares the namespaces of its node
-    -rights       nobody has a role in it that reaches beyond it
+    -rights       no subject has a role in it that extends beyond it
 
-It says what all sites have in common, whatever their settings: C(musthave) compares what is named, and leaves alone what else
+It covers what all sites have in common, with any settings: C(musthave) compares what is listed, and ignores what else
 an object has (config-policy-controller, C(controllers/configurationpolicy_utils.go)). What it finds is what the collection sets
-itself, so C(enforce) changes nothing where sites were deployed. The last two only ever tell: to enforce that something is not
+itself, so C(enforce) changes nothing where sites were deployed. The last two only report: to enforce that something is not
 there would delete it, a pod that trains among them. That is why the Policy itself has no remediationAction, which would be that
 of all parts.
 
-Go templates in policies are C({{ }}) and C({{hub hub}}). Nothing here comes from a user's free text, and both engines are told
+Go templates in policies are C({{ }}) and C({{hub hub}}). Nothing here contains a user's free text, and both engines are configured
 to leave the policy alone (annotation C(disable-templates), read by governance-policy-propagator of the Policy and by
 config-policy-controller of each part).
 
@@ -31,8 +31,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..base.labels import selector
-from ..base.values import Object, Spec, boolean, text
+from ..base.values import Object
 from ..manifests import namespace, policies
+from ..spec.addon_spec import AddonSpec
 from .addon_objects import addon_labels
 
 GROUP = "policy.open-cluster-management.io"
@@ -49,7 +50,7 @@ _FILED = {
     f"{GROUP}/categories": "CM Configuration Management",
     f"{GROUP}/controls": "CM-2 Baseline Configuration",
 }
-# ClusterRoles that, given in one namespace, let pods there out of it, or all that is in it be had.
+# ClusterRoles that, granted in one namespace, let pods leave it, or allow access to everything in it.
 _FAR = (
     "cluster-admin",
     *(
@@ -59,15 +60,15 @@ _FAR = (
 )
 
 
-def policy_name(spec: Spec) -> str:
-    """Name of the Policy, and what the names of its parts begin with."""
-    return f"{text(spec['federation'])}-baseline"
+def policy_name(federation: str) -> str:
+    """Name of the Policy, and prefix of the names of its parts."""
+    return f"{federation}-baseline"
 
 
-def objects(spec: Spec) -> list[Object]:
+def objects(spec: AddonSpec) -> list[Object]:
     """Policy and PlacementBinding, from an add-on's spec."""
-    name = policy_name(spec)
-    meta = {"name": name, "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    name = policy_name(spec.federation)
+    meta = {"name": name, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     parts = [part for part in (_namespace(spec), _network(spec), _pods(spec), _rights(spec)) if part]
     policy = {
         "apiVersion": API,
@@ -79,24 +80,20 @@ def objects(spec: Spec) -> list[Object]:
         "apiVersion": API,
         "kind": "PlacementBinding",
         "metadata": meta,
-        "placementRef": {
-            "apiGroup": "cluster.open-cluster-management.io",
-            "kind": "Placement",
-            "name": spec["placement"],
-        },
+        "placementRef": {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": spec.placement},
         "subjects": [{"apiGroup": GROUP, "kind": "Policy", "name": name}],
     }
     return [policy, binding]
 
 
-def _part(spec: Spec, name: str, severity: str, listed: Sequence[Object], *, present: bool) -> Object:
+def _part(spec: AddonSpec, name: str, severity: str, listed: Sequence[Object], *, present: bool) -> Object:
     """A ConfigurationPolicy: these objects are there, or none of these is."""
-    action = text(spec.get("policy_remediation") or INFORM) if present else INFORM
+    action = spec.policy_remediation if present else INFORM
     compliance = "musthave" if present else "mustnothave"
     return {
         "apiVersion": API,
         "kind": "ConfigurationPolicy",
-        "metadata": {"name": f"{policy_name(spec)}-{name}", "annotations": dict(_NO_TEMPLATES)},
+        "metadata": {"name": f"{policy_name(spec.federation)}-{name}", "annotations": dict(_NO_TEMPLATES)},
         "spec": {
             "severity": severity,
             "remediationAction": action,
@@ -115,46 +112,45 @@ def _bare(item: Object) -> Object:
     return {**item, "metadata": {**kept, "labels": level} if level else kept}
 
 
-def _namespace(spec: Spec) -> Object | None:
+def _namespace(spec: AddonSpec) -> Object | None:
     found = [_bare(item) for item in namespace.objects(spec)]
     found = [item for item in found if item["metadata"].get("labels")]
     return _part(spec, "namespace", "high", found, present=True) if found else None
 
 
-def _network(spec: Spec) -> Object | None:
-    if not boolean(spec.get("network_policies", True)):
+def _network(spec: AddonSpec) -> Object | None:
+    if not spec.network_policies:
         return None
     closed = [_bare(item) for item in policies.default_deny(spec, policies.SUPERNODE)]
     # Its rules are the site's own.
     own = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {"name": policies.SUPERNODE, "namespace": text(spec["namespace"])},
+        "metadata": {"name": policies.SUPERNODE, "namespace": spec.namespace},
         "spec": {
-            "podSelector": {"matchLabels": selector(spec, policies.SUPERNODE)},
+            "podSelector": {"matchLabels": selector(spec.federation, policies.SUPERNODE)},
             "policyTypes": ["Ingress", "Egress"],
         },
     }
     return _part(spec, "network", "high", [*closed, own], present=True)
 
 
-def _pods(spec: Spec) -> Object:
+def _pods(spec: AddonSpec) -> Object:
     privileged = [{"securityContext": {"privileged": True}}]
     wrong: list[Object] = [{"containers": privileged}, {"initContainers": privileged}]
     wrong += [{share: True} for share in ("hostNetwork", "hostPID", "hostIPC")]
     found = [
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": text(spec["namespace"])}, "spec": one}
-        for one in wrong
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": spec.namespace}, "spec": one} for one in wrong
     ]
     return _part(spec, "pods", "high", found, present=False)
 
 
-def _rights(spec: Spec) -> Object:
+def _rights(spec: AddonSpec) -> Object:
     found = [
         {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "RoleBinding",
-            "metadata": {"namespace": text(spec["namespace"])},
+            "metadata": {"namespace": spec.namespace},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
         }
         for role in _FAR

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a ManagedClusterAddOn's status tells. Pure.
+"""Evaluate the status of a ManagedClusterAddOn. Pure.
 
 Source: C(pkg/addon/controllers/addonprogressing) of open-cluster-management.io/ocm: C(lastAppliedConfig) becomes
 C(desiredConfig) when the add-on's ManifestWork of these configs is applied and its objects are there. It stays so when the
-cluster is lost later. C(Completed) says no more than that: nobody has looked at pods.
+cluster is lost later. C(Completed) means no more than that: pods are not checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .work import condition
 
 
 class AddOnState(NamedTuple):
-    """Attributes: C(done) when the cluster has what the configs say; else C(why) not, and C(failed) when OCM has given up."""
+    """Attributes: C(done) when the cluster has the content of the configs; else C(why) not, and C(failed) when OCM has given up."""
 
     done: bool
     why: str = ""
@@ -26,11 +26,11 @@ class AddOnState(NamedTuple):
 
 
 def state(addon: Mapping[str, Any] | None, references: Sequence[Mapping[str, Any]]) -> AddOnState:
-    """Has the cluster what these configs say?
+    """Whether the cluster has the content of these configs
 
     Args:
         addon: the live ManagedClusterAddOn.
-        references: the template and the config that it is to have.
+        references: the wanted template and config.
     """
     if addon is None:
         return AddOnState(False, "there is none")
@@ -39,16 +39,16 @@ def state(addon: Mapping[str, Any] | None, references: Sequence[Mapping[str, Any
     progressing = condition(addon, "Progressing")
     if progressing.get("reason") in ("Failed", "ConfigurationUnsupported"):
         return AddOnState(False, str(progressing.get("message") or progressing["reason"]), failed=True)
-    told = {one.get("resource"): one for one in (addon.get("status") or {}).get("configReferences") or []}
+    reported = {one.get("resource"): one for one in (addon.get("status") or {}).get("configReferences") or []}
     for wanted in references:
-        one = told.get(wanted["resource"]) or {}
+        one = reported.get(wanted["resource"]) or {}
         if not _names(one.get("desiredConfig"), wanted):
-            return AddOnState(False, f"OCM has not taken over {wanted['resource']} {wanted['name']} yet")
+            return AddOnState(False, f"OCM has not applied {wanted['resource']} {wanted['name']} yet")
     refused = condition(addon, "ManifestApplied")
     if refused.get("status") == "False":
         return AddOnState(False, str(refused.get("message") or refused.get("reason")), failed=True)
     for wanted in references:
-        if not _names((told[wanted["resource"]]).get("lastAppliedConfig"), wanted):
+        if not _names((reported[wanted["resource"]]).get("lastAppliedConfig"), wanted):
             return AddOnState(False, f"the cluster does not have {wanted['resource']} {wanted['name']} yet")
     return AddOnState(True)
 
@@ -59,7 +59,7 @@ def _names(config: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:
 
 
 def references(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-    """(resource, namespace, name) of every config that an add-on names, wants or has."""
+    """(resource, namespace, name) of every config that an add-on lists, wants or has."""
     spec, status = addon.get("spec") or {}, addon.get("status") or {}
     found = [*(spec.get("configs") or [])]
     for one in status.get("configReferences") or []:

@@ -3,34 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Objects on the hub of Open Cluster Management, by which SuperNodes reach a managed cluster.
 
-    ClusterManagementAddOn   the add-on. Its default is a Namespace and nothing in it: a cluster that a Placement brings in
+    ClusterManagementAddOn   the add-on. Its default is an empty Namespace: a cluster that a Placement adds
                              runs nothing before its keys are registered.
     AddOnTemplate            what all sites with the same settings have in common
-    AddOnDeploymentConfig    the namespace it goes to
-    ManagedClusterAddOn      one cluster's add-on: names a template and a config, so it has a complete config of its own
-    ManifestWork             what is the site's own; belongs to the ManagedClusterAddOn and goes with it
+    AddOnDeploymentConfig    its namespace
+    ManagedClusterAddOn      one cluster's add-on: refers to a template and a config, so it has its own complete config
+    ManifestWork             the site's own objects; belongs to the ManagedClusterAddOn and is deleted with it
 
-Edited in place, an AddOnTemplate or AddOnDeploymentConfig changes all clusters at once, whatever the rollout strategy is
-(ocm, C(getDesiredAddOnTemplateInner)): so their names come from their content, and none is ever changed.
+Edited in place, an AddOnTemplate or AddOnDeploymentConfig changes all clusters at once, with any rollout strategy
+(ocm, C(getDesiredAddOnTemplateInner)): so their names are derived from their content, and none is ever changed.
 
 The namespace of a config is never left to its default, which would move every object to another one. It is never empty
 either: the schema of 0.16 does not take that.
 
-Keys of the add-on's spec (role C(ocm_addon)), beside those of every spec:
-
-    name                 of the add-on
-    install              "Placements" or "Manual"
-    placement            name of the Placement in the federation's namespace
-    cluster_sets         cluster sets that the Placement chooses from; each is bound to the namespace
-    bind_cluster_sets    bool; false where the hub's administrators make the ManagedClusterSetBindings
-    predicates           the Placement's own (Placement API v1beta1); the label of the federation if empty
-    number_of_clusters, prioritizers, spread, decision_groups     the Placement's own; empty for none
-    tolerations          of the Placement, beside those for clusters that are not heard
-    rollout              the ClusterManagementAddOn's rolloutStrategy, for its default; empty for all at once
-    clientapps           bool; whether ClientApps of some site are a workload of their own, see replica_set.py
-
-and of a site's, beside those of supernode.py: C(ocm_addon), the add-on's name, C(ocm_cluster), the ManagedCluster's name,
-C(hub_namespace), and C(ocm_install).
 """
 
 from __future__ import annotations
@@ -44,29 +29,30 @@ from typing import Any
 from ..base.kinds import group_of, plural_of
 from ..base.labels import MANAGER, PART_OF
 from ..base.names import WORKLOAD
-from ..base.values import Object, Spec, boolean, compact, integer, text
+from ..base.values import Object, compact, text
 from ..manifests import namespace
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..spec.part_spec import PartSpec
+from ..spec.site_spec import SiteSpec
 from . import api
 
-# Label of a ManagedCluster by which the Placement chooses, if the user says nothing else.
+# Label of a ManagedCluster by which the Placement selects, by default.
 FEDERATION_LABEL = "federated.flower/federation"
-# On what belongs to a site: its name in the inventory.
+# On objects of a site: its name in the inventory.
 SITE_NOTE = "federated.flower/site"
-# On a workload in a ManifestWork: the digest of its content, which comes back together with its numbers.
+# On a workload in a ManifestWork: the digest of its content, which is reported together with its numbers.
 CONTENT_NOTE = "federated.flower/content"
-# On the pods of a workload in a ManifestWork: nobody there can be told to restart one, but a change of their template does it.
+# On the pods of a workload in a ManifestWork: a restart cannot be requested there, but a change of their template causes one.
 RESTART_NOTE = "federated.flower/restart"
-# On the ManagedClusterAddOn of a site that has ClientApps beside its SuperNodes.
+# On the ManagedClusterAddOn of a site that has ClientApps in addition to its SuperNodes.
 APPS_NOTE = "federated.flower/clientapp"
 APPLICATION = "supernode"
-PLACEMENTS, MANUAL = "Placements", "Manual"
-INSTALLS = (PLACEMENTS, MANUAL)
-# Pods of a pool about which the site tells why they wait. More of them fail for the same reason.
+# Pods of a pool for which the site reports why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
 
 
 def addon_labels(instance: Any) -> dict[str, str]:
-    """Labels by which the add-on's objects are found again. No version: it would change names that come from content."""
+    """Labels by which the add-on's objects are found. No version: it would change names that are derived from content."""
     return {
         "app.kubernetes.io/component": "ocm",
         "app.kubernetes.io/instance": text(instance),
@@ -77,18 +63,18 @@ def addon_labels(instance: Any) -> dict[str, str]:
 
 
 def digest(value: Any, digits: int = 12) -> str:
-    """What tells one content from another."""
+    """Digest of some content."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:digits]
 
 
 def _versioned(kind: str, addon: str, instance: Any, spec: Object, where: str | None = None) -> Object:
-    """An object whose name comes from its content."""
+    """An object whose name is derived from its content."""
     meta = {"name": f"{addon}-{digest([kind, spec, where])}", "namespace": where, "labels": addon_labels(instance)}
     return {"apiVersion": api.ADDONS, "kind": kind, "metadata": compact(meta), "spec": spec}
 
 
 def template(addon: str, instance: Any, manifests: Iterable[Object]) -> Object:
-    """The AddOnTemplate of these manifests; a Namespace stays when the add-on leaves, since it may hold volumes."""
+    """The AddOnTemplate of these manifests; a Namespace stays when the add-on is deleted, since it may contain volumes."""
     listed = [copy.deepcopy(dict(item)) for item in manifests]
     for item in listed:
         if item["kind"] == "Namespace":
@@ -100,8 +86,9 @@ def template(addon: str, instance: Any, manifests: Iterable[Object]) -> Object:
 def deployment_config(addon: str, instance: Any, where: str, target: str) -> Object:
     """The AddOnDeploymentConfig, complete: the namespace on the managed cluster, and no variables.
 
-    :arg where: its own namespace on the hub.
-    :arg target: the namespace on the managed cluster.
+    Args:
+        where: its own namespace on the hub.
+        target: the namespace on the managed cluster.
     """
     return _versioned("AddOnDeploymentConfig", addon, instance, {"agentInstallNamespace": target}, where)
 
@@ -118,30 +105,28 @@ def config_reference(item: Mapping[str, Any]) -> Object:
 # ---- the add-on ------------------------------------------------------------------------------------------------------
 
 
-def addon_objects(spec: Spec) -> list[Object]:
+def addon_objects(spec: AddonSpec) -> list[Object]:
     """All objects of the add-on that are no cluster's own, in the order in which they can be applied."""
-    name, instance = text(spec["name"]), spec["federation"]
-    base = template(name, instance, namespace.objects(spec) or [_placeholder(spec)])
-    config = deployment_config(name, instance, spec["namespace"], text(spec["namespace"]))
+    name, instance = spec.name, spec.federation
+    base = template(name, instance, namespace.objects(spec) or [_placeholder(spec, name)])
+    config = deployment_config(name, instance, spec.namespace, spec.namespace)
     found = [base, config]
-    # ClientApps are always brought by Placements.
-    if boolean(spec.get("bind_cluster_sets")) and (spec["install"] == PLACEMENTS or boolean(spec.get("clientapps"))):
-        found += [set_binding(spec, text(one)) for one in spec["cluster_sets"]]
-    if spec["install"] == PLACEMENTS:
+    if spec.bind_cluster_sets and spec.has_placements:
+        found += [set_binding(spec, one) for one in spec.cluster_sets]
+    if spec.install == PLACEMENTS:
         found.append(placement(spec))
     found.append(management_addon(spec, base, config))
     return found
 
 
-def _placeholder(spec: Spec) -> Object:
-    """Where somebody else makes the namespace, a template still needs a manifest."""
-    meta = {"name": f"{spec['name']}-addon", "namespace": text(spec["namespace"])}
-    meta["labels"] = addon_labels(spec["federation"])
+def _placeholder(spec: PartSpec, addon: str) -> Object:
+    """If someone else creates the namespace, a template still needs a manifest."""
+    meta = {"name": f"{addon}-addon", "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {}}
 
 
-def management_addon(spec: Spec, base: Object, config: Object) -> Object:
-    """The ClusterManagementAddOn. Both kinds of configs are supported, and none is left out of the default."""
+def management_addon(spec: AddonSpec, base: Object, config: Object) -> Object:
+    """The ClusterManagementAddOn. Both kinds of configs are supported, and none is missing in the default."""
     references = [config_reference(item) for item in (base, config)]
     supported = [
         {
@@ -151,23 +136,23 @@ def management_addon(spec: Spec, base: Object, config: Object) -> Object:
         }
         for one in references
     ]
-    strategy: Object = {"type": spec["install"]}
-    if spec["install"] == PLACEMENTS:
-        entry: Object = {"name": spec["placement"], "namespace": spec["namespace"], "configs": references}
-        entry["rolloutStrategy"] = spec.get("rollout") or {"type": "All"}
+    strategy: Object = {"type": spec.install}
+    if spec.install == PLACEMENTS:
+        entry: Object = {"name": spec.placement, "namespace": spec.namespace, "configs": references}
+        entry["rolloutStrategy"] = spec.rollout or {"type": "All"}
         strategy["placements"] = [entry]
-    words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec['federation']}"}
+    words = {"displayName": "Flower SuperNodes", "description": f"SuperNodes of the federation {spec.federation}"}
     return {
         "apiVersion": api.ADDONS,
         "kind": "ClusterManagementAddOn",
-        "metadata": {"name": spec["name"], "labels": addon_labels(spec["federation"])},
+        "metadata": {"name": spec.name, "labels": addon_labels(spec.federation)},
         "spec": {"addOnMeta": words, "supportedConfigs": supported, "installStrategy": strategy},
     }
 
 
-def set_binding(spec: Spec, cluster_set: str) -> Object:
-    """Leave for the Placements of a namespace to choose from a cluster set. Its name is that of the set."""
-    meta = {"name": cluster_set, "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+def set_binding(spec: AddonSpec, cluster_set: str) -> Object:
+    """Allow the Placements of a namespace to select from a cluster set. Its name is that of the set."""
+    meta = {"name": cluster_set, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {
         "apiVersion": api.SETS,
         "kind": "ManagedClusterSetBinding",
@@ -176,77 +161,77 @@ def set_binding(spec: Spec, cluster_set: str) -> Object:
     }
 
 
-def predicates(spec: Spec) -> list[Object]:
+def predicates(spec: AddonSpec) -> list[Object]:
     """The Placement's predicates: the user's, or clusters with the label of the federation."""
-    given = spec.get("predicates") or []
-    labelled = {"labelSelector": {"matchLabels": {FEDERATION_LABEL: text(spec["federation"])}}}
-    return list(given) or [{"requiredClusterSelector": labelled}]
+    labelled = {"labelSelector": {"matchLabels": {FEDERATION_LABEL: spec.federation}}}
+    return spec.predicates or [{"requiredClusterSelector": labelled}]
 
 
-def patient() -> list[Object]:
-    """Tolerations of a Placement for clusters that are not heard, or not well."""
+def unreachable_tolerations() -> list[Object]:
+    """Tolerations of a Placement for unreachable or unhealthy clusters."""
     return [{"key": key, "operator": "Exists"} for key in (api.UNREACHABLE, api.UNAVAILABLE)]
 
 
-def placement(spec: Spec) -> Object:
-    """The Placement. A cluster that is not heard for a while keeps its SuperNodes: they may be training all the same."""
-    spread = spec.get("spread")
+def placement(spec: AddonSpec) -> Object:
+    """The Placement. A cluster that does not report for a while keeps its SuperNodes: they may still be training."""
     body = {
-        "clusterSets": [text(one) for one in spec["cluster_sets"]],
-        "numberOfClusters": integer(spec.get("number_of_clusters")),
+        "clusterSets": spec.cluster_sets,
+        "numberOfClusters": spec.number_of_clusters,
         "predicates": predicates(spec),
-        "prioritizerPolicy": {"configurations": spec["prioritizers"]} if spec.get("prioritizers") else None,
-        "spreadPolicy": {"spreadConstraints": spread} if spread else None,
-        "decisionStrategy": {"groupStrategy": spec["decision_groups"]} if spec.get("decision_groups") else None,
-        "tolerations": patient() + list(spec.get("tolerations") or []),
+        "prioritizerPolicy": {"configurations": spec.prioritizers} if spec.prioritizers else None,
+        "spreadPolicy": {"spreadConstraints": spec.spread} if spec.spread else None,
+        "decisionStrategy": {"groupStrategy": spec.decision_groups} if spec.decision_groups else None,
+        "tolerations": unreachable_tolerations() + spec.tolerations,
     }
-    meta = {"name": spec["placement"], "namespace": spec["namespace"], "labels": addon_labels(spec["federation"])}
+    meta = {"name": spec.placement, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": meta, "spec": compact(body)}
 
 
 # ---- one cluster -----------------------------------------------------------------------------------------------------
 
 
-def configs(spec: Spec, common: Sequence[Object]) -> list[Object]:
+def configs(spec: SiteSpec, common: Sequence[Object]) -> list[Object]:
     """Template and config for a site.
 
-    :arg common: the manifests that it shares with others, see C(ocm/template.py).
+    Args:
+        common: the manifests that it shares with others, see C(ocm/template.py).
     """
-    addon, instance = text(spec["ocm_addon"]), spec["federation"]
+    addon, instance = spec.ocm_addon, spec.federation
     return [
-        template(addon, instance, common or [_placeholder({**spec, "name": addon})]),
-        deployment_config(addon, instance, spec["hub_namespace"], text(spec["namespace"])),
+        template(addon, instance, common or [_placeholder(spec, addon)]),
+        deployment_config(addon, instance, spec.hub_namespace, spec.namespace),
     ]
 
 
-def managed_addon(spec: Spec, references: Iterable[Object], *, apps: bool = False) -> Object:
-    """The ManagedClusterAddOn: it names all of its configs itself, so no default can reach it.
+def managed_addon(spec: SiteSpec, references: Iterable[Object], *, apps: bool = False) -> Object:
+    """The ManagedClusterAddOn: it lists all of its configs itself, so no default applies to it.
 
-    With the strategy Placements the object itself is made by OCM; here only its configs are set.
+    With the strategy Placements the object itself is created by OCM; here only its configs are set.
 
-    :arg apps: whether the site has ClientApps beside its SuperNodes, or had them and they are yet to be taken away.
+    Args:
+        apps: whether the site has ClientApps in addition to its SuperNodes, or had them and they are not removed yet.
     """
-    notes = {SITE_NOTE: text(spec["cluster"]), **({APPS_NOTE: WORKLOAD} if apps else {})}
+    notes = {SITE_NOTE: spec.cluster, **({APPS_NOTE: WORKLOAD} if apps else {})}
     return {
         "apiVersion": api.ADDONS,
         "kind": "ManagedClusterAddOn",
         "metadata": {
-            "name": spec["ocm_addon"],
-            "namespace": spec["ocm_cluster"],
-            "labels": addon_labels(spec["federation"]),
+            "name": spec.ocm_addon,
+            "namespace": spec.ocm_cluster,
+            "labels": addon_labels(spec.federation),
             "annotations": notes,
         },
         "spec": {"configs": list(references)},
     }
 
 
-def work_name(spec: Spec, part: str) -> str:
+def work_name(spec: SiteSpec, part: str) -> str:
     """Name of one of a site's ManifestWorks."""
-    return f"{spec['ocm_addon']}-{part}"
+    return f"{spec.ocm_addon}-{part}"
 
 
 def manifest_work(
-    spec: Spec,
+    spec: SiteSpec,
     part: str,
     manifests: Iterable[Object],
     *,
@@ -257,19 +242,22 @@ def manifest_work(
     """A ManifestWork in the namespace of the site's cluster.
 
     It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back. A Namespace
-    among the manifests stays when it goes.
+    among the manifests stays when it is deleted.
 
-    :arg part: what its name ends with.
-    :arg owner: the live ManagedClusterAddOn, with which it goes.
-    :arg read_only: objects that somebody else makes and that are only looked at.
-    :arg feedback: (kind, name) -> name of a value -> JSONPath of it.
-    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    Args:
+        part: suffix of its name.
+        owner: the live ManagedClusterAddOn, with which it is deleted.
+        read_only: objects of others that are only read.
+        feedback: (kind, name) -> name of a value -> JSONPath of it.
+
+    Raises:
+        ValueError: a Secret is among the manifests. The hub would store it in plain text.
     """
     meta: Object = {
         "name": work_name(spec, part),
-        "namespace": spec["ocm_cluster"],
-        "labels": addon_labels(spec["federation"]),
-        "annotations": {SITE_NOTE: text(spec["cluster"])},
+        "namespace": spec.ocm_cluster,
+        "labels": addon_labels(spec.federation),
+        "annotations": {SITE_NOTE: spec.cluster},
     }
     if owner is not None:
         named = {"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "name": owner["metadata"]["name"]}
@@ -286,15 +274,18 @@ def work_spec(
 ) -> Object:
     """The specification of a ManifestWork.
 
-    :arg read_only: see C(manifest_work).
-    :arg feedback: see C(manifest_work).
-    :arg conditions: (kind, name) -> conditionRules, for a hub that knows them.
-    :raises ValueError: a Secret is among the manifests. The hub would hold it in plain text.
+    Args:
+        read_only: see C(manifest_work).
+        feedback: see C(manifest_work).
+        conditions: (kind, name) -> conditionRules, for a hub that supports them.
+
+    Raises:
+        ValueError: a Secret is among the manifests. The hub would store it in plain text.
     """
     listed, looked_at = list(manifests), list(read_only)
     for item in listed:
         if item["kind"] == "Secret":
-            raise ValueError(f"Secret {item['metadata']['name']} would lie on the hub in plain text")
+            raise ValueError(f"Secret {item['metadata']['name']} would be stored on the hub in plain text")
     apply = {"type": "ServerSideApply", "serverSideApply": {"fieldManager": "work-agent", "force": True}}
     options = [_option(item, apply, feedback or {}, conditions or {}) for item in listed]
     options += [_option(item, {"type": "ReadOnly"}, feedback or {}, {}) for item in looked_at]
@@ -331,7 +322,7 @@ def _option(
 
 
 def with_content(item: Object) -> Object:
-    """A workload with the digest of its content, so that numbers of an older one are told from those of this one."""
+    """A workload with the digest of its content, to distinguish numbers of an older one from those of this one."""
     marked = copy.deepcopy(item)
     marked["metadata"].setdefault("annotations", {})[CONTENT_NOTE] = digest(item)
     return marked

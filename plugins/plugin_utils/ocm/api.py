@@ -6,7 +6,7 @@
 
 Source: open-cluster-management.io/api, packages C(cluster), C(addon) and C(work); the versions are those that every release
 from 0.16 on serves. From 1.2 on the add-on API is served as C(v1beta1) as well, with other fields, and discovery prefers it:
-so every object and every request names C(v1alpha1).
+so every object and every request has C(v1alpha1).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEMPLATES_RESOURCE, CONFIGS_RESOURCE = "addontemplates", "addondeploymentconfigs
 WORK_GROUP = "work.open-cluster-management.io"
 WORKS = f"{WORK_GROUP}/v1"  # ManifestWork
 REPLICA_SETS = f"{WORK_GROUP}/v1alpha1"  # ManifestWorkReplicaSet
-# Label of a ManifestWork that a ManifestWorkReplicaSet made: NAMESPACE.NAME of that.
+# Label of a ManifestWork that a ManifestWorkReplicaSet created: its NAMESPACE.NAME.
 REPLICA_SET_LABEL = f"{WORK_GROUP}/manifestworkreplicaset"
 
 OPERATOR = "operator.open-cluster-management.io/v1"  # ClusterManager, Klusterlet
@@ -37,7 +37,7 @@ STAYS = f"{ADDON_GROUP}/deletion-orphan"
 SET_LABEL = f"{GROUP}/clusterset"
 ADDON_LABEL = "feature.open-cluster-management.io/addon-"  # and the add-on's name
 
-# Taints of a ManagedCluster whose agent reports that it is not well, or nothing at all.
+# Taints of a ManagedCluster whose agent reports that it is unhealthy, or nothing at all.
 UNAVAILABLE = f"{GROUP}/unavailable"
 UNREACHABLE = f"{GROUP}/unreachable"
 

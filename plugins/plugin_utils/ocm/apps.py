@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brings a site's ClientApps to a managed cluster through the hub: moves the cluster from one version to another, and waits.
+"""Deliver a site's ClientApps to a managed cluster through the hub: move the cluster from one version to another, and wait.
 
 Two ManifestWorks must not own the same workload: which of them wins, and whether the workload is deleted with the old one
-(ocm, C(DeleteAppliedResources), decides by the owners that it sees at that moment), would be chance. So the cluster leaves
+(ocm, C(DeleteAppliedResources), decides by the owners that it sees at that moment), would be undefined. So the cluster leaves
 the old version first, and gets the new one when the old one is gone there.
 """
 
@@ -17,16 +17,47 @@ from typing import Any
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
-from ..base.values import Object, Spec
-from ..kube.api_errors import NotFound
+from ..base.values import Object
 from ..kube.client import Cluster
-from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema
+from ..spec.site_spec import SiteSpec
+from . import addon_objects, api, checks, nodes_work, placements, replica_set, schema, scraping
 from . import work as works
 
-# An agent tries again what was refused: the namespace may come a moment later.
+# An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
-# How long the controller of ManifestWorkReplicaSets may take to say anything at all.
+# How long the controller of ManifestWorkReplicaSets may take to report any status.
 _SILENCE = 30.0
+
+
+class Pace:
+    """Progress of a rollout that the hub paces, from the view of one cluster.
+
+    Numbers of a cluster whose pods crash again and again do not count as progress.
+    """
+
+    _STEPS = 4  # changes of the numbers for each cluster: applied, progressing, available, and one to spare
+
+    def __init__(self) -> None:
+        self._seen: Any = None
+        self._own = False
+        self._moves = 0
+
+    def moved(self, replica_set_of: Mapping[str, Any] | None) -> bool:
+        """Whether there was progress since the last call: the numbers of clusters in each state have changed, or it is
+        this cluster's turn.
+
+        Args:
+            replica_set_of: the ManifestWorkReplicaSet, live; None in the cluster's own turn.
+        """
+        if replica_set_of is None:
+            first, self._own = not self._own, True
+            return first
+        reported = replica_set_of.get("status") or {}
+        summary = reported.get("summary") or {}
+        now = [summary, reported.get("placementSummary")]
+        moved, self._seen = now != self._seen, now
+        self._moves += moved
+        return moved and self._moves <= self._STEPS * (1 + int(summary.get("total") or 0))
 
 
 class Apps:
@@ -34,18 +65,17 @@ class Apps:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
-        workloads: the site's ClientApps; empty for a site that is to have none.
+        workloads: the site's ClientApps; empty for a site without them.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
     """
 
     def __init__(
-        self, hub: Cluster, spec: Spec, workloads: Sequence[Object], *, check: bool = False, show_diff: bool = False
+        self, hub: Cluster, spec: SiteSpec, workloads: Sequence[Object], *, check: bool = False, show_diff: bool = False
     ) -> None:
         self.hub, self.spec, self.workloads, self.check, self.show_diff = hub, spec, list(workloads), check, show_diff
         self.results: list[Result] = []
-        self.label = replica_set.label(spec["federation"])
+        self.label = replica_set.label(spec.federation)
         self.version = replica_set.version(spec, self.workloads) if self.workloads else ""
 
     def bring(self, seconds: float | None, gate: Callable[[], None]) -> None:
@@ -74,8 +104,8 @@ class Apps:
         if seconds is not None and not self.check:
             self._wait(clock)
 
-    def take_away(self, seconds: float | None) -> None:
-        """Take the ClientApps away; unless C(seconds) is None, wait until the cluster has let them go."""
+    def remove(self, seconds: float | None) -> None:
+        """Remove the ClientApps; unless C(seconds) is None, wait until they are deleted in the cluster."""
         current = self._current()
         if current:
             self._leave(current, None if seconds is None else Clock(seconds))
@@ -85,75 +115,89 @@ class Apps:
         return str((self._cluster()["metadata"].get("labels") or {}).get(self.label) or "")
 
     def _cluster(self) -> dict[str, Any]:
-        name = self.spec["ocm_cluster"]
+        name = self.spec.ocm_cluster
         live = self.hub.get(api.CLUSTERS, "ManagedCluster", name)
         if live is None:
-            raise ClusterError(f"{self.spec['cluster']}: {checks.cluster(name, None)[0]}.")
+            raise ClusterError(f"{self.spec.cluster}: {checks.cluster(name, None)[0]}.")
         return live
 
     def _refuse_unheard(self) -> None:
-        """What runs in a cluster that is not heard is better than nothing."""
-        silent = checks.unavailable(self.spec["ocm_cluster"], self._cluster())
+        """In a cluster that does not report, running ClientApps are better than none."""
+        silent = checks.unavailable(self.spec.ocm_cluster, self._cluster())
         if silent:
-            raise ClusterError(f"{self.spec['cluster']}: {silent}. Its ClientApps stay as they are; run again then.")
+            raise ClusterError(f"{self.spec.cluster}: {silent}. Its ClientApps stay as they are; run again then.")
 
     def _make(self) -> list[Object]:
         """The version's objects, if they are not there as they should be."""
         name = replica_set.name_of(self.version)
-        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
-        rules = _has_rules(live) if live else schema.knows_replica_set_rules(self._schema())
-        if self.spec.get("clientapp_pace") == replica_set.OCM and not rules:
+        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace)
+        known = {} if live else scraping.document(self.hub, api.REPLICA_SETS)
+        rules = _has_rules(live) if live else schema.supports_replica_set_rules(known)
+        watches = scraping.is_watched(live) if live else schema.supports_replica_set_watch(known)
+        if self.spec.clientapp_pace == replica_set.OCM and not rules:
             raise ClusterError(
-                f"{self.spec['cluster']}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub know no "
+                f"{self.spec.cluster}: supernode_clientapp_pace is ocm, but ManifestWorkReplicaSets of this hub do not support "
                 "conditionRules, and would not wait for pods: set it to play, or upgrade Open Cluster Management to 1.1 or later"
             )
         wanted = replica_set.objects(self.spec, self.workloads, rules=rules)
+        if watches:
+            body = wanted[-1]["spec"]
+            body["manifestWorkTemplate"] = scraping.watched(body["manifestWorkTemplate"])
         foreseen = apply_objects(self.hub, wanted, check=True, show_diff=self.show_diff)
         return wanted if foreseen.changed else []
 
-    def _schema(self) -> dict[str, Any]:
-        try:
-            return self.hub.request("GET", f"/openapi/v3/apis/{api.REPLICA_SETS}")
-        except NotFound:
-            return {}
-
     def _leave(self, version: str, clock: Clock | None) -> None:
-        """Take the label away, and wait until the cluster has let the version's objects go."""
+        """Remove the label, and wait until the version's objects are deleted in the cluster."""
         self._set(None)
         while clock is not None and not self.check and self._works(version):
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} has not let its former ClientApps "
-                    f"(ManifestWork {replica_set.name_of(version)}) go after {clock.seconds:g} s: its agent has to clean up first. "
+                    f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} has not deleted its previous ClientApps "
+                    f"(ManifestWork {replica_set.name_of(version)}) after {clock.seconds:g} s: its agent must clean up first. "
                     "Run again when they are gone."
                 )
 
     def _set(self, version: str | None) -> None:
-        """The label that chooses the version: the only field of the ManagedCluster that is written."""
-        meta: Object = {"name": self.spec["ocm_cluster"], "labels": {self.label: version} if version else {}}
+        """The label that selects the version: the only field of the ManagedCluster that is written."""
+        meta: Object = {"name": self.spec.ocm_cluster, "labels": {self.label: version} if version else {}}
         self._apply([{"apiVersion": api.CLUSTERS, "kind": "ManagedCluster", "metadata": meta}])
 
     def _works(self, version: str) -> list[dict[str, Any]]:
-        where = f"{self.spec['hub_namespace']}.{replica_set.name_of(version)}"
+        where = f"{self.spec.hub_namespace}.{replica_set.name_of(version)}"
         return self.hub.list(
-            api.WORKS, "ManifestWork", self.spec["ocm_cluster"], labels=f"{api.REPLICA_SET_LABEL}={where}"
+            api.WORKS, "ManifestWork", self.spec.ocm_cluster, labels=f"{api.REPLICA_SET_LABEL}={where}"
         )
 
     def _wait(self, clock: Clock) -> None:
-        patience, silence = Clock(_PATIENCE), Clock(_SILENCE)
+        """Where the hub paces, the time counts from the cluster's own turn, and before that from the last step of the rollout."""
+        patience, silence, pace = Clock(_PATIENCE), Clock(_SILENCE), Pace()
         while True:
             work = next(iter(self._works(self.version)), None)
             state = nodes_work.state(work) if _is_current(work, self._wanted()) else None
             if state is not None and state.ready:
                 return
+            if self._is_paced() and pace.moved(self._replica_set() if state is None else None):
+                clock, patience = Clock(clock.seconds), Clock(_PATIENCE)
             refused = works.applied(work).failed and patience.is_over()
             nobody = work is None and silence.is_over() and self._nobody_works()
             if refused or nobody or not clock.tick():
                 why = [nobody or (state.why if state else self._unplaced(work)), nodes_work.trouble(work)]
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the ClientApps of the managed cluster {self.spec['ocm_cluster']} are not ready after "
-                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}."
+                    f"{self.spec.cluster}: the ClientApps of the managed cluster {self.spec.ocm_cluster} are not ready after "
+                    f"{clock.seconds:g} s: {'; '.join(filter(None, why))}.{self._armed()}"
                 )
+
+    def _is_paced(self) -> bool:
+        return self.spec.clientapp_pace == replica_set.OCM
+
+    def _armed(self) -> str:
+        """What continues after a turn that failed."""
+        if not self._is_paced():
+            return ""
+        return (
+            f" The hub's own rollout continues with the next clusters as soon as this one is ready (ManifestWorkReplicaSet "
+            f"{self.spec.hub_namespace}/{replica_set.name_of(self.version)}). To end it, run again with the previous image."
+        )
 
     def _wanted(self) -> list[str]:
         """Digests of the present form of each workload."""
@@ -162,23 +206,25 @@ class Apps:
     def _unplaced(self, work: Mapping[str, Any] | None) -> str:
         """Why there is no ManifestWork of the present form."""
         if work is not None:
-            return f"the ManifestWork {work['metadata']['name']} is still of a former form"
+            return f"the ManifestWork {work['metadata']['name']} is still outdated"
         name = replica_set.name_of(self.version)
         label = f"{api.PLACEMENT_LABEL}={name}"
-        found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec["hub_namespace"], labels=label)
-        if self.spec["ocm_cluster"] in placements.decisions(found):
-            return f"the ManifestWorkReplicaSet {name} has not made a ManifestWork for it yet"
+        found = self.hub.list(api.PLACEMENTS, "PlacementDecision", self.spec.hub_namespace, labels=label)
+        if self.spec.ocm_cluster in placements.decisions(found):
+            return f"the ManifestWorkReplicaSet {name} has not created a ManifestWork for it yet"
         return (
-            f"the Placement {name} has not chosen it: it needs the label {api.ADDON_LABEL}{self.spec['ocm_addon']}, which Open Cluster "
-            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and what "
-            "supernode_clientapp_predicates say"
+            f"the Placement {name} has not selected it: it needs the label {api.ADDON_LABEL}{self.spec.ocm_addon}, which Open Cluster "
+            "Management puts on clusters with the add-on, a cluster set of supernode_clientapp_cluster_sets, and the "
+            "labels of supernode_clientapp_predicates"
         )
 
-    def _nobody_works(self) -> str:
-        """Whether nobody takes care of ManifestWorkReplicaSets; empty when somebody does."""
+    def _replica_set(self) -> dict[str, Any]:
         name = replica_set.name_of(self.version)
-        live = self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec["hub_namespace"])
-        return "" if (live or {}).get("status") else checks.unworked(name)
+        return self.hub.get(api.REPLICA_SETS, "ManifestWorkReplicaSet", name, self.spec.hub_namespace) or {}
+
+    def _nobody_works(self) -> str:
+        """Why no controller processes ManifestWorkReplicaSets; empty when one does."""
+        return "" if self._replica_set().get("status") else checks.unworked(replica_set.name_of(self.version))
 
     def _apply(self, objects: Sequence[Object]) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff))
@@ -190,7 +236,7 @@ def _has_rules(live: Mapping[str, Any]) -> bool:
 
 
 def _is_current(work: Mapping[str, Any] | None, wanted: Sequence[str]) -> bool:
-    """Whether a ManifestWork brings the workloads in their present form."""
+    """Whether a ManifestWork has the current form of the workloads."""
     return work is not None and sorted(addon_objects.content_of(item) for item in nodes_work.sets_of(work)) == list(
         wanted
     )

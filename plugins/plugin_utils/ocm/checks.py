@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What keeps objects from reaching a managed cluster, each with the way out. Pure; asked before anything is changed.
+"""Faults that prevent delivery to a managed cluster, each with the remedy. Pure; checked before anything is changed.
 
 Source: C(cluster/v1) and C(operator/v1) of open-cluster-management.io/api; C(pkg/registration/hub) of ocm for the label of a
 cluster's certificate signing requests.
@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import MANAGER
-from ..base.values import Spec, boolean
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, clusters, schema
 
-# Kinds that have to be served, and what serves them.
+# Required kinds, and what serves them.
 KINDS = (
     (api.CLUSTERS, "ManagedCluster"),
     (api.WORKS, "ManifestWork"),
@@ -49,17 +50,19 @@ def missing_kinds(missing: Sequence[tuple[str, str]]) -> list[str]:
         return []
     words = ", ".join(f"{kind} ({version})" for version, kind in missing)
     return [
-        f"the hub does not serve {words}. Is it a hub of Open Cluster Management 0.16 or later, and not one of its managed "
+        f"the hub does not serve {words}. Is it an Open Cluster Management hub (0.16 or later), and not one of its managed "
         "clusters? `clusteradm init --wait` makes it one; without the add-on API, "
         "its ClusterManager has the feature AddonManagement disabled"
     ]
 
 
 def gates(manager: Mapping[str, Any] | None) -> list[str]:
-    """Faults of feature gates. A hub without a ClusterManager, or one that may not be read, tells none."""
-    found = []
+    """Faults of feature gates. None are known for a hub without a readable ClusterManager."""
+    found: list[str] = []
+    if manager is None:
+        return found
     for part, feature in _GATES:
-        listed = (((manager or {}).get("spec") or {}).get(part) or {}).get("featureGates") or []
+        listed = ((manager.get("spec") or {}).get(part) or {}).get("featureGates") or []
         for one in listed:
             if one.get("feature") == feature and one.get("mode") == "Disable":
                 found.append(
@@ -84,9 +87,9 @@ def gate_is_on(manager: Mapping[str, Any] | None, part: str, feature: str) -> bo
 
 
 def unworked(name: str) -> str:
-    """The sentence about a ManifestWorkReplicaSet that no controller has looked at."""
+    """The sentence about a ManifestWorkReplicaSet that no controller has processed."""
     return (
-        f"no controller has looked at the ManifestWorkReplicaSet {name}: is the feature {REPLICA_SETS_GATE[1]} enabled on the hub? "
+        f"no controller has processed the ManifestWorkReplicaSet {name}: is the feature {REPLICA_SETS_GATE[1]} enabled on the hub? "
         f"{REMEDY}"
     )
 
@@ -97,7 +100,7 @@ def replica_sets(
     """Faults and warnings of the feature by which ClientApps are delivered.
 
     Args:
-        manager: the ClusterManager; None for a hub that was installed in another way, or whose one may not be seen.
+        manager: the ClusterManager; None for a hub that was installed in another way, or without the right to read it.
         live: ManifestWorkReplicaSets of the hub. A hub without ClusterManager is judged by whether they are worked on.
         enable: whether the feature may be enabled (C(flower_ocm_enable_gates)).
     """
@@ -106,7 +109,7 @@ def replica_sets(
         if gate_is_on(manager, part, feature) or enable:
             return [], []
         return [
-            f"ClientApps are to be delivered by ManifestWorkReplicaSets, and the feature {feature} is not enabled on the hub: "
+            f"ClientApps are delivered by ManifestWorkReplicaSets, and the feature {feature} is not enabled on the hub: "
             f"{gate_command(manager, part, feature)} does it, and so does flower_ocm_enable_gates: true; the features that are "
             "listed stay"
         ], []
@@ -117,7 +120,7 @@ def replica_sets(
         if live
         else "it has no ManifestWorkReplicaSet yet"
     )
-    words = f"whether the feature {feature} is enabled cannot be seen: the hub shows no ClusterManager, and {seen}. {REMEDY}"
+    words = f"whether the feature {feature} is enabled is not known: the hub has no readable ClusterManager, and {seen}. {REMEDY}"
     return ([words], []) if live else ([], [words])
 
 
@@ -138,76 +141,92 @@ def gate_command(manager: Mapping[str, Any], part: str, feature: str) -> str:
     return f"`kubectl patch clustermanager {manager['metadata']['name']} --type=json -p '{json.dumps([patch])}'`"
 
 
-def foreign(spec: Spec, live: Mapping[str, Any] | None) -> list[str]:
+def foreign(spec: AddonSpec, live: Mapping[str, Any] | None) -> list[str]:
     """Faults of a ClusterManagementAddOn of that name that is not ours, or another federation's."""
     labels = ((live or {}).get("metadata") or {}).get("labels") or {}
     owner, instance = labels.get("app.kubernetes.io/managed-by"), labels.get("app.kubernetes.io/instance")
-    if live is None or (owner == MANAGER and instance == spec["federation"]):
+    if live is None or (owner == MANAGER and instance == spec.federation):
         return []
-    whose = f"the federation {instance}" if owner == MANAGER else "somebody else"
+    whose = f"the federation {instance}" if owner == MANAGER else "someone else"
     return [
-        f"the hub has an add-on {spec['name']} already, which belongs to {whose}: set flower_ocm_addon to another name "
+        f"the hub has an add-on {spec.name} already, which belongs to {whose}: set flower_ocm_addon to another name "
         "(add-ons are one namespace for the whole hub)"
     ]
 
 
-def bindings(spec: Spec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
-    """Faults of cluster sets: those that are not there, and those that the namespace may not choose from.
+def taken(spec: SiteSpec, live: Mapping[str, Any] | None) -> list[str]:
+    """Faults of the add-on that a managed cluster has already: that of another federation, or of another host of the inventory.
 
     Args:
-        spec: the add-on's specification.
+        live: its ManagedClusterAddOn; one that Open Cluster Management has just created has no status yet.
+    """
+    meta = (live or {}).get("metadata") or {}
+    instance = (meta.get("labels") or {}).get("app.kubernetes.io/instance", spec.federation)
+    site = (meta.get("annotations") or {}).get(addon_objects.SITE_NOTE, spec.cluster)
+    if instance != spec.federation:
+        return [
+            f"the managed cluster {spec.ocm_cluster} has an add-on {spec.ocm_addon} of the federation {instance}: set flower_ocm_addon "
+            "to another name"
+        ]
+    if site != spec.cluster:
+        return [
+            f"the managed cluster {spec.ocm_cluster} is the site {site} of this federation: two hosts of the inventory need two "
+            "clusters (ocm_name). If the host was renamed: -e flower_claim_sites=true takes the site over"
+        ]
+    return []
+
+
+def bindings(spec: AddonSpec, sets: Iterable[str], bound: Iterable[str]) -> list[str]:
+    """Faults of cluster sets: those that do not exist, and those that are not bound to the namespace.
+
+    Args:
         sets: names of the hub's ManagedClusterSets.
         bound: cluster sets that are bound to the federation's namespace.
     """
     known, found = set(sets), []
-    for name in spec["cluster_sets"]:
+    for name in spec.cluster_sets:
         if name not in known:
             found.append(
                 f"ocm_addon_cluster_sets: there is no ManagedClusterSet {name}; there are {', '.join(sorted(known)) or 'none'}"
             )
-        elif name not in set(bound) and not boolean(spec.get("bind_cluster_sets")):
+        elif name not in set(bound) and not spec.bind_cluster_sets:
             found.append(
-                f"no ManagedClusterSetBinding binds the cluster set {name} to the namespace {spec['namespace']}, so the Placement "
-                f"would choose nothing: `clusteradm clusterset bind {name} --namespace {spec['namespace']}`, or "
+                f"no ManagedClusterSetBinding binds the cluster set {name} to the namespace {spec.namespace}, so the Placement "
+                f"would select nothing: `clusteradm clusterset bind {name} --namespace {spec.namespace}`, or "
                 "ocm_addon_bind_cluster_sets: true"
             )
     return found
 
 
-def replica_set_kind(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """Kinds that ClientApps of their own need besides."""
-    return ((api.REPLICA_SETS, "ManifestWorkReplicaSet"),) if boolean(spec.get("clientapps")) else ()
+def replica_set_kind(spec: AddonSpec) -> tuple[tuple[str, str], ...]:
+    """Additional kinds for ClientApps in their own pods."""
+    return ((api.REPLICA_SETS, "ManifestWorkReplicaSet"),) if spec.clientapps else ()
 
 
-def apis(spec: Spec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Faults of what the served schema does not know.
+def apis(spec: AddonSpec, work: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
+    """Faults of features that the served schema does not have.
 
     Args:
-        spec: the add-on's specification.
         work: OpenAPI document of the work API.
         cluster: that of the cluster API that has Placements.
     """
     found = []
-    if not schema.can_look(work):
+    if not schema.supports_read_only(work):
         found.append(
-            "ManifestWorks of this hub do not know the update strategy ReadOnly, by which a site tells the public halves of "
+            "ManifestWorks of this hub do not support the update strategy ReadOnly, by which a site publishes the public parts of "
             "its keys: upgrade Open Cluster Management to 0.16 or later"
         )
-    if spec["install"] == addon_objects.PLACEMENTS:
-        unknown = schema.unknown_selectors(cluster, spec.get("predicates") or [])
+    if spec.install == PLACEMENTS:
+        unknown = schema.unknown_selectors(cluster, spec.predicates)
         if unknown:
             found.append(
-                f"ocm_addon_predicates: Placements of this hub do not know {', '.join(unknown)}, and would choose every cluster "
-                "without a word: use labelSelector or claimSelector, or upgrade Open Cluster Management"
+                f"ocm_addon_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every cluster "
+                "silently: use labelSelector or claimSelector, or upgrade Open Cluster Management"
             )
     return found
 
 
-def cluster(
-    name: str,
-    live: Mapping[str, Any] | None,
-    requests: Iterable[Mapping[str, Any]] = (),
-) -> list[str]:
+def cluster(name: str, live: Mapping[str, Any] | None, requests: Iterable[Mapping[str, Any]] = ()) -> list[str]:
     """Faults of one managed cluster.
 
     Args:
@@ -219,12 +238,12 @@ def cluster(
     approve = f"`clusteradm accept --clusters {name}`"
     if live is None:
         return [
-            f"the hub has no ManagedCluster {name}: join the cluster (`clusteradm join --cluster-name {name}`), or say in "
-            "supernode_ocm_cluster what it is called there"
+            f"the hub has no ManagedCluster {name}: join the cluster (`clusteradm join --cluster-name {name}`), or set "
+            "supernode_ocm_cluster to its name there"
         ]
     if clusters.is_leaving(live):
         return [
-            f"the ManagedCluster {name} is being detached: take the host out of the inventory, or join the cluster again"
+            f"the ManagedCluster {name} is being detached: remove the host from the inventory, or join the cluster again"
         ]
     if not clusters.is_accepted(live):
         return [f"the hub has not accepted the ManagedCluster {name}. If it is yours: {approve}"]
@@ -239,13 +258,13 @@ def cluster(
     if waiting:
         return [
             f"a certificate signing request of the ManagedCluster {name} is not approved ({', '.join(waiting)}), so its agent loses its "
-            f"access when the old certificate ends. If it is yours: {approve}"
+            f"access when the old certificate expires. If it is yours: {approve}"
         ]
     return []
 
 
 def is_pending(request: Mapping[str, Any]) -> bool:
-    """Whether nobody has approved, denied or signed a certificate signing request."""
+    """Whether a certificate signing request is pending: not approved, denied or signed."""
     status = request.get("status") or {}
     return not status.get("certificate") and not any(
         one.get("type") in ("Approved", "Denied", "Failed") for one in status.get("conditions") or []
@@ -253,29 +272,27 @@ def is_pending(request: Mapping[str, Any]) -> bool:
 
 
 def unavailable(name: str, live: Mapping[str, Any]) -> str:
-    """What to say of a cluster that is not heard, or not well; empty when it is."""
+    """A sentence on a cluster that does not report or is not healthy; else empty."""
     facts = clusters.variables(live)
     if facts["ocm_availability"] == "available":
         return ""
-    told = facts["ocm_conditions"].get("ManagedClusterConditionAvailable") or {}
-    since = f" since {told['since']}" if told.get("since") else ""
+    reported = facts["ocm_conditions"].get("ManagedClusterConditionAvailable") or {}
+    since = f" since {reported['since']}" if reported.get("since") else ""
     if facts["ocm_availability"] == "unavailable":
-        return (
-            f"the ManagedCluster {name} says that it is not well{since} ({told.get('message') or told.get('reason')})"
-        )
-    return f"the ManagedCluster {name} is not heard{since}: its SuperNodes may go on, but nothing new reaches it"
+        return f"the ManagedCluster {name} reports that it is not healthy{since} ({reported.get('message') or reported.get('reason')})"
+    return f"the ManagedCluster {name} does not report{since}: its SuperNodes may continue, but changes do not reach it"
 
 
 def chosen(
     name: str, live: Mapping[str, Any], wanted: Sequence[Mapping[str, Any]], cluster_sets: Sequence[str]
 ) -> list[str]:
-    """Why a Placement that is yet to be made would not choose a cluster, as far as that can be said without OCM.
+    """Why a Placement that does not exist yet would not select a cluster, as far as known without OCM.
 
     Args:
         name: of the ManagedCluster.
         live: it.
-        wanted: the Placement's predicates; one of them has to fit.
-        cluster_sets: sets that it chooses from. Only sets by label can be judged here.
+        wanted: the Placement's predicates; one of them must match.
+        cluster_sets: sets from which it selects. Only sets by label can be checked here.
     """
     if any(_fits(one.get("requiredClusterSelector") or {}, live) for one in wanted):
         labels = live["metadata"].get("labels") or {}
@@ -283,52 +300,52 @@ def chosen(
         if own in cluster_sets or "global" in cluster_sets:
             return []
         return [
-            f"the ManagedCluster {name} is in the cluster set {own or '(none)'}, and the Placement chooses from "
+            f"the ManagedCluster {name} is in the cluster set {own or '(none)'}, and the Placement selects from "
             f"{', '.join(cluster_sets)}: `clusteradm clusterset set {cluster_sets[0]} --clusters {name}`"
         ]
     labels = [one["requiredClusterSelector"].get("labelSelector") or {} for one in wanted]
     plain = [f"{key}={value}" for one in labels for key, value in sorted((one.get("matchLabels") or {}).items())]
     hint = f": kubectl label managedcluster {name} {plain[0]}" if plain else ""
-    return [f"the Placement would not choose the ManagedCluster {name}, no predicate fits it{hint}"]
+    return [f"the Placement would not select the ManagedCluster {name}, no predicate matches it{hint}"]
 
 
 def clientapps(
-    spec: Spec, live: Mapping[str, Any], addon: Mapping[str, Any], schema_of: Callable[[], Mapping[str, Any]]
+    spec: SiteSpec, live: Mapping[str, Any], addon: Mapping[str, Any], schema_of: Callable[[], Mapping[str, Any]]
 ) -> list[str]:
-    """What keeps ClientApps from a cluster, as far as that can be said without OCM.
+    """Why ClientApps would not reach a cluster, as far as known without OCM.
 
     Args:
-        spec: the site's specification.
         live: its ManagedCluster.
-        addon: what was found out about the add-on; empty if nobody asked.
-        schema_of: gives the OpenAPI document of the cluster API that has Placements.
+        addon: what was read about the add-on; empty if it was not read.
+        schema_of: returns the OpenAPI document of the cluster API that has Placements.
     """
     if addon and not addon.get("clientapps"):
         return [
-            "supernode_clientapp is workload, but the add-on was not told: set flower_clientapp: workload for this host, which playbooks look at"
+            "supernode_clientapp is workload, but the add-on is not configured for it: set flower_clientapp: "
+            "workload for this host, because playbooks read it"
         ]
-    found, sets = [], list(spec["clientapp_cluster_sets"])
-    wanted = spec.get("clientapp_predicates") or []
+    found, sets = [], spec.clientapp_cluster_sets
+    wanted = spec.clientapp_predicates
     if wanted:
         unknown = schema.unknown_selectors(schema_of(), list(wanted))
         if unknown:
             found.append(
-                f"supernode_clientapp_predicates: Placements of this hub do not know {', '.join(unknown)}, and would choose every "
-                "cluster without a word: use labelSelector or claimSelector, or upgrade Open Cluster Management"
+                f"supernode_clientapp_predicates: Placements of this hub do not support {', '.join(unknown)}, and would select every "
+                "cluster silently: use labelSelector or claimSelector, or upgrade Open Cluster Management"
             )
         elif not any(_fits(one["requiredClusterSelector"], live) for one in wanted):
             found.append(
-                f"no predicate of supernode_clientapp_predicates fits the ManagedCluster {spec['ocm_cluster']}, so it would get no ClientApps"
+                f"no predicate of supernode_clientapp_predicates fits the ManagedCluster {spec.ocm_cluster}, so it would get no ClientApps"
             )
     strangers = [name for name in sets if addon and name not in addon["cluster_sets"]]
     if strangers:
         found.append(
-            f"supernode_clientapp_cluster_sets: {', '.join(strangers)} is none of ocm_addon_cluster_sets: set flower_ocm_cluster_sets for both"
+            f"supernode_clientapp_cluster_sets: {', '.join(strangers)} is not in ocm_addon_cluster_sets: set flower_ocm_cluster_sets for both"
         )
     own = (live["metadata"].get("labels") or {}).get(api.SET_LABEL)
     if not found and own not in sets and "global" not in sets:
         found.append(
-            f"the ManagedCluster {spec['ocm_cluster']} is in the cluster set {own or '(none)'}, and the ClientApps' Placement chooses from "
+            f"the ManagedCluster {spec.ocm_cluster} is in the cluster set {own or '(none)'}, and the ClientApps' Placement selects from "
             f"{', '.join(sets)}"
         )
     return found

@@ -5,7 +5,7 @@
 """A ManagedCluster as the variables of an inventory host. Pure.
 
 The status of a ManagedCluster is written by the agent in the managed cluster, which may be another company's: claims, version,
-names and amounts of resources, and messages of conditions can be any text. Nothing here trusts them, and whoever makes
+names and amounts of resources, and messages of conditions can be any text. They are not trusted here, and anyone who creates
 variables of them marks them as unsafe.
 
 Sources of the rules: open-cluster-management.io/api C(cluster/v1/types.go); the registration agent sums the resources of all
@@ -25,7 +25,7 @@ from . import api
 
 Cluster = Mapping[str, Any]
 
-#: Extended resources that are GPUs, or parts of them, by the names that the vendors' device plugins use.
+#: Extended resources that are GPUs, or parts of them, with the names that the vendors' device plugins use.
 GPU_RESOURCES = (
     "nvidia.com/gpu",
     "nvidia.com/gpu.shared",
@@ -35,7 +35,7 @@ GPU_RESOURCES = (
     "gpu.intel.com/xe",
 )
 
-# More than this is no cluster, and 1e999999999 would fill the memory as a whole number.
+# No cluster has more than this, and 1e999999999 as an integer would fill the memory.
 _MOST = Decimal(10) ** 24
 
 
@@ -45,7 +45,7 @@ def name_of(cluster: Cluster) -> str:
 
 
 def is_accepted(cluster: Cluster) -> bool:
-    """Whether the hub's administrators let it join. Whoever has a bootstrap token can make one that is not."""
+    """Whether the hub's administrators accepted it. Anyone who has a bootstrap token can create one that is not accepted."""
     return bool((cluster.get("spec") or {}).get("hubAcceptsClient"))
 
 
@@ -59,7 +59,7 @@ def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) ->
 
     Args:
         cluster: the object.
-        gpu_resources: names of resources that count as GPUs, C(*) stands for any text.
+        gpu_resources: names of resources that count as GPUs, C(*) matches any text.
     """
     spec, status = cluster.get("spec") or {}, cluster.get("status") or {}
     labels = dict(cluster["metadata"].get("labels") or {})
@@ -128,7 +128,7 @@ def _is(conditions: Mapping[str, Mapping[str, str]], name: str, status: str) -> 
 def _availability(conditions: Mapping[str, Mapping[str, str]]) -> str:
     if _is(conditions, "ManagedClusterConditionAvailable", "True"):
         return "available"
-    # False: the agent reports that its cluster is not well. Unknown, or no condition at all: the agent reports nothing.
+    # False: the agent reports that its cluster is unhealthy. Unknown, or no condition at all: the agent reports nothing.
     return "unavailable" if _is(conditions, "ManagedClusterConditionAvailable", "False") else "unknown"
 
 

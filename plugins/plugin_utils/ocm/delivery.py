@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brings a site's objects to a managed cluster through the hub, and waits until its SuperNodes are ready."""
+"""Deliver a site's objects to a managed cluster through the hub, and wait until its SuperNodes are ready."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from typing import Any
 from ..apply.engine import Result, apply_objects
 from ..apply.wait import Clock
 from ..base.errors import ClusterError
-from ..base.names import parted
-from ..base.values import Object, Spec
+from ..base.values import Object
 from ..kube.client import Cluster
 from ..manifests import clientapp
+from ..spec.addon_spec import MANUAL, PLACEMENTS
+from ..spec.site_spec import SiteSpec
 from . import addon as addons
-from . import addon_objects, api, hub_reader, nodes_work, template
+from . import addon_objects, api, checks, hub_reader, nodes_work, scraping, template
 from . import work as works
 from .apps import Apps
 
-# With the strategy Placements the add-on of a cluster is made by OCM, a moment after the Placement has chosen it.
+# With the strategy Placements OCM creates the add-on of a cluster, a moment after the Placement has selected it.
 _CHOSEN = 60.0
-# It makes ten of them in a second, or fewer: a fleet of hundreds takes minutes.
+# It creates up to ten of them per second: a fleet of hundreds takes minutes.
 _MADE = 900.0
-# An agent tries again what was refused: the namespace may come a moment later.
+# An agent retries what was refused: the namespace may be created a moment later.
 _PATIENCE = 30.0
 
 
@@ -34,14 +35,13 @@ class Delivery:
 
     Args:
         hub: a connection to it.
-        spec: the site's specification.
         objects: all of the site's objects.
         check: nothing is written, and nothing waited for.
         show_diff: keep what differs.
     """
 
     def __init__(
-        self, hub: Cluster, spec: Spec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False
+        self, hub: Cluster, spec: SiteSpec, objects: Sequence[Object], *, check: bool = False, show_diff: bool = False
     ) -> None:
         self.hub, self.spec, self.check, self.show_diff = hub, spec, check, show_diff
         self.results: list[Result] = []
@@ -49,21 +49,21 @@ class Delivery:
         common, own = template.split(item for item in objects if not clientapp.is_one(item))
         self.apps = Apps(hub, spec, apps, check=check, show_diff=show_diff)
         self._has_apps = bool(apps)
-        # A Namespace that no template can carry has to be there before the keys are made, so it goes with them.
+        # A Namespace that cannot be in a template must exist before the keys are created, so it is delivered with them.
         self.first = [item for item in own if item["kind"] == "Namespace"]
         self.own = [item for item in own if item["kind"] != "Namespace"]
         self.configs = addon_objects.configs(spec, common)
         self.references = [addon_objects.config_reference(item) for item in self.configs]
 
     def bring_addon(self) -> dict[str, Any] | None:
-        """Make sure of template, config and the cluster's add-on; returns the latter, None if it is yet to be made.
+        """Apply template, config and the cluster's add-on; returns the latter, None if it does not exist yet.
 
         Raises:
-            ClusterError: the Placement does not choose the cluster.
+            ClusterError: the Placement does not select the cluster.
         """
         self._apply(self.configs)
         live = self._staying()
-        if live is None and self.spec["ocm_install"] == addon_objects.PLACEMENTS:
+        if live is None and self.spec.ocm_install == PLACEMENTS:
             if self.check:
                 return None
             live = self._chosen()
@@ -79,20 +79,24 @@ class Delivery:
         return addon_objects.managed_addon(self.spec, self.references, apps=self._has_apps)
 
     def bring_apps(self, seconds: float | None, gate: Callable[[], None]) -> None:
-        """Make sure of the site's ClientApps, where they are a workload of their own; take those away that it is not to have.
+        """Apply the site's ClientApps if they are in their own pods; remove those that are not wanted.
 
         Call it when its SuperNodes are ready. See C(Apps.bring).
         """
-        if parted(self.spec):
+        if self.spec.has_apps_apart:
             self.apps.bring(seconds, gate)
         elif self._has_apps:
-            self.apps.take_away(seconds)
+            self.apps.remove(seconds)
             self._has_apps = False
             self._apply([self._wanted_addon()])
 
     def bring_nodes(self, owner: Mapping[str, Any] | None) -> None:
-        """Make sure of the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
-        self._apply([nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(self._work()))])
+        """Apply the ManifestWork with the site's own objects. Pods keep the mark of their last restart."""
+        live = self._work()
+        wanted = nodes_work.build(self.spec, self.own, owner, nodes_work.mark_of(live))
+        if scraping.served(self.hub, live):
+            wanted["spec"] = scraping.watched(wanted["spec"])
+        self._apply([wanted])
 
     def wait(self, seconds: float) -> None:
         """Wait until the cluster has everything and all SuperNode pods are ready.
@@ -109,23 +113,26 @@ class Delivery:
                 return
             refused = addon.failed or works.applied(work).failed
             if (refused and patience.is_over()) or not clock.tick():
-                waits = [f"add-on {self.spec['ocm_addon']}: {addon.why}" if not addon.done else "", nodes.why]
+                waits = [f"add-on {self.spec.ocm_addon}: {addon.why}" if not addon.done else "", nodes.why]
                 waits.append(nodes_work.trouble(work))
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the SuperNodes of the managed cluster {self.spec['ocm_cluster']} are not ready after "
+                    f"{self.spec.cluster}: the SuperNodes of the managed cluster {self.spec.ocm_cluster} are not ready after "
                     f"{clock.seconds:g} s: {'; '.join(filter(None, waits))}."
                     if not refused
-                    else f"{self.spec['cluster']}: the managed cluster {self.spec['ocm_cluster']} refuses what was delivered: "
+                    else f"{self.spec.cluster}: the managed cluster {self.spec.ocm_cluster} refuses what was delivered: "
                     f"{'; '.join(filter(None, waits))}. Rights for kinds that its work agent may not write come from a ClusterRole "
                     'there with the label open-cluster-management.io/aggregate-to-work: "true".'
                 )
 
     def remove(self, seconds: float | None) -> None:
-        """Take the site's add-on and works away; unless C(seconds) is None, wait until the cluster has let them go.
+        """Remove the site's add-on and works; unless C(seconds) is None, wait until they are deleted in the cluster.
 
-        With the strategy Placements the add-on itself stays with the Placement: the cluster has to leave that.
+        With the strategy Placements the add-on itself belongs to the Placement, which must no longer select the cluster.
         """
-        meta = {"namespace": self.spec["ocm_cluster"]}
+        strange = checks.taken(self.spec, self._addon())
+        if strange:
+            raise ClusterError(f"{self.spec.cluster}: nothing is deleted: {strange[0]}.")
+        meta = {"namespace": self.spec.ocm_cluster}
         gone: list[Object] = [
             {
                 "apiVersion": api.WORKS,
@@ -134,15 +141,15 @@ class Delivery:
             }
             for part in ("nodes", "keys")
         ]
-        if self.spec["ocm_install"] == addon_objects.MANUAL:
-            name = self.spec["ocm_addon"]
+        if self.spec.ocm_install == MANUAL:
+            name = self.spec.ocm_addon
             gone.append({"apiVersion": api.ADDONS, "kind": "ManagedClusterAddOn", "metadata": {**meta, "name": name}})
-        if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec["ocm_cluster"]) is not None:
-            self.apps.take_away(seconds)
+        if self.hub.get(api.CLUSTERS, "ManagedCluster", self.spec.ocm_cluster) is not None:
+            self.apps.remove(seconds)
         self._apply(gone, state="absent", wait=seconds is not None, wait_timeout=seconds or 0)
 
-    def told(self) -> dict[str, Any]:
-        """What was done, as C(apply) tells it."""
+    def result(self) -> dict[str, Any]:
+        """What was done, in the format of C(apply)."""
         results = [*self.results, *self.apps.results]
         objects = [one for result in results for one in result.objects]
         changed = sum(one["change"] not in ("unchanged", "failed") for one in objects)
@@ -152,32 +159,32 @@ class Delivery:
             "diff": [entry for result in results for entry in result.diff],
             "warnings": [word for result in results for word in result.warnings],
             "requests": sum(result.requests for result in results),
-            "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec['ocm_cluster']}",
+            "msg": f"{changed} of {len(objects)} objects changed on the hub for {self.spec.ocm_cluster}",
         }
 
     def _apply(self, objects: Sequence[Object], **options: Any) -> None:
         self.results.append(apply_objects(self.hub, objects, check=self.check, show_diff=self.show_diff, **options))
 
     def _addon(self) -> dict[str, Any] | None:
-        return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec["ocm_addon"], self.spec["ocm_cluster"])
+        return self.hub.get(api.ADDONS, "ManagedClusterAddOn", self.spec.ocm_addon, self.spec.ocm_cluster)
 
     def _staying(self) -> dict[str, Any] | None:
-        """The add-on, unless it is on its way out: what belonged to it would go with it."""
+        """The add-on, unless it is being deleted: objects that belong to it would be deleted with it."""
         live = self._addon()
         return None if (live or {}).get("metadata", {}).get("deletionTimestamp") else live
 
     def _work(self) -> dict[str, Any] | None:
         name = addon_objects.work_name(self.spec, nodes_work.PART)
-        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec["ocm_cluster"])
+        return self.hub.get(api.WORKS, "ManifestWork", name, self.spec.ocm_cluster)
 
     def _gone(self) -> None:
-        """Wait until a former add-on has left."""
+        """Wait until a previous add-on is gone."""
         clock = Clock(_CHOSEN)
         while self._addon() is not None:
             if not clock.tick():
                 raise ClusterError(
-                    f"{self.spec['cluster']}: the add-on {self.spec['ocm_addon']} of the managed cluster {self.spec['ocm_cluster']} is "
-                    f"still being deleted after {_CHOSEN:g} s: its agent has to clean up first. Run again when it is gone."
+                    f"{self.spec.cluster}: the add-on {self.spec.ocm_addon} of the managed cluster {self.spec.ocm_cluster} is "
+                    f"still being deleted after {_CHOSEN:g} s: its agent must clean up first. Run again when it is gone."
                 )
 
     def _chosen(self) -> dict[str, Any]:
@@ -190,15 +197,15 @@ class Delivery:
                 clock = Clock(_CHOSEN)
         if self._is_decided():
             raise ClusterError(
-                f"{self.spec['cluster']}: the Placement has chosen the managed cluster {self.spec['ocm_cluster']}, and Open Cluster "
-                f"Management has not made its add-on {self.spec['ocm_addon']} within {_MADE:g} s: is the hub's add-on manager at work?"
+                f"{self.spec.cluster}: the Placement has selected the managed cluster {self.spec.ocm_cluster}, and Open Cluster "
+                f"Management has not created its add-on {self.spec.ocm_addon} within {_MADE:g} s: is the hub's add-on manager running?"
             )
         raise ClusterError(
-            f"{self.spec['cluster']}: no Placement has chosen the managed cluster {self.spec['ocm_cluster']} for the add-on "
-            f"{self.spec['ocm_addon']} within {_CHOSEN:g} s. Give the cluster the label {addon_objects.FEDERATION_LABEL}="
-            f"{self.spec['federation']}, or what ocm_addon_predicates say; or take the host out of the inventory."
+            f"{self.spec.cluster}: no Placement has selected the managed cluster {self.spec.ocm_cluster} for the add-on "
+            f"{self.spec.ocm_addon} within {_CHOSEN:g} s. Add to the cluster the label {addon_objects.FEDERATION_LABEL}="
+            f"{self.spec.federation}, or the labels of ocm_addon_predicates; or remove the host from the inventory."
         )
 
     def _is_decided(self) -> bool:
-        found = hub_reader.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec["ocm_addon"]))
-        return self.spec["ocm_cluster"] in (found or ())
+        found = hub_reader.chosen(self.hub, self.hub.get(api.ADDONS, "ClusterManagementAddOn", self.spec.ocm_addon))
+        return self.spec.ocm_cluster in (found or ())

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Features of a hub: which are missing, and whether its operator has taken over what was written. Pure.
+"""Features of a hub: which are missing, and whether its operator has applied the change. Pure.
 
 Source: C(operator/v1) of open-cluster-management.io/api, ClusterManager: C(status.observedGeneration), and the conditions
 C(Applied) and C(ValidFeatureGates).
@@ -26,15 +26,15 @@ def missing(manager: Mapping[str, Any], features: Iterable[str]) -> list[str]:
 
 
 def taken_over(manager: Mapping[str, Any], generation: int) -> tuple[bool, str]:
-    """Whether the operator has done what this generation says; and why not.
+    """Whether the operator has applied this generation; and why not.
 
-    A condition that is missing, or of an older generation, says nothing either way.
+    A condition that is missing, or of an older generation, is not conclusive.
     """
     seen = (manager.get("status") or {}).get("observedGeneration") or 0
     if seen < generation:
-        return False, "it has not looked yet"
+        return False, "it has not processed it yet"
     for kind in ("ValidFeatureGates", "Applied"):
-        told = condition(manager, kind)
-        if told.get("status") == "False" and told.get("observedGeneration", generation) >= generation:
-            return False, f"{kind}: {told.get('message') or told.get('reason')}"
+        reported = condition(manager, kind)
+        if reported.get("status") == "False" and reported.get("observedGeneration", generation) >= generation:
+            return False, f"{kind}: {reported.get('message') or reported.get('reason')}"
     return True, ""

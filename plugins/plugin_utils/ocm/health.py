@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One row per cluster: is it chosen, has it what it is to have, do its SuperNodes run, are they online. Pure.
+"""One row per cluster: is it selected, is everything delivered, do its SuperNodes run, are they online. Pure.
 
-Ready is pods ready and nodes online at the SuperLink. C(Available) and C(Completed) of the add-on say only that objects are
-there (see C(addon.py) and C(nodes_work.py)), so they are shown and never taken for it.
+Ready means pods ready and nodes online at the SuperLink. C(Available) and C(Completed) of the add-on mean only that objects
+exist (see C(addon.py) and C(nodes_work.py)), so they are shown and never count as readiness.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Seen:
-    """What the hub knows of one cluster.
+    """The hub's objects of one cluster.
 
     Attributes:
         name: of the ManagedCluster.
         cluster: it, or None.
-        chosen: whether a Placement has chosen it; None where none decides (strategy Manual).
+        chosen: whether a Placement has selected it; None without one (strategy Manual).
         addon: its ManagedClusterAddOn, or None.
         nodes: the ManifestWork with its SuperNodes, or None.
         keys: the ManifestWork with its keys, or None.
-        version: the version of ClientApps that its label says; empty where they are no workload of their own.
+        version: the version of ClientApps in its label; empty where they are not in their own pods.
         apps: the ManifestWork with them, or None.
     """
 
@@ -64,14 +64,14 @@ def row(seen: Seen, online: int | None = None) -> dict[str, Any]:
     """The row of a cluster.
 
     Args:
-        seen: what the hub knows.
-        online: how many of its SuperNodes are online at the SuperLink; None where nobody asked.
+        seen: the hub's objects.
+        online: how many of its SuperNodes are online at the SuperLink; None if not requested.
 
     Returns:
-        C(state), one of the words above; C(ready) (bool); C(why), a sentence, empty when ready; C(cluster), C(chosen),
+        C(state), one of the values above; C(ready) (bool); C(why), a sentence, empty when ready; C(cluster), C(chosen),
         C(availability), C(addon) (C(available), C(progressing), C(configured)), C(applied) and C(available) of the
-        SuperNodes' ManifestWork, C(keys) (C(at rest) or the job's words), C(desired), C(pods), C(online); C(clientapp), with
-        C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in pods of their own, empty where there are none.
+        SuperNodes' ManifestWork, C(keys) (C(at rest) or the message of the job), C(desired), C(pods), C(online); C(clientapp), with
+        C(version), C(applied), C(desired), C(pods) and C(images) of ClientApps in their own pods, empty where there are none.
     """
     pools = nodes_work.rows(seen.nodes)
     desired, pods = sum(pool["desired"] for pool in pools), sum(pool["ready"] for pool in pools)
@@ -112,18 +112,18 @@ def _clientapp(seen: Seen) -> dict[str, Any]:
 
 
 def _has_apps(seen: Seen) -> bool:
-    """Whether the site is to have ClientApps in pods of their own, or has them."""
+    """Whether the site must have ClientApps in their own pods, or has them."""
     notes = ((seen.addon or {}).get("metadata") or {}).get("annotations") or {}
     return bool(seen.version) or addon_objects.APPS_NOTE in notes
 
 
 def with_nodes(row_: Mapping[str, Any], online: int) -> dict[str, Any]:
-    """A row of which the SuperLink has said meanwhile how many SuperNodes are online; an empty one stays empty."""
+    """A row with the number of SuperNodes that are online at the SuperLink; an empty one stays empty."""
     if not row_:
         return {}
     late = row_["state"] == READY and online < row_["desired"]
-    told = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
-    return {**row_, "online": online, **told}
+    reported = {"state": OFFLINE, "ready": False, "why": _offline(online, row_["desired"])} if late else {}
+    return {**row_, "online": online, **reported}
 
 
 def _offline(online: int, desired: int) -> str:
@@ -131,7 +131,7 @@ def _offline(online: int, desired: int) -> str:
 
 
 def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
-    """The word and the sentence: the first thing that is wrong, from the cluster down to its nodes."""
+    """The state and the sentence: the first fault, from the cluster down to its nodes."""
     if seen.cluster is None:
         return ABSENT, checks.cluster(seen.name, None)[0]
     if clusters.is_leaving(seen.cluster):
@@ -139,12 +139,12 @@ def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
     if not clusters.is_accepted(seen.cluster):
         return UNACCEPTED, checks.cluster(seen.name, seen.cluster)[0]
     if seen.chosen is False:
-        return UNCHOSEN, f"no Placement chooses the ManagedCluster {seen.name}; its partitions are kept"
+        return UNCHOSEN, f"no Placement selects the ManagedCluster {seen.name}; its partitions are kept"
     if seen.addon is None:
         return BARE, f"the ManagedCluster {seen.name} has no add-on"
     unheard = checks.unavailable(seen.name, seen.cluster)
     if unheard:
-        # What it told last may be hours old: nothing below counts.
+        # Its last report may be hours old: nothing below counts.
         return (
             UNWELL
             if works.condition(seen.cluster, "ManagedClusterConditionAvailable").get("status") == "False"
@@ -163,7 +163,7 @@ def _state(seen: Seen, desired: int, online: int | None) -> tuple[str, str]:
     if _has_apps(seen):
         apps = nodes_work.state(seen.apps)
         if not seen.version:
-            return DELIVERING, "ClientApps: no version was chosen for it yet"
+            return DELIVERING, "ClientApps: no version was selected for it yet"
         if works.applied(seen.apps).failed:
             return REFUSED, f"ClientApps: {apps.why}"
         if not apps.ready:

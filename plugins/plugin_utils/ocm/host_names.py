@@ -4,7 +4,7 @@
 
 """Names of clusters as names of inventory hosts. Pure.
 
-A ManagedCluster's name is a DNS subdomain, so Ansible takes all of them; but some mean something else to it.
+A ManagedCluster's name is a DNS subdomain, so Ansible accepts all of them; but some have another meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-# Hosts of these names stand for the control node (Ansible documentation, «Implicit localhost»).
+# Hosts of these names mean the control node (Ansible documentation, «Implicit localhost»).
 _CONTROL_NODE = ("localhost", "127.0.0.1", "::1")
 _EVERYBODY = ("all", "ungrouped")
 # RFC 1123, as the API server checks it; with a prefix, anything that a host pattern reads as one name.
@@ -25,10 +25,10 @@ def fault(name: str, groups: Collection[str]) -> str:
 
     Args:
         name: of the host.
-        groups: names of the groups that plays are about.
+        groups: names of the groups of the plays.
     """
     if not _NAME.fullmatch(name):
-        return f"{name!r} is no name of a host"
+        return f"{name!r} is not a valid host name"
     if name in _CONTROL_NODE:
         return f"{name!r} is the control node itself"
     if name in _EVERYBODY or name in groups:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at a hub of Open Cluster Management before anything is changed; C(checks.py) judges what is found."""
+"""Reads an Open Cluster Management hub before anything is changed; C(checks.py) finds the faults."""
 
 from __future__ import annotations
 
@@ -10,94 +10,97 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..base.names import parted
-from ..base.values import Spec, boolean
-from ..kube.api_errors import Forbidden, NotFound, NotServed
+from ..kube.api_errors import Forbidden, NotServed
 from ..kube.client import Cluster
 from ..rights import ask, grants
+from ..spec.addon_spec import PLACEMENTS, AddonSpec
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, checks, placements
+from .scraping import document
 
 # Label of a managed cluster's certificate signing requests (ocm, pkg/registration).
 _REQUESTS = "open-cluster-management.io/cluster-name"
 _CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
 
 
-def at_addon(hub: Cluster, spec: Spec) -> dict[str, Any]:
+def at_addon(hub: Cluster, spec: AddonSpec) -> dict[str, Any]:
     """Can this hub deliver SuperNodes?
 
     Args:
         hub: a connection.
-        spec: the add-on's specification.
 
     Returns:
         C(install), C(predicates), C(cluster_sets) and C(clientapps), for the sites' check; C(warnings).
 
     Raises:
-        ClusterError: names all that is missing.
+        ClusterError: lists all that is missing.
     """
-    apps = boolean(spec.get("clientapps"))
-    chosen = spec["install"] == addon_objects.PLACEMENTS or apps
+    apps = spec.clientapps
+    chosen = spec.install == PLACEMENTS or apps
     wanted = checks.KINDS + (checks.PLACEMENT_KINDS if chosen else ()) + checks.replica_set_kind(spec)
     missing = [one for one in wanted if not _serves(hub, *one)]
     manager = _manager(hub)
-    faults, warnings = checks.missing_kinds(missing) + checks.gates(manager), []
+    warnings: list[str] = []
+    faults = checks.missing_kinds(missing) + checks.gates(manager)
     if not faults:
-        ask.require(hub, grants.ocm_rights(spec["namespace"], spec))
-        faults += checks.foreign(spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec["name"]))
-        faults += checks.apis(spec, _schema(hub, api.WORKS), _schema(hub, api.PLACEMENTS))
+        ask.require(hub, grants.ocm_rights(spec.namespace, spec))
+        faults += checks.foreign(spec, hub.get(api.ADDONS, "ClusterManagementAddOn", spec.name))
+        faults += checks.apis(spec, document(hub, api.WORKS), document(hub, api.PLACEMENTS))
         if apps:
-            live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec["namespace"])
-            off, warnings = checks.replica_sets(manager, live, enable=boolean(spec.get("enable_gates")))
+            live = [] if manager else hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", spec.namespace)
+            off, warnings = checks.replica_sets(manager, live, enable=spec.enable_gates)
             faults += off
         if chosen:
             sets = [item["metadata"]["name"] for item in hub.list(api.SETS, "ManagedClusterSet")]
-            bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec["namespace"])
+            bound = hub.list(api.SETS, "ManagedClusterSetBinding", spec.namespace)
             faults += checks.bindings(spec, sets, [item["spec"]["clusterSet"] for item in bound])
     _refuse(faults)
     return {
-        "install": spec["install"],
+        "install": spec.install,
         "predicates": addon_objects.predicates(spec),
-        "cluster_sets": list(spec["cluster_sets"]),
+        "cluster_sets": spec.cluster_sets,
         "clientapps": apps,
         "warnings": warnings,
     }
 
 
-def at_site(hub: Cluster, spec: Spec, addon: Mapping[str, Any]) -> list[str]:
+def at_site(hub: Cluster, spec: SiteSpec, addon: Mapping[str, Any], *, claim: bool = False) -> list[str]:
     """Can a site be reached through the hub? Returns warnings.
 
     Args:
         hub: a connection.
-        spec: the site's specification.
-        addon: what C(at_addon) returned; empty if nobody asked.
+        addon: what C(at_addon) returned; empty if it was not called.
+        claim: whether to take over the site of another host of the inventory.
 
     Raises:
-        ClusterError: names what keeps objects from the site.
+        ClusterError: lists what prevents the delivery to the site.
     """
-    name = spec["ocm_cluster"]
+    name = spec.ocm_cluster
     try:
         live = hub.get(api.CLUSTERS, "ManagedCluster", name)
     except NotServed as error:
         raise ClusterError(checks.missing_kinds([(api.CLUSTERS, "ManagedCluster")])[0] + ".") from error
     faults = checks.cluster(name, live, _pending(hub, name))
+    if live is not None and not faults and not claim:
+        faults += checks.taken(spec, hub.get(api.ADDONS, "ManagedClusterAddOn", spec.ocm_addon, name))
     if live is not None and not faults and addon.get("install"):
-        if addon["install"] != spec["ocm_install"]:
+        if addon["install"] != spec.ocm_install:
             faults.append(
-                f"supernode_ocm_install: {spec['ocm_install']!r} is not that of the add-on, {addon['install']!r}: set "
+                f"supernode_ocm_install: {spec.ocm_install!r} is not that of the add-on, {addon['install']!r}: set "
                 "flower_ocm_install for all hosts"
             )
-        elif addon["install"] == addon_objects.PLACEMENTS:
+        elif addon["install"] == PLACEMENTS:
             faults += checks.chosen(name, live, addon["predicates"], addon["cluster_sets"])
-    if live is not None and not faults and parted(spec):
-        faults += checks.clientapps(spec, live, addon, lambda: _schema(hub, api.PLACEMENTS))
+    if live is not None and not faults and spec.has_apps_apart:
+        faults += checks.clientapps(spec, live, addon, lambda: document(hub, api.PLACEMENTS))
     _refuse(faults)
     return [word for word in [checks.unavailable(name, live or {})] if word]
 
 
 def chosen(hub: Cluster, management: Mapping[str, Any] | None) -> set[str] | None:
-    """Clusters that the add-on's Placements have chosen; None where none decides."""
+    """Clusters that the add-on's Placements have selected; None without Placements."""
     strategy = ((management or {}).get("spec") or {}).get("installStrategy") or {}
-    if strategy.get("type") != addon_objects.PLACEMENTS:
+    if strategy.get("type") != PLACEMENTS:
         return None
     found: set[str] = set()
     for one in strategy.get("placements") or []:
@@ -122,22 +125,15 @@ def _serves(hub: Cluster, version: str, kind: str) -> bool:
 
 
 def _manager(hub: Cluster) -> dict[str, Any] | None:
-    """The ClusterManager; None where there is none, or it may not be seen: then no gate is known to be off."""
+    """The ClusterManager; None where there is none, or without the right to read it: then no gate is known to be off."""
     try:
         return next(iter(hub.list(api.OPERATOR, "ClusterManager")), None)
     except (NotServed, Forbidden):
         return None
 
 
-def _schema(hub: Cluster, version: str) -> dict[str, Any]:
-    try:
-        return hub.request("GET", f"/openapi/v3/apis/{version}")
-    except NotFound:
-        return {}
-
-
 def _pending(hub: Cluster, name: str) -> list[dict[str, Any]]:
-    """Certificate signing requests of a cluster; none where they may not be seen, since hubs approve most of them alone."""
+    """Certificate signing requests of a cluster; none without the right to read them, since hubs approve most of them automatically."""
     try:
         return hub.list(*_CSR, labels=f"{_REQUESTS}={name}")
     except Forbidden:

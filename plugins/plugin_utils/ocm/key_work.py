@@ -2,17 +2,17 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ManifestWork by which a site makes its keys, and what comes back of it. Pure.
+"""The ManifestWork by which a site creates its keys, and its feedback. Pure.
 
-At rest it holds the ConfigMap to which the site's Secrets belong, and looks at the ConfigMap with their public halves.
+When idle it has the ConfigMap to which the site's Secrets belong, and reads the ConfigMap with their public keys.
 While the site has work to do, the job of C(manifests/key_job.py) is in it, with its program and its rights. So rights and
 token are in the cluster for as long as that takes. A private key is in neither of them.
 
-A job cannot be changed, so its name comes from its content. The program's request names the owner of the Secrets by its uid,
-which the site tells once the ManifestWork at rest was applied there.
+A job cannot be changed, so its name is derived from its content. The program's request has the owner of the Secrets by its uid,
+which the site reports once the idle ManifestWork was applied there.
 
-Values of a list come back one at a time (OCM reads the first only), so there is one for each Secret that may be an owner
-of the ConfigMap with the public halves: see C(site_keys/public.py) for what that tells.
+Values of a list are reported one at a time (OCM reads the first only), so there is one for each Secret that may be an owner
+of the ConfigMap with the public keys: see C(site_keys/public.py) for its content.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..base.names import PUBLIC_KEYS
-from ..base.values import Object, Spec
+from ..base.values import Object
 from ..manifests import key_job
 from ..site_keys import public
+from ..spec.site_spec import SiteSpec
 from . import addon_objects
 from . import work as works
 
@@ -43,20 +44,19 @@ _STANDS = "stands-"
 
 
 class JobState(NamedTuple):
-    """Attributes: C(done) and C(failed) say how the job ended; C(words) what the cluster says of it."""
+    """Attributes: C(done) and C(failed) are the result of the job; C(words) is the cluster's message."""
 
     done: bool = False
     failed: bool = False
     words: str = ""
 
 
-def at_rest(
-    spec: Spec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
+def idle_work(
+    spec: SiteSpec, secrets: Iterable[str], owner: Mapping[str, Any] | None, first: Sequence[Object] = ()
 ) -> Object:
     """The ManifestWork of a site that has nothing to do.
 
     Args:
-        spec: the site's specification.
         secrets: all Secrets that the site may have.
         owner: the live ManagedClusterAddOn.
         first: objects without which nothing else can be there, a Namespace that no template can carry.
@@ -64,8 +64,8 @@ def at_rest(
     return _work(spec, [], secrets, owner, first)
 
 
-def busy(
-    spec: Spec,
+def keygen_work(
+    spec: SiteSpec,
     request: Mapping[str, Any],
     program: Mapping[str, str],
     seconds: int,
@@ -75,7 +75,6 @@ def busy(
     """The ManifestWork with the job.
 
     Args:
-        spec: the site's specification.
         request: see C(site_keys/maker.py), complete.
         program: files of the job's program.
         seconds: for the whole job.
@@ -87,14 +86,14 @@ def busy(
     own = key_job.own_name(suffix)
     job = key_job.job(spec, own, suffix, program, seconds)
     job["metadata"]["name"] = own
-    del job["spec"]["suspend"]  # all of it comes at once
-    del job["spec"]["ttlSecondsAfterFinished"]  # the agent would make it anew
+    del job["spec"]["suspend"]  # all of it is applied at once
+    del job["spec"]["ttlSecondsAfterFinished"]  # the agent would recreate it
     brought = key_job.belongings(spec, None, suffix, program, request, given=False)
     return _work(spec, [*brought, job], request["secrets"], owner, first)
 
 
 def _work(
-    spec: Spec,
+    spec: SiteSpec,
     brought: list[Object],
     secrets: Iterable[str],
     owner: Mapping[str, Any] | None,
@@ -108,23 +107,26 @@ def _work(
         _PUBLIC: {"public": f".data.{public.ENTRY.replace('.', chr(92) + '.')}", **stands},
     }
     asked |= {("Job", item["metadata"]["name"]): _JOB for item in brought if item["kind"] == "Job"}
-    looked_at = {"apiVersion": "v1", "kind": "ConfigMap"}
-    looked_at["metadata"] = {"name": PUBLIC_KEYS, "namespace": spec["namespace"]}
-    # The agent reads them in this order: what is told of the job is never newer than what the job told.
+    looked_at = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": PUBLIC_KEYS, "namespace": spec.namespace},
+    }
+    # The agent reads them in this order: the status of the job is never newer than the job's result.
     listed = [*first, key_job.owner(spec), *brought]
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=[looked_at], feedback=asked)
 
 
 def owner_uid(work: Mapping[str, Any] | None) -> str:
-    """The uid of the Secrets' owner; empty before the site has told it.
+    """The uid of the Secrets' owner; empty before the site has reported it.
 
-    It comes together with everything else. So without it nothing is known, and with it what is missing is not there.
+    It is reported together with everything else. So without it nothing is known, and with it missing values do not exist.
     """
     return str(works.feedback(work).get(_OWNER, {}).get("uid") or "")
 
 
-def told(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
-    """What the site tells of its keys.
+def result(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
+    """What the site reports about its keys.
 
     Raises:
         ClusterError: it is not what the job writes.
@@ -138,7 +140,7 @@ def told(work: Mapping[str, Any] | None, namespace: str) -> public.Public:
 
 
 def job_of(work: Mapping[str, Any] | None) -> str:
-    """Name of the job in a ManifestWork; empty when it is at rest."""
+    """Name of the job in a ManifestWork; empty when it is idle."""
     listed = ((((work or {}).get("spec") or {}).get("workload") or {}).get("manifests")) or []
     return next((item["metadata"]["name"] for item in listed if item.get("kind") == "Job"), "")
 
@@ -151,5 +153,5 @@ def job_state(work: Mapping[str, Any] | None) -> JobState:
     if values.get("succeeded"):
         return JobState(done=True)
     if values.get("active"):
-        return JobState(words="its pod has not ended yet")
+        return JobState(words="its pod has not terminated yet")
     return JobState(words="nothing is known of it yet")

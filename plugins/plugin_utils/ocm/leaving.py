@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What becomes of a site whose cluster leaves: the Placement, the hub, the inventory, or this world. Pure.
+"""What happens to a site whose cluster leaves the Placement, the hub or the inventory, or is destroyed. Pure.
 
-    the Placement no longer chooses it   OCM takes the add-on away and all that belongs to it. Its partitions are kept.
-    it is detached                       its ManifestWorks go with its namespace on the hub. Its partitions are kept.
-    it is not heard                      nothing: SuperNodes may be training, and the Placement tolerates it
-    it is not in the inventory           its add-on and works are taken away, and it is forgotten, if that is asked for
+    the Placement no longer selects it   OCM deletes the add-on and everything that belongs to it. Its partitions are kept.
+    it is detached                       its ManifestWorks are deleted with its namespace on the hub. Its partitions are kept.
+    it does not report                   nothing: SuperNodes may be training, and the Placement tolerates it
+    it is not in the inventory           its add-on and works are deleted, and it is forgotten, if requested
 
-Only who is forgotten gives his partitions back (C(supernode_forget)): all others find them again.
+Only forgotten sites release their partitions (C(supernode_forget)): all others keep them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from . import addon_objects, clusters
 
 STAYS = "stays"
-LEFT = "left"  # OCM takes it away
+LEFT = "left"  # OCM deletes it
 DETACHED = "detached"
 UNHEARD = "unheard"
 UNLISTED = "unlisted"  # not in the inventory
@@ -30,10 +30,10 @@ class Departure(NamedTuple):
     """What becomes of a site.
 
     Attributes:
-        word: one of the words above.
-        remove: whether what was delivered is to be taken away by this run.
+        word: one of the values above.
+        remove: whether this run deletes what was delivered.
         keep: whether its partitions are kept.
-        sentence: what people should know; empty for a site that stays.
+        sentence: message for the user; empty for a site that stays.
     """
 
     word: str
@@ -43,18 +43,12 @@ class Departure(NamedTuple):
 
 
 def site_of(item: Mapping[str, Any]) -> str:
-    """The site (inventory name) to which an add-on or ManifestWork belongs; empty when it says none."""
+    """The site (inventory name) to which an add-on or ManifestWork belongs; empty when it has none."""
     return str((item["metadata"].get("annotations") or {}).get(addon_objects.SITE_NOTE) or "")
 
 
 def decide(
-    site: str,
-    name: str,
-    cluster: Mapping[str, Any] | None,
-    *,
-    listed: bool,
-    chosen: bool | None,
-    forget: bool = False,
+    site: str, name: str, cluster: Mapping[str, Any] | None, *, listed: bool, chosen: bool | None, forget: bool = False
 ) -> Departure:
     """What becomes of one site.
 
@@ -63,22 +57,22 @@ def decide(
         name: of its ManagedCluster.
         cluster: it, or None.
         listed: whether the inventory has the site.
-        chosen: whether a Placement has chosen the cluster; None where none decides.
-        forget: whether sites that are not in the inventory are to be forgotten.
+        chosen: whether a Placement has selected the cluster; None without one.
+        forget: whether to forget this site.
     """
     if not listed:
         if not forget:
             return Departure(
                 UNLISTED,
                 sentence=f"{site} is not in the inventory, but the hub still delivers to its cluster {name}: "
-                "-e flower_forget_sites=true takes it away",
+                f"-e flower_forget_sites={site} deletes it there",
             )
         still = (
-            f"; a Placement still chooses {name}: take its label away, or its add-on comes back with nothing in it"
+            f"; a Placement still selects {name}: remove its label, or an empty add-on is created again"
             if chosen
             else ""
         )
-        return Departure(UNLISTED, remove=True, keep=False, sentence=f"{site} is taken away{still}")
+        return Departure(UNLISTED, remove=True, keep=False, sentence=f"{site} is removed{still}")
     if cluster is None or clusters.is_leaving(cluster):
         return Departure(
             DETACHED,
@@ -86,10 +80,10 @@ def decide(
         )
     if chosen is False:
         return Departure(
-            LEFT, sentence=f"no Placement chooses the cluster {name} of {site}; its partitions are kept for its return"
+            LEFT, sentence=f"no Placement selects the cluster {name} of {site}; its partitions are kept for its return"
         )
     if clusters.variables(cluster)["ocm_availability"] == "unknown":
-        return Departure(UNHEARD, sentence=f"the cluster {name} of {site} is not heard; nothing of it is taken away")
+        return Departure(UNHEARD, sentence=f"the cluster {name} of {site} does not report; nothing is deleted there")
     return Departure(STAYS)
 
 

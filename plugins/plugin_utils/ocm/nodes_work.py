@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ManifestWork with a site's own objects, and whether its SuperNodes are ready by what comes back. Pure.
+"""The ManifestWork with a site's own objects, and whether its SuperNodes are ready according to its feedback. Pure.
 
-C(Available) of the add-on and C(Applied) of the work say that objects are there, not that pods are ready: OCM looks at
-Deployments and DaemonSets only. So the numbers of each StatefulSet come back and are judged by the rules of direct delivery.
+C(Available) of the add-on and C(Applied) of the work mean that objects exist, not that pods are ready: OCM checks
+Deployments and DaemonSets only. So the numbers of each StatefulSet are reported and checked by the rules of direct delivery.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 
 from ..apply.readiness import State, stateful_set
 from ..base.labels import POOL_LABEL
-from ..base.values import Object, Spec
-from ..manifests.supernode import STATEFUL_SET
+from ..base.values import Object
+from ..spec.pool_spec import STATEFUL_SET
+from ..spec.site_spec import SiteSpec
 from . import addon_objects
 from . import work as works
 
@@ -44,13 +45,12 @@ _POD = {
 _USUAL = ("ContainerCreating", "PodInitializing")
 
 
-def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
+def build(spec: SiteSpec, own: Iterable[Object], owner: Mapping[str, Any] | None, restart: str = "") -> Object:
     """The ManifestWork.
 
     Args:
-        spec: the site's specification.
         own: its own objects (C(template.split)).
-        owner: the live ManagedClusterAddOn; None when it is yet to be made.
+        owner: the live ManagedClusterAddOn; None when it does not exist yet.
         restart: mark on the pods; another one than before restarts them, pod by pod. Empty for none.
     """
     marked = [_marked(item, restart) if item["kind"] == STATEFUL_SET else item for item in own]
@@ -58,13 +58,11 @@ def build(spec: Spec, own: Iterable[Object], owner: Mapping[str, Any] | None, re
     return addon_objects.manifest_work(spec, PART, listed, owner=owner, read_only=watched, feedback=asked)
 
 
-def watch(
-    objects: Iterable[Object],
-) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
+def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[tuple[str, str], Mapping[str, str]]]:
     """What a ManifestWork needs so that the StatefulSets among its objects can be judged.
 
     Returns:
-        The objects, with the digest of its content on each StatefulSet; pods to look at; what is to come back of both.
+        The objects, with the digest of its content on each StatefulSet; pods to read; the feedback of both.
     """
     listed = [addon_objects.with_content(item) if item["kind"] == STATEFUL_SET else item for item in objects]
     sets = [item for item in listed if item["kind"] == STATEFUL_SET]
@@ -94,7 +92,7 @@ def mark_of(work: Mapping[str, Any] | None) -> str:
 
 
 def remarked(work: Mapping[str, Any], mark: str) -> Object:
-    """A live ManifestWork with another mark on its pods, and all else as C(build) made it: to be applied."""
+    """A live ManifestWork with another mark on its pods, and everything else as from C(build): to be applied."""
     item: Object = copy.deepcopy({key: work[key] for key in ("apiVersion", "kind", "spec")})
     kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
     item["metadata"] = copy.deepcopy({key: work["metadata"][key] for key in kept if key in work["metadata"]})
@@ -138,11 +136,11 @@ def sets_of(work: Mapping[str, Any] | None) -> list[Object]:
 
 
 def live_sets(work: Mapping[str, Any] | None) -> list[Object]:
-    """The StatefulSets with the status that came back; none when it is that of older content."""
-    told = works.feedback(work)
+    """The StatefulSets with the reported status; none when it is that of older content."""
+    reported = works.feedback(work)
     found = []
     for item in sets_of(work):
-        values = told.get((STATEFUL_SET, item["metadata"]["name"]), {})
+        values = reported.get((STATEFUL_SET, item["metadata"]["name"]), {})
         current = values.get("content") == addon_objects.content_of(item)
         meta = {**item["metadata"], "generation": values.get("generation", 0)}
         status = {name: values[name] for name in _NUMBERS if name in values} if current else {}
@@ -159,7 +157,7 @@ def state(work: Mapping[str, Any] | None) -> State:
     for item in live_sets(work):
         name = item["metadata"]["name"]
         if not item["status"]:
-            waiting.append(f"StatefulSet {name}: its numbers have not come back yet")
+            waiting.append(f"StatefulSet {name}: its status has not been reported yet")
             continue
         one = stateful_set(item)
         if not one.ready:
@@ -168,7 +166,7 @@ def state(work: Mapping[str, Any] | None) -> State:
 
 
 def trouble(work: Mapping[str, Any] | None) -> str:
-    """Why pods wait, as far as the site tells; empty when none does."""
+    """Why pods wait, as far as the site reports; empty when none does."""
     found = []
     for (kind, name), values in sorted(works.feedback(work).items()):
         if kind != "Pod":
@@ -183,7 +181,7 @@ def trouble(work: Mapping[str, Any] | None) -> str:
 
 
 def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """The pools as M(federated.flower.supernode_info) shows those of other sites."""
+    """The pools in the format of M(federated.flower.supernode_info) for other sites."""
     return [
         {
             "kind": STATEFUL_SET,

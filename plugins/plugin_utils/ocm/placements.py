@@ -4,8 +4,8 @@
 
 """What a Placement decided. Pure.
 
-Source: open-cluster-management.io/api C(cluster/v1beta1): a PlacementDecision holds at most 100 decisions and names its
-Placement and its decision group in labels; a decision without a cluster name is not made yet.
+Source: open-cluster-management.io/api C(cluster/v1beta1): a PlacementDecision has at most 100 decisions and has its
+Placement and its decision group in labels; a decision without a cluster name is not complete yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import api
 
 
 def decisions(slices: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Names of the clusters that were chosen, each with its host variables.
+    """Names of the selected clusters, each with its host variables.
 
     Args:
         slices: all PlacementDecisions of one Placement.
@@ -37,16 +37,16 @@ def decisions(slices: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def remark(placement: Mapping[str, Any], found: int) -> str:
-    """What people should know of a Placement, or nothing: it chose no cluster, or is being decided anew.
+    """A remark on a Placement, or nothing: it selected no cluster, or is being evaluated again.
 
     Args:
         placement: the object.
         found: the number of clusters in its decisions.
     """
     status = placement.get("status") or {}
-    told = status.get("numberOfSelectedClusters") or 0
-    if found and found < told:
-        return f"has chosen {told} clusters, but its decisions name only {found} so far: they are being written. Read again"
+    reported = status.get("numberOfSelectedClusters") or 0
+    if found and found < reported:
+        return f"has selected {reported} clusters, but its decisions list only {found} so far: they are still being written. Read the inventory again"
     if found:
         return ""
     reasons = {condition.get("type"): condition for condition in status.get("conditions") or []}
@@ -54,11 +54,11 @@ def remark(placement: Mapping[str, Any], found: int) -> str:
         reason = reasons.get(kind) or {}
         if reason.get("status") == bad:
             return (
-                f"has chosen no cluster: {reason.get('message') or reason.get('reason')}{_way_out(placement, reason)}"
+                f"has selected no cluster: {reason.get('message') or reason.get('reason')}{_way_out(placement, reason)}"
             )
     if not reasons:
         return "has no status: does the placement controller run on the hub?"
-    return "has chosen no cluster"
+    return "has selected no cluster"
 
 
 def _way_out(placement: Mapping[str, Any], reason: Mapping[str, Any]) -> str:

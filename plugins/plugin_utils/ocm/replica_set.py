@@ -4,17 +4,14 @@
 """ClientApps on the hub of Open Cluster Management: a ManifestWorkReplicaSet for each version, and the Placement of it.
 
 A version is a content, named by its digest: sites with the same ClientApps share one, and none is ever changed. A cluster
-has the version that its label says. So the clusters move one after the other, each by its own label, and back to a former
-version in the same way. A Placement chooses the clusters with its version's label that have the add-on, too: whoever
-leaves the add-on's Placement loses the ClientApps with the SuperNodes. It asks whether the add-on's label is there and not
-whether it says C(available), or each restart of a SuperNode would take the ClientApps away.
+has the version in its label. So the clusters move one after the other, each by its own label, and back to a previous
+version in the same way. A Placement selects the clusters with its version's label that have the add-on, too: a cluster that
+leaves the add-on's Placement loses the ClientApps with the SuperNodes. It requires the add-on's label, not
+its value C(available), or each restart of a SuperNode would remove the ClientApps.
 
 With C(clientapp_pace: ocm) a version is named by its content without images, new images are edited in, and OCM's own
 rollout paces. That takes conditionRules, without which a rollout never leaves its first clusters (ocm,
 C(clusterRolloutStatusFunc), from 1.1 on), or takes what is applied for what is ready (before).
-
-Keys of a site's spec used here: C(federation), C(hub_namespace), C(ocm_addon), C(clientapp_predicates),
-C(clientapp_cluster_sets), C(clientapp_pace), C(clientapp_rollout).
 """
 
 from __future__ import annotations
@@ -24,14 +21,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.names import CLIENTAPP
-from ..base.values import Object, Spec, text
+from ..base.values import Object, text
+from ..spec.site_spec import SiteSpec
 from . import addon_objects, api, nodes_work
 
 PREFIX = f"{CLIENTAPP}-"
 DIGITS = 10
 PLAY, OCM = "play", "ocm"
 PACES = (PLAY, OCM)
-# Until all pods are there in their present form.
+# Until all pods are there in their present form, on clusters that have the present content.
 _PROGRESSING = (
     "!(object.metadata.generation == object.status.?observedGeneration.orValue(0)"
     " && object.status.?updatedReplicas.orValue(0) >= object.spec.replicas"
@@ -40,7 +38,7 @@ _PROGRESSING = (
 
 
 def label(federation: Any) -> str:
-    """The label of a ManagedCluster that says which version it has. A cluster may be in several federations."""
+    """The label of a ManagedCluster with its version. A cluster may be in several federations."""
     return f"clientapp.federated.flower/{text(federation)}"
 
 
@@ -59,13 +57,14 @@ def version_of(name: str) -> str:
     return name.removeprefix(PREFIX)
 
 
-def version(spec: Spec, workloads: Sequence[Object]) -> str:
-    """What tells these ClientApps from others.
+def version(spec: SiteSpec, workloads: Sequence[Object]) -> str:
+    """What distinguishes these ClientApps from others.
 
-    :arg workloads: all of the site's, see clientapp.py.
+    Args:
+        workloads: all of the site's, see clientapp.py.
     """
     listed: Sequence[Any] = workloads
-    if spec.get("clientapp_pace") == OCM:
+    if spec.clientapp_pace == OCM:
         listed = [without_images(item) for item in workloads]
     return addon_objects.digest([listed, _predicates(spec, ""), _where(spec)], DIGITS)
 
@@ -80,23 +79,33 @@ def without_images(item: Object) -> Object:
     return bare
 
 
-def objects(spec: Spec, workloads: Sequence[Object], *, rules: bool) -> list[Object]:
+def objects(spec: SiteSpec, workloads: Sequence[Object], *, rules: bool) -> list[Object]:
     """Placement and ManifestWorkReplicaSet of a site's version, in the order in which they can be applied.
 
-    :arg rules: whether the hub knows conditionRules.
+    Args:
+        rules: whether the hub supports conditionRules.
     """
     own = version(spec, workloads)
     return [placement(spec, own), replica_set(spec, own, workloads, rules=rules)]
 
 
-def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
+def replica_set(spec: SiteSpec, own: str, workloads: Sequence[Object], *, rules: bool) -> Object:
     """The ManifestWorkReplicaSet."""
     listed, watched, asked = nodes_work.watch(workloads)
-    progressing = [{"condition": "Progressing", "type": "CEL", "celExpressions": [_PROGRESSING]}]
-    conditions = {(item["kind"], item["metadata"]["name"]): progressing for item in listed} if rules else {}
-    rollout = {"type": "All"}
-    if spec.get("clientapp_pace") == OCM:
-        rollout = spec.get("clientapp_rollout") or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
+    paced = spec.clientapp_pace == OCM
+    conditions = {
+        (item["kind"], item["metadata"]["name"]): [
+            {
+                "condition": "Progressing",
+                "type": "CEL",
+                "celExpressions": [progressing(item) if paced else _PROGRESSING],
+            }
+        ]
+        for item in (listed if rules else ())
+    }
+    rollout: Object = {"type": "All"}
+    if paced:
+        rollout = spec.clientapp_rollout or {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
     return {
         "apiVersion": api.REPLICA_SETS,
         "kind": "ManifestWorkReplicaSet",
@@ -108,35 +117,45 @@ def replica_set(spec: Spec, own: str, workloads: Sequence[Object], *, rules: boo
     }
 
 
-def placement(spec: Spec, own: str) -> Object:
+def progressing(item: Object) -> str:
+    """The rule by which a workload is still progressing where new images are edited in.
+
+    An agent may judge the new generation of a ManifestWork while the cluster still has the previous StatefulSet, all of whose pods are
+    ready (ocm issue 1237). So the rule requires the new content.
+    """
+    have = f"object.metadata.?annotations[?'{addon_objects.CONTENT_NOTE}'].orValue('')"
+    return f"{have} != '{addon_objects.content_of(item)}' || {_PROGRESSING}"
+
+
+def placement(spec: SiteSpec, own: str) -> Object:
     """Which clusters have this version."""
     body = {
-        "clusterSets": [text(one) for one in spec["clientapp_cluster_sets"]],
+        "clusterSets": spec.clientapp_cluster_sets,
         "predicates": _predicates(spec, own),
-        "tolerations": addon_objects.patient(),
+        "tolerations": addon_objects.unreachable_tolerations(),
     }
     return {"apiVersion": api.PLACEMENTS, "kind": "Placement", "metadata": _meta(spec, own), "spec": body}
 
 
-def _predicates(spec: Spec, own: str) -> list[Object]:
-    """What the user asks for, and the version's label and the add-on with each."""
+def _predicates(spec: SiteSpec, own: str) -> list[Object]:
+    """The user's predicates, each with the version's label and the add-on."""
     found = []
-    for one in spec.get("clientapp_predicates") or [{}]:
+    for one in spec.clientapp_predicates or [{}]:
         chosen = copy.deepcopy(dict(one.get("requiredClusterSelector") or {}))
         asked = dict(chosen.get("labelSelector") or {})
-        has_addon = {"key": f"{api.ADDON_LABEL}{spec['ocm_addon']}", "operator": "Exists"}
+        has_addon = {"key": f"{api.ADDON_LABEL}{spec.ocm_addon}", "operator": "Exists"}
         chosen["labelSelector"] = {
-            "matchLabels": {**(asked.get("matchLabels") or {}), label(spec["federation"]): own},
+            "matchLabels": {**(asked.get("matchLabels") or {}), label(spec.federation): own},
             "matchExpressions": [*(asked.get("matchExpressions") or []), has_addon],
         }
         found.append({"requiredClusterSelector": chosen})
     return found
 
 
-def _where(spec: Spec) -> list[Any]:
+def _where(spec: SiteSpec) -> list[Any]:
     """What besides its ClientApps is a version's own."""
-    return [text(spec["hub_namespace"]), list(spec["clientapp_cluster_sets"]), text(spec.get("clientapp_pace"))]
+    return [spec.hub_namespace, spec.clientapp_cluster_sets, spec.clientapp_pace]
 
 
-def _meta(spec: Spec, own: str) -> Object:
-    return {"name": name_of(own), "namespace": text(spec["hub_namespace"]), "labels": labels(spec["federation"])}
+def _meta(spec: SiteSpec, own: str) -> Object:
+    return {"name": name_of(own), "namespace": spec.hub_namespace, "labels": labels(spec.federation)}

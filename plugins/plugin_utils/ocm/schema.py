@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the served API of a hub knows, by its schema and never by a version string. Pure.
+"""What the served API of a hub supports, by its schema and never by a version string. Pure.
 
 Source: the OpenAPI v3 documents that an API server publishes of each CustomResourceDefinition under C(/openapi/v3/apis/GROUP/VERSION),
 which every authenticated user may read (ClusterRole C(system:discovery)). A field that the schema does not have is dropped by
-the API server without a word: a Placement with a C(celSelector) that is not known chooses every cluster.
+the API server silently: a Placement with an unknown C(celSelector) selects every cluster.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# Where fields are that not every release knows.
+# Paths of fields that not every release has.
 _OPTION = ("spec", "manifestConfigs", "[]")
 _SELECTOR = ("spec", "predicates", "[]", "requiredClusterSelector")
 
@@ -43,26 +43,31 @@ def field(document: Mapping[str, Any], kind: str, path: tuple[str, ...]) -> Mapp
     return found
 
 
-def can_look(document: Mapping[str, Any]) -> bool:
-    """Whether a ManifestWork can look at objects without writing them (update strategy ReadOnly)."""
+def supports_read_only(document: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWork can read objects without writing them (update strategy ReadOnly)."""
     kind = field(document, "ManifestWork", (*_OPTION, "updateStrategy", "type"))
     return kind is not None and "ReadOnly" in (kind.get("enum") or [])
 
 
-def knows_condition_rules(document: Mapping[str, Any]) -> bool:
-    """Whether a ManifestWork can say by rules what is progressing and what is degraded."""
-    return field(document, "ManifestWork", (*_OPTION, "conditionRules")) is not None
+def _supports_watch(document: Mapping[str, Any], kind: str, option: tuple[str, ...]) -> bool:
+    found = field(document, kind, (*option, "feedbackScrapeType"))
+    return found is not None and "Watch" in (found.get("enum") or [])
 
 
-def knows_replica_set_rules(document: Mapping[str, Any]) -> bool:
-    """The same of a ManifestWorkReplicaSet, whose rollouts wait for what these rules say."""
+def supports_watch(document: Mapping[str, Any]) -> bool:
+    """Whether a ManifestWork can have values reported as soon as they change."""
+    return _supports_watch(document, "ManifestWork", _OPTION)
+
+
+def supports_replica_set_watch(document: Mapping[str, Any]) -> bool:
+    """The same of a ManifestWorkReplicaSet."""
+    return _supports_watch(document, "ManifestWorkReplicaSet", ("spec", "manifestWorkTemplate", *_OPTION[1:]))
+
+
+def supports_replica_set_rules(document: Mapping[str, Any]) -> bool:
+    """The same of a ManifestWorkReplicaSet, whose rollouts wait for these rules."""
     path = ("spec", "manifestWorkTemplate", *_OPTION[1:], "conditionRules")
     return field(document, "ManifestWorkReplicaSet", path) is not None
-
-
-def knows_cel(document: Mapping[str, Any]) -> bool:
-    """Whether a Placement can choose clusters by expressions."""
-    return field(document, "Placement", (*_SELECTOR, "celSelector")) is not None
 
 
 def unknown_selectors(document: Mapping[str, Any], predicates: list[Mapping[str, Any]]) -> list[str]:

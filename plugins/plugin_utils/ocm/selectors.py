@@ -4,7 +4,7 @@
 
 """Label selectors as an API server takes them in a query. Pure.
 
-Which clusters a label selector means is decided by the API server alone, so its rules hold here to the letter.
+The API server evaluates label selectors, so its rules apply here exactly.
 Source: Kubernetes documentation, «Labels and Selectors»; ManagedClusterSet in open-cluster-management.io/api
 C(cluster/v1beta2).
 """
@@ -16,12 +16,7 @@ from typing import Any
 
 from . import api
 
-_FORMS = {
-    "In": "{key} in ({values})",
-    "NotIn": "{key} notin ({values})",
-    "Exists": "{key}",
-    "DoesNotExist": "!{key}",
-}
+_FORMS = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}", "DoesNotExist": "!{key}"}
 
 
 def joined(*selectors: str) -> str:
@@ -48,7 +43,7 @@ def text(selector: Mapping[str, Any] | None) -> str:
 def of_set(cluster_set: Mapping[str, Any]) -> str:
     """What selects the clusters of a ManagedClusterSet.
 
-    Most sets have the clusters that carry their name in a label; others, such as C(global), select by labels.
+    Most sets have the clusters with their name in a label; others, such as C(global), select by labels.
 
     Raises:
         ValueError: the set selects in a way that is not known here.

@@ -2,14 +2,15 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What Open Cluster Management's template engine makes of a manifest in an AddOnTemplate. Pure.
+"""How Open Cluster Management's template engine renders a manifest in an AddOnTemplate. Pure.
 
-Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.io/ocm (the same in 0.16 and 1.2): the JSON text
-of each manifest goes through C(fasttemplate) with the marks C({{) and C(}}). What is between two marks is the name of a
-variable, to the letter; an unknown one becomes nothing, and values are put into the JSON as they are. A C({{) that no C(}})
-follows makes C(fasttemplate.New) panic. Nothing can be escaped.
+Source: C(pkg/addon/templateagent/template_agent.go) of open-cluster-management.io/ocm (the same in 0.16 and 1.2; with 1.3.1 values that
+break templates arrived complete, too): the JSON text of each manifest goes through C(fasttemplate) with the marks C({{)
+and C(}}). What is between two marks is the exact name of a variable; an unknown one becomes empty, and values are
+inserted into the JSON without escaping. A C({{) without a following C(}}) makes C(fasttemplate.New) panic. Nothing can
+be escaped.
 
-So templates of this collection hold no variables, and whatever the engine would change goes another way (C(split)).
+So templates of this collection have no variables, and what the engine would change is delivered in another way (C(split)).
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from typing import Any
 from ..base.values import Object
 from ..manifests.clientapp import POD_NAME
 from ..manifests.sidecar import CLIENT
-from ..manifests.supernode import DAEMON_SET, STATEFUL_SET, TRUST
+from ..manifests.supernode import TRUST
+from ..spec.pool_spec import MODES
 
 _OPEN, _CLOSE = "{{", "}}"
 
 # Numbers of a site, and what a rotation of certificates changes while the rest stays.
-_OWN_KINDS = (STATEFUL_SET, DAEMON_SET)
 _OWN_MAPS = (TRUST, CLIENT)
 
 
 class TemplateError(ValueError):
-    """The engine would stop, and with it the whole add-on manager or the add-on."""
+    """The engine would fail, and with it the whole add-on manager or the add-on."""
 
 
 def rendered(text: str, values: Mapping[str, str] | None = None) -> str:
@@ -73,7 +74,7 @@ def _names_a_pod(item: Mapping[str, Any]) -> bool:
 
 
 def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
-    """A site's objects in two parts, each in the order given: for the add-on's template, and for the site's ManifestWork.
+    """A site's objects in two parts, each in the original order: for the add-on's template, and for the site's ManifestWork.
 
     The first part is the same for all sites with the same settings.
     """
@@ -81,7 +82,7 @@ def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     own: list[Object] = []
     for item in objects:
         kind, name = item["kind"], item["metadata"]["name"]
-        is_own = kind in _OWN_KINDS or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
+        is_own = kind in MODES or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
         is_own = is_own or not survives(item)
         (own if is_own else common).append(item)
     return common, own

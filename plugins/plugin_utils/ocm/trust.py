@@ -20,7 +20,7 @@ from ..manifests.supernode import TRUST
 from . import api, leaving, nodes_work
 from . import work as works
 
-# A kubelet looks at a changed ConfigMap after a minute and a bit (its sync period and its cache), and HAProxy then reloads.
+# A kubelet updates a changed ConfigMap after somewhat more than a minute (its sync period and its cache), and HAProxy then reloads.
 SETTLES = 90.0
 _OURS = ("labels", "annotations", "ownerReferences", "name", "namespace")
 
@@ -36,12 +36,12 @@ def with_trust(work: Mapping[str, Any], bundle: str) -> dict[str, Any] | None:
             meta = {key: work["metadata"][key] for key in _OURS if work["metadata"].get(key)}
             return {"apiVersion": api.WORKS, "kind": "ManifestWork", "metadata": meta, "spec": wanted}
     raise ClusterError(
-        f"the ManifestWork {work['metadata']['name']} brings no ConfigMap {TRUST}: run site.yml for this site"
+        f"the ManifestWork {work['metadata']['name']} has no ConfigMap {TRUST}: run site.yml for this site"
     )
 
 
 def held(work: Mapping[str, Any]) -> str:
-    """The trust in a ManifestWork, PEM; empty where it brings none. Pure."""
+    """The CA bundle in a ManifestWork, PEM; empty where it has none. Pure."""
     for item in work["spec"]["workload"]["manifests"]:
         if (item.get("kind"), item["metadata"]["name"]) == ("ConfigMap", TRUST):
             return str(item["data"].get("ca.crt", ""))
@@ -62,7 +62,7 @@ def bring(
         check: nothing is written.
 
     Returns:
-        What the cluster has now, and what became of its ManifestWork, as C(apply) tells it; nothing if that stays as it is.
+        The CA bundle of the cluster now, and the changes of its ManifestWork in the format of C(apply); nothing if unchanged.
 
     Raises:
         ClusterError: nothing is delivered to it, or its agent does not take it over in time.
@@ -86,7 +86,7 @@ def bring(
         if there.done:
             break
         if not clock.tick():
-            raise ClusterError(f"its cluster {name} has not taken over its trust: {there.why}")
+            raise ClusterError(f"its cluster {name} has not applied its CA bundle: {there.why}")
     if wanted:
         time.sleep(SETTLES)
     return held(live), objects

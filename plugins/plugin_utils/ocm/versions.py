@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which templates and configs nobody refers to any more. Pure.
+"""Unreferenced templates and configs. Pure.
 
 None is ever changed, so each change of settings leaves one behind. One that some cluster still has (in
 C(status.configReferences)) stays: OCM renders it again and again, and a rollback finds it.
@@ -18,17 +18,17 @@ from . import addon_objects, api, replica_set
 
 
 def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
-    """Configs that a ClusterManagementAddOn names: as a default, for a Placement, or in what it tells of a rollout."""
+    """Configs to which a ClusterManagementAddOn refers: as a default, for a Placement, or in the status of a rollout."""
     spec, status = addon.get("spec") or {}, addon.get("status") or {}
     found: list[Mapping[str, Any]] = []
     for one in spec.get("supportedConfigs") or []:
         found.append({"resource": one.get("resource"), **(one.get("defaultConfig") or {})})
     for placement in (spec.get("installStrategy") or {}).get("placements") or []:
         found += placement.get("configs") or []
-    told = [*(status.get("defaultconfigReferences") or [])]
+    reported = [*(status.get("defaultconfigReferences") or [])]
     for progress in status.get("installProgressions") or []:
-        told += progress.get("configReferences") or []
-    for one in told:
+        reported += progress.get("configReferences") or []
+    for one in reported:
         parts = ("desiredConfig", "lastAppliedConfig", "lastKnownGoodConfig")
         found += [{"resource": one.get("resource"), **(one.get(part) or {})} for part in parts]
     return {(one["resource"], one.get("namespace") or "", one["name"]) for one in found if one.get("name")}
@@ -37,10 +37,10 @@ def _of_management(addon: Mapping[str, Any]) -> set[tuple[str, str, str]]:
 def unused_apps(
     sets: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]], label: str
 ) -> list[dict[str, Any]]:
-    """ManifestWorkReplicaSets and their Placements that no cluster's label names, as a list for C(apply) with C(state=absent).
+    """ManifestWorkReplicaSets and their Placements to which no cluster's label refers, as a list for C(apply) with C(state=absent).
 
     Args:
-        sets: ManifestWorkReplicaSets that this collection made for one federation.
+        sets: ManifestWorkReplicaSets that this collection created for one federation.
         clusters: ManagedClusters with its label.
         label: key of that label.
     """
@@ -57,16 +57,14 @@ def unused_apps(
 
 
 def unused(
-    made: Iterable[Mapping[str, Any]],
-    managements: Iterable[Mapping[str, Any]],
-    clusters: Iterable[Mapping[str, Any]],
+    made: Iterable[Mapping[str, Any]], managements: Iterable[Mapping[str, Any]], clusters: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Objects to delete, as a list for C(apply) with C(state=absent).
 
     Args:
-        made: AddOnTemplates and AddOnDeploymentConfigs that this collection made for one add-on.
-        managements: ClusterManagementAddOns that may name them.
-        clusters: ManagedClusterAddOns that may name them, of all clusters.
+        made: AddOnTemplates and AddOnDeploymentConfigs that this collection created for one add-on.
+        managements: ClusterManagementAddOns that may refer to them.
+        clusters: ManagedClusterAddOns that may refer to them, of all clusters.
     """
     used: set[tuple[str, str, str]] = set()
     for one in managements:

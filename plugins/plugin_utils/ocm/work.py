@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a ManifestWork's status tells. Pure.
+"""Evaluate the status of a ManifestWork. Pure.
 
 Source: C(work/v1) of open-cluster-management.io/api: C(status.conditions), and per manifest C(resourceMeta), C(conditions) and
-C(statusFeedback). The agent writes the status some seconds after the objects (its C(--status-sync-interval)).
+C(statusFeedback). The agent writes values at once or up to two minutes after a change: see scraping.py.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _FIELDS = {"String": "string", "Integer": "integer", "Boolean": "boolean", "Json
 
 
 class Applied(NamedTuple):
-    """Whether the cluster has what the ManifestWork says.
+    """Whether the cluster has the content of the ManifestWork.
 
     Attributes:
         done: all of it, in its present form.
         why: what is missing; empty when done.
-        failed: the cluster refused some of it; the agent goes on trying.
+        failed: the cluster refused some of it; the agent retries.
     """
 
     done: bool
@@ -49,33 +49,33 @@ def manifests(work: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
 
 
 def applied(work: Mapping[str, Any] | None) -> Applied:
-    """Has the cluster taken over the present form of a ManifestWork?"""
+    """Whether the cluster has applied the current form of a ManifestWork"""
     if work is None:
         return Applied(False, "nothing was delivered yet")
     if work["metadata"].get("deletionTimestamp"):
         return Applied(False, "it is being deleted")
-    told = condition(work, "Applied")
-    if not told or told.get("observedGeneration", 0) < work["metadata"].get("generation", 0):
-        return Applied(False, "the cluster's agent has not taken it over yet")
+    reported = condition(work, "Applied")
+    if not reported or reported.get("observedGeneration", 0) < work["metadata"].get("generation", 0):
+        return Applied(False, "the cluster's agent has not applied it yet")
     refused = _refused(work)
-    if told.get("status") == "True" and not refused:
+    if reported.get("status") == "True" and not refused:
         return Applied(True)
-    return Applied(False, "; ".join(refused) or str(told.get("message") or told.get("reason")), failed=True)
+    return Applied(False, "; ".join(refused) or str(reported.get("message") or reported.get("reason")), failed=True)
 
 
 def _refused(work: Mapping[str, Any]) -> list[str]:
     found = []
     for one in manifests(work):
-        told = condition({"status": one}, "Applied")
-        if told.get("status") == "False":
+        reported = condition({"status": one}, "Applied")
+        if reported.get("status") == "False":
             meta = one.get("resourceMeta") or {}
             name = "/".join(filter(None, (meta.get("namespace"), meta.get("name"))))
-            found.append(f"{meta.get('kind')} {name}: {told.get('message') or told.get('reason')}")
+            found.append(f"{meta.get('kind')} {name}: {reported.get('message') or reported.get('reason')}")
     return found
 
 
 def feedback(work: Mapping[str, Any] | None) -> dict[Which, Values]:
-    """Values that came back, by object. One that is not there, or has none yet, is not among them."""
+    """Reported values, by object. An object that does not exist, or has none yet, is not among them."""
     found: dict[Which, Values] = {}
     for one in manifests(work):
         meta = one.get("resourceMeta") or {}
@@ -89,7 +89,7 @@ def feedback(work: Mapping[str, Any] | None) -> dict[Which, Values]:
 
 
 def is_there(work: Mapping[str, Any] | None, which: Which) -> bool:
-    """Whether the cluster has an object of the ManifestWork, as its agent saw it last."""
+    """Whether the cluster has an object of the ManifestWork, according to its agent's last report."""
     for one in manifests(work):
         meta = one.get("resourceMeta") or {}
         if (meta.get("kind"), meta.get("name")) == which:

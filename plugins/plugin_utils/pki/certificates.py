@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates, requests and revocation lists, made in memory with C(cryptography). Nothing here touches a disk or a cluster.
+"""Certificates, requests and revocation lists, created in memory with C(cryptography). No I/O.
 
 Sources of the rules: RFC 5280 (profiles), CA/Browser Forum baseline (serial of at least 64 random bits), flwr 1.41
 (trust files must be ASCII).
@@ -23,10 +23,10 @@ try:
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-except ImportError:  # library.require() tells the user
+except ImportError:  # reported by library.require()
     pass
 else:
-    # What the library raises for a certificate or key that is broken or of a kind it does not know.
+    # Exceptions of the library for certificates or keys that are broken or of an unknown type.
     UNREADABLE = (
         ValueError,
         UnsupportedAlgorithm,
@@ -41,6 +41,7 @@ from .keypairs import fingerprint, make_client_key, private_pem
 
 # A certificate is dated back by this much, so that a site whose clock runs a little late accepts it at once.
 BACKDATE = datetime.timedelta(minutes=5)
+_COMMON_NAME = 64  # characters: RFC 5280, appendix A, ub-common-name
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Issued:
     """A certificate with its private key.
 
     Attributes:
-        certificate: PEM text, the leaf first, its issuer after it where a chain is wanted.
+        certificate: PEM text, the leaf first, its issuer after it if it is a chain.
         key: PKCS8 PEM text of the private key. A secret.
     """
 
@@ -64,19 +65,19 @@ def _cert_pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def _signing(pem: str) -> tuple[Any, hashes.HashAlgorithm | None]:
-    """A CA's private key, and the hash to sign with; a CA that somebody brings along may have any kind of key."""
+def _signing(pem: str) -> tuple[Any, hashes.SHA256 | None]:
+    """A CA's private key, and the hash to sign with; a CA provided by the user may have any type of key."""
     key = serialization.load_pem_private_key(pem.encode("ascii"), password=None)
     return key, None if isinstance(key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey)) else hashes.SHA256()
 
 
 def canonical(name: str) -> str:
-    """An IP address in its one shortest form; a DNS name as it is."""
+    """An IP address in its canonical form; a DNS name as it is."""
     return str(ipaddress.ip_address(name)) if is_ip(name) else name
 
 
 def general_name(name: str) -> x509.GeneralName:
-    """Turn an IP address or a DNS name into a subject alternative name.
+    """Convert an IP address or a DNS name to a subject alternative name.
 
     Args:
         name: such as C(203.0.113.5), C(2001:db8::1) or C(hub.example.org).
@@ -106,8 +107,17 @@ def _builder(
     )
 
 
+def ca_name(federation: str, use: str) -> str:
+    """The common name of a CA of a federation, such as "flower internal CA".
+
+    It has up to 64 characters (RFC 5280, appendix A, ub-common-name), a federation's name up to 63: the end of a long one is
+    truncated. It is for people only.
+    """
+    return f"{federation[: _COMMON_NAME - len(use) - 1]} {use}"
+
+
 def make_ca(common_name: str, lifetime: datetime.timedelta) -> Issued:
-    """Make a self-signed CA on P-256 that may sign leaf certificates only (path length 0)."""
+    """Create a self-signed CA on P-256 that may sign leaf certificates only (path length 0)."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
     certificate = (
@@ -139,9 +149,9 @@ def issue(ca: Issued, common_name: str, names: Sequence[str], lifetime: datetime
 
     Args:
         ca: the CA that signs.
-        common_name: shown to people; clients look at the alternative names only.
-        names: DNS names and IP addresses for which the certificate is good. At least one.
-        lifetime: from now; cut to the end of the CA, since no client accepts a leaf that outlives its issuer.
+        common_name: shown to people; clients check the alternative names only.
+        names: DNS names and IP addresses for which the certificate is valid. At least one.
+        lifetime: from now; limited by the CA's expiry, because clients reject a certificate that outlives its issuer.
 
     Returns:
         The leaf followed by its CA in C(certificate), and the leaf's key.
@@ -169,7 +179,7 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----E
 
 
 def split(pem: str) -> list[str]:
-    """The certificates of a PEM text one by one, each with a line end; comments and everything else are left out."""
+    """The certificates of a PEM text one by one, each with a line end; comments and everything else are omitted."""
     return [found + "\n" for found in _CERTIFICATE.findall(pem)]
 
 
@@ -179,7 +189,7 @@ def first(pem: str) -> str:
 
 
 def describe(pem: str) -> dict[str, Any]:
-    """Say of the first certificate in a PEM text what people and checks need. Holds nothing secret.
+    """Describe the first certificate in a PEM text for people and checks. Contains nothing secret.
 
     Returns:
         A dict with C(subject), C(issuer), C(serial) (hex), C(not_before) and C(not_after) (ISO 8601, UTC),
@@ -204,7 +214,7 @@ def describe(pem: str) -> dict[str, Any]:
 
 
 def not_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> str | None:
-    """Why C(issuer) has not signed a certificate; None when it has. Names and signature are looked at, no dates."""
+    """Why C(issuer) has not signed a certificate; None when it has. Compares names and signature, no dates."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except _NOT_SIGNED as error:
@@ -219,17 +229,17 @@ def reissue_reason(
     now: datetime.datetime | None = None,
     renew_before: datetime.timedelta | None = None,
 ) -> str | None:
-    """Say why a server certificate must be issued anew, or None when it is good.
+    """Why a server certificate must be reissued; None when it is valid.
 
-    It is replaced when it was not signed by the present CA, when a name is missing, and from some time before its end
-    on: from the middle of its lifetime unless told, so that half of it is left for everything that may go wrong.
+    It is replaced when it was not signed by the current CA, when a name is missing, and from some time before its expiry
+    on: by default from the middle of its lifetime, so that half of it is left for problems.
 
     Args:
         leaf_pem: PEM text whose first certificate is the leaf.
         ca_pem: PEM text of the CA that should have signed it.
         names: DNS names and IP addresses that it must cover.
         now: the time to judge by; the present by default.
-        renew_before: how long before its end it is replaced; half of its lifetime by default.
+        renew_before: how long before its expiry it is replaced; half of its lifetime by default.
     """
     leaf = x509.load_pem_x509_certificate(leaf_pem.encode("ascii"))
     foreign = _foreign(leaf, ca_pem)
@@ -242,19 +252,19 @@ def reissue_reason(
 
 
 def _foreign(leaf: x509.Certificate, ca_pem: str) -> str | None:
-    """Say that a certificate was not issued by a CA, or None."""
+    """A sentence when a certificate was not issued by a CA, else None."""
     ca = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
     stranger = not_issued_by(leaf, ca)
-    return f"it was not issued by the present CA ({stranger})" if stranger else None
+    return f"it was not issued by the current CA ({stranger})" if stranger else None
 
 
 def aged(pem: str, now: datetime.datetime | None = None, renew_before: datetime.timedelta | None = None) -> str | None:
-    """Say why the first certificate of a PEM text is to be replaced, going by its age, or None when it has time.
+    """Why the first certificate of a PEM text must be replaced because of its age; None when it need not.
 
     Args:
         pem: the certificate.
         now: the time to judge by; the present by default.
-        renew_before: how long before its end it is replaced; half of its lifetime by default.
+        renew_before: how long before its expiry it is replaced; half of its lifetime by default.
     """
     return _aged(x509.load_pem_x509_certificate(pem.encode("ascii")), now, renew_before)
 
@@ -262,30 +272,30 @@ def aged(pem: str, now: datetime.datetime | None = None, renew_before: datetime.
 def _aged(
     leaf: x509.Certificate, now: datetime.datetime | None, renew_before: datetime.timedelta | None = None
 ) -> str | None:
-    """Say that a certificate is over or about to end, or None."""
+    """A sentence when a certificate has expired or expires soon, else None."""
     now = now or _now()
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now >= end:
-        return f"it ended on {end.isoformat()}"
+        return f"it expired on {end.isoformat()}"
     if renew_before is not None and now >= end - renew_before:
-        return f"it ends on {end.isoformat()}"
+        return f"it expires on {end.isoformat()}"
     if renew_before is None and now >= start + (end - start) / 2:
-        return f"more than half of its lifetime is over (it ends on {end.isoformat()})"
+        return f"more than half of its lifetime is over (it expires on {end.isoformat()})"
     return None
 
 
 def client_request(key: str, common_name: str) -> str:
-    """Make the request for a client certificate. It holds the public half of the key and proves the private one.
+    """Create a request for a client certificate. It contains the public key and is signed by the private one.
 
     Args:
         key: PEM text of the private key.
-        common_name: shown to people; who signs decides on the name.
+        common_name: shown to people; the signer sets the name.
 
     Returns:
         A PKCS10 request, PEM. Nothing in it is secret.
 
     Raises:
-        ValueError: the text is no private key.
+        ValueError: the text is not a private key.
     """
     request = x509.CertificateSigningRequestBuilder().subject_name(_name(common_name)).sign(*_signing(key))
     return request.public_bytes(serialization.Encoding.PEM).decode("ascii")
@@ -324,14 +334,14 @@ def sign_client_request(
 ) -> str:
     """Issue a client certificate for the key of a request.
 
-    Only the key is taken from the request: a site does not choose its own name, nor what its certificate is good for.
+    Only the key is taken from the request: a site does not choose its own name, nor the usage of its certificate.
 
     Args:
         ca: the CA that signs.
         request_pem: PKCS10 request, PEM.
         common_name: the site.
         organization: the federation.
-        lifetime: from now; cut to the end of the CA.
+        lifetime: from now; limited by the CA's expiry.
         now: the time to count from; the present by default.
 
     Returns:
@@ -362,7 +372,7 @@ def issue_client(
     lifetime: datetime.timedelta,
     now: datetime.datetime | None = None,
 ) -> Issued:
-    """Make a key and issue a client certificate for it; see C(sign_client_request)."""
+    """Create a key and issue a client certificate for it; see C(sign_client_request)."""
     key = make_client_key()
     request = client_request(key, common_name)
     return Issued(sign_client_request(ca, request, common_name, organization, lifetime, now), key)
@@ -382,7 +392,7 @@ def client_reissue_reason(
     organization: str,
     now: datetime.datetime | None = None,
 ) -> str | None:
-    """Say why a client certificate must be issued anew, or None when it is good.
+    """Why a client certificate must be reissued; None when it is valid.
 
     Args:
         certificate_pem: the certificate, PEM.
@@ -394,14 +404,14 @@ def client_reissue_reason(
     """
     certificate = x509.load_pem_x509_certificate(certificate_pem.encode("ascii"))
     if certificate.subject != _name(common_name, organization):
-        return f"it names {certificate.subject.rfc4514_string()}"
+        return f"its subject is {certificate.subject.rfc4514_string()}"
     if other_key(certificate_pem, request_pem):
         return "the site has another key"
     return _foreign(certificate, ca_pem) or _aged(certificate, now)
 
 
 def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
-    """Sign the list of certificates that a CA takes back. It ends with the CA: a list that has ended refuses everybody.
+    """Sign the revocation list of a CA. It expires with the CA: with an expired list, all clients are rejected.
 
     Args:
         ca: the CA.
@@ -413,27 +423,35 @@ def make_crl(ca: Issued, revoked: Mapping[str, datetime.datetime]) -> str:
     issuer = x509.load_pem_x509_certificate(ca.certificate.encode("ascii"))
     ca_key, algorithm = _signing(ca.key)
     now = _now()
+    # All at once: adding them one by one copies the list each time.
+    entries = [
+        x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since).build()
+        for serial, since in sorted(revoked.items())
+    ]
     builder = (
-        x509.CertificateRevocationListBuilder()
+        x509.CertificateRevocationListBuilder(revoked_certificates=entries)
         .issuer_name(issuer.subject)
         .last_update(now - BACKDATE)
         .next_update(max(issuer.not_valid_after_utc, now))
         .add_extension(x509.CRLNumber(int(now.timestamp())), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
     )
-    for serial, since in sorted(revoked.items()):
-        entry = x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since)
-        builder = builder.add_revoked_certificate(entry.build())
     return builder.sign(ca_key, algorithm).public_bytes(serialization.Encoding.PEM).decode("ascii")
 
 
-def crl_serials(crl_pem: str, ca_pem: str) -> set[str] | None:
-    """Serials (hex) in a revocation list; None when it is none, or was not signed by this CA."""
+def crl_entries(crl_pem: str, ca_pem: str) -> dict[str, str] | None:
+    """Serial (hex) -> since when (ISO 8601) in a revocation list; None when it is none, or was not signed by this CA."""
     issuer = x509.load_pem_x509_certificate(ca_pem.encode("ascii"))
     try:
         crl = x509.load_pem_x509_crl(crl_pem.encode("ascii"))
     except ValueError:
         return None
-    if crl.issuer != issuer.subject or not crl.is_signature_valid(issuer.public_key()):
+    signer: Any = issuer.public_key()  # of a kind that can sign, since it is a CA's
+    if crl.issuer != issuer.subject or not crl.is_signature_valid(signer):
         return None
-    return {format(entry.serial_number, "x") for entry in crl}
+    return {format(entry.serial_number, "x"): entry.revocation_date_utc.isoformat() for entry in crl}
+
+
+def made_at(certificate_pem: str) -> datetime.datetime:
+    """When a CA that was created here was created: its validity starts earlier, by C(BACKDATE)."""
+    return x509.load_pem_x509_certificate(certificate_pem.encode("ascii")).not_valid_before_utc + BACKDATE

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Would a site accept this certificate? Read, name and chain checks as the clients of the gateway make them. Pure.
+"""Check a certificate, its names and chain as the clients of the gateway do. Pure.
 
 Sources of the rules: RFC 5280 section 6, and HAProxy 2.6 with OpenSSL 3, tried: a chain must end in a self-signed
-certificate of the trust bundle (an intermediate alone is refused), a CA of version 1 is taken as a root, C(*) stands for
+certificate of the trust bundle (an intermediate alone is rejected), a CA of version 1 is accepted as a root, C(*) stands for
 one label. C(cryptography)'s own verifier follows the rules of web browsers, which refuse CAs that these clients take.
 """
 
@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
-except ImportError:  # pki.require() tells the user
+except ImportError:  # reported by library.require()
     pass
 
 from ..base.addresses import is_ip
@@ -31,27 +32,27 @@ _WEAK_HASHES = ("md5", "sha1")
 
 
 class ChainError(ValueError):
-    """A certificate, key or chain that the gateway cannot serve or sites would refuse; the text says why."""
+    """A certificate, key or chain that the gateway cannot serve or sites would reject; the text is the reason."""
 
 
 def read(pem: str) -> list[x509.Certificate]:
     """The certificates of a PEM text.
 
     Raises:
-        ChainError: there are none, one is broken, or a private key lies among them.
+        ChainError: there are none, one is broken, or there is a private key among them.
     """
     if "PRIVATE KEY-----" in pem:
-        raise ChainError("holds a private key; certificates only belong there")
+        raise ChainError("contains a private key; only certificates are allowed here")
     if not pem.strip():
         raise ChainError("is empty")
     found = []
     parts = certificates.split(pem)
     if not parts or pem.count("-----BEGIN CERTIFICATE-----") != len(parts):
-        raise ChainError("is no PEM certificate: it needs whole blocks from BEGIN CERTIFICATE to END CERTIFICATE")
+        raise ChainError("is not a PEM certificate: it needs complete blocks from BEGIN CERTIFICATE to END CERTIFICATE")
     for number, part in enumerate(parts, 1):
         try:
             certificate = x509.load_pem_x509_certificate(part.encode("ascii"))
-            list(certificate.extensions)  # read when asked for: a broken one is to be told now
+            list(certificate.extensions)  # parsed lazily: a broken one must be reported now
             subject(certificate)
         except certificates.UNREADABLE as error:
             raise ChainError(f"has a certificate that cannot be read (number {number}: {error})") from error
@@ -60,7 +61,7 @@ def read(pem: str) -> list[x509.Certificate]:
 
 
 def subject(certificate: x509.Certificate) -> str:
-    """Who a certificate is for, for people; a subject may be empty."""
+    """The subject of a certificate, for people; a subject may be empty."""
     return certificate.subject.rfc4514_string() or f"serial {certificate.serial_number:x}"
 
 
@@ -73,23 +74,23 @@ def check_key(leaf: x509.Certificate, key: str) -> None:
     """Does the private key belong to the certificate?
 
     Raises:
-        ChainError: it does not, or cannot be read. The text holds nothing of the key.
+        ChainError: it does not, or cannot be read. The text contains nothing of the key.
     """
     if not key.strip():
         raise ChainError("is empty")
     try:
         private = serialization.load_pem_private_key(key.encode("ascii"), password=None)
     except TypeError as error:
-        raise ChainError("is encrypted with a passphrase, which nobody could enter; give it without") from error
+        raise ChainError("is encrypted with a passphrase; use a key without a passphrase") from error
     except certificates.UNREADABLE as error:
-        # The library's words may quote what it read.
-        raise ChainError(f"is no private key in PEM ({type(error).__name__})") from error
+        # The library's message may quote its input.
+        raise ChainError(f"is not a PEM private key ({type(error).__name__})") from error
     if _spki(private.public_key()) != _spki(leaf.public_key()):
         raise ChainError(f"belongs to another certificate than {subject(leaf)}")
 
 
-def _spki(key: object) -> bytes:
-    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined]
+def _spki(key: Any) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def names(leaf: x509.Certificate) -> tuple[list[str], list[str]]:
@@ -114,10 +115,10 @@ def covers(leaf: x509.Certificate, name: str) -> bool:
 def path(chain: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate]) -> list[x509.Certificate]:
     """The way from the first certificate of a chain to a self-signed one that is trusted, both included.
 
-    Validity in time is not looked at: C(check_times) says which clock is concerned.
+    Does not check validity in time: see C(check_times).
 
     Raises:
-        ChainError: there is none; the text names the certificate where it ends.
+        ChainError: there is none; the text has the certificate at which it ends.
     """
     dead_ends: list[tuple[int, str]] = []
     anchors = {_print(certificate) for certificate in trusted}
@@ -172,9 +173,9 @@ def _no_ca(certificate: x509.Certificate, below: int) -> str | None:
     except x509.ExtensionNotFound:
         if certificate.version == x509.Version.v1 and certificate.subject == certificate.issuer:
             return None
-        return f"goes over {name}, which is no CA (it has no basic constraints)"
+        return f"goes over {name}, which is not a CA (it has no basic constraints)"
     if not basic.ca:
-        return f"goes over {name}, which is no CA"
+        return f"goes over {name}, which is not a CA"
     if basic.path_length is not None and below > basic.path_length:
         return f"has {below} CAs below {name}, which allows {basic.path_length}"
     try:
@@ -206,9 +207,9 @@ def check_use(way: Sequence[x509.Certificate]) -> None:
         if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.key_size < 224:
             raise ChainError(f"{subject(certificate)} has a key on {key.curve.name}, which is too short")
         algorithm = certificate.signature_hash_algorithm
-        root = certificate is way[-1] and len(way) > 1  # nobody looks at the signature of what is trusted anyway
+        root = certificate is way[-1] and len(way) > 1  # the signature of a trusted certificate is not checked
         if algorithm is not None and algorithm.name in _WEAK_HASHES and not root:
-            raise ChainError(f"{subject(certificate)} is signed with {algorithm.name}, which TLS libraries refuse")
+            raise ChainError(f"{subject(certificate)} is signed with {algorithm.name}, which TLS libraries reject")
 
 
 def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.datetime]) -> None:
@@ -219,7 +220,7 @@ def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.d
         clocks: whose clock -> what it shows.
 
     Raises:
-        ChainError: one has ended or is not valid yet; the text has certificate, clock and times.
+        ChainError: one has expired or is not valid yet; the text has certificate, clock and times.
     """
     for certificate in way:
         start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
@@ -227,7 +228,7 @@ def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.d
             shown = now.replace(microsecond=0).isoformat()
             if now > end:
                 raise ChainError(
-                    f"{subject(certificate)} ended on {end.isoformat()} (the clock of {who} shows {shown})"
+                    f"{subject(certificate)} expired on {end.isoformat()} (the clock of {who} shows {shown})"
                 )
             if now < start:
                 late = round((start - now).total_seconds())

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Private keys, shared secrets and their fingerprints, made in memory. Nothing here touches a disk or a cluster.
+"""Private keys, shared secrets and their fingerprints, created in memory. No I/O.
 
 Source of the rules: flwr 1.41 (SuperNode keys: NIST curves in OpenSSH format without a passphrase).
 """
@@ -13,9 +13,10 @@ import hashlib
 import secrets
 
 try:
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
-except ImportError:  # library.require() tells the user
+except ImportError:  # reported by library.require()
     pass
 
 
@@ -27,12 +28,12 @@ def private_pem(key: ec.EllipticCurvePrivateKey) -> str:
 
 
 def make_client_key() -> str:
-    """Make the private key of a site's client certificate: P-256, PKCS8 PEM."""
+    """Create the private key of a site's client certificate: P-256, PKCS8 PEM."""
     return private_pem(ec.generate_private_key(ec.SECP256R1()))
 
 
 def make_supernode_key() -> str:
-    """Make a SuperNode's private key: P-384, OpenSSH format, no passphrase (flwr refuses PKCS8 and Ed25519)."""
+    """Create a SuperNode's private key: P-384, OpenSSH format, no passphrase (flwr rejects PKCS8 and Ed25519)."""
     return (
         ec.generate_private_key(ec.SECP384R1())
         .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
@@ -44,7 +45,7 @@ def supernode_public_key(private_key: str) -> str:
     """Return the OpenSSH public line of a SuperNode's private key.
 
     Raises:
-        ValueError: when the text is no key that flwr accepts.
+        ValueError: the text is not a key that flwr accepts.
     """
     key = serialization.load_ssh_private_key(private_key.encode("ascii"), password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
@@ -54,6 +55,27 @@ def supernode_public_key(private_key: str) -> str:
         .public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
         .decode("ascii")
     )
+
+
+def check_supernode_key(line: str) -> str:
+    """Take the OpenSSH public line of a SuperNode key as flwr does; returns it without its comment.
+
+    Source of the rule: flwr 1.41, C(cli/supernode/register.py): an elliptic-curve key in OpenSSH format; OpenSSH supports the NIST
+    curves P-256, P-384 and P-521 only.
+
+    Raises:
+        ValueError: flwr would reject it; the text is the reason.
+    """
+    kind, _blank, rest = line.strip().partition(" ")
+    if kind not in ("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"):
+        raise ValueError(f"{kind[:40]!r} is not the type of a key on a NIST curve (ecdsa-sha2-nistp256, 384 or 521)")
+    try:
+        key = serialization.load_ssh_public_key(f"{kind} {rest.split(' ')[0]}".encode("ascii"))
+    except (ValueError, UnsupportedAlgorithm) as error:  # UnicodeEncodeError is a ValueError
+        raise ValueError(f"it is not an OpenSSH public key ({str(error)[:80] or type(error).__name__})") from error
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise ValueError("it is not an elliptic-curve key")
+    return f"{kind} {rest.split(' ')[0]}"
 
 
 def fingerprint(public_key: str) -> str:
@@ -76,5 +98,5 @@ def supernode_key_digest(public_key: str) -> str:
 
 
 def make_secret() -> str:
-    """Make a shared secret: 32 random bytes as base64 text without a line end (flwr counts every byte of the file)."""
+    """Create a shared secret: 32 random bytes as base64 text without a line end (flwr counts every byte of the file)."""
     return base64.b64encode(secrets.token_bytes(32)).decode("ascii")

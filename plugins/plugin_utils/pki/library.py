@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is the library there by which certificates and keys are made?"""
+"""Whether the library for certificates and keys is installed"""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..base.errors import ClusterError
 
 try:
     importlib.import_module("cryptography")
-except ImportError as error:  # told when it is needed: listing and documenting the plugins must work without
+except ImportError as error:  # reported when it is needed: listing and documenting the plugins must work without it
     MISSING: ImportError | None = error
 else:
     MISSING = None
 
 
 def require() -> None:
-    """Say what to install when the library is not there.
+    """Raise an error with what to install when the library is missing.
 
     Raises:
-        ClusterError: as every other error that a user can mend.
+        ClusterError: as all errors that a user can resolve.
     """
     if MISSING is not None:
         raise ClusterError(
-            "the Python package cryptography is needed on the controller and is not there; install cryptography>=42."
+            "the Python package cryptography is needed on the control node and is not installed: install cryptography>=42."
         ) from MISSING

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clocks of controller, hub and sites that disagree. Pure: seconds come from C(Cluster.skew).
+"""Clocks of control node, hub and sites that differ. Pure: seconds come from C(Cluster.skew).
 
 Source of the rules: flwr 1.41 takes a SuperNode's signed request from 5 s before to 305 s after its own time
 (superlink/routers/fleet/node_auth.py); certificates that are issued here are dated back by 5 minutes (pki.py). What is measured is the clock of
@@ -24,7 +24,7 @@ def between(skew: float | None, hub: float | None, *, signed: bool) -> tuple[str
 
     Args:
         skew: seconds by which the site's clock is ahead of the controller's, None when it is not known.
-        hub: the same of the hub; None when it was not looked at.
+        hub: the same of the hub; None when it was not checked.
         signed: whether SuperNodes sign their requests with the time (not with C(flower_insecure)).
     """
     if skew is None:
@@ -66,7 +66,7 @@ def validity(certificate: Mapping[str, str], skew: float | None, now: datetime.d
     if there < start:
         return f"the gateway's certificate is not valid before {start.isoformat()}, and it is {shown}; set the clock"
     if there > end:
-        return f"the gateway's certificate ends on {end.isoformat()}, and it is {shown}; set the clock, or renew it"
+        return f"the gateway's certificate expires on {end.isoformat()}, and it is {shown}; set the clock, or renew it"
     return None
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""GPUs that pools ask for, against those that nodes advertise. Pure functions on live Node objects."""
+"""Requested GPUs of pools, compared with those that nodes advertise. Pure functions on live Node objects."""
 
 from __future__ import annotations
 
@@ -10,26 +10,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..kube.nodes import eligible
-from ..manifests import gpu, supernode
+from ..spec.site_spec import SiteSpec
 
 _ORDINARY = {"cpu", "memory", "pods", "ephemeral-storage"}
 
 
-def warnings(spec: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> list[str]:
+def warnings(spec: SiteSpec, nodes: Sequence[Mapping[str, Any]]) -> list[str]:
     """Sentences on pools whose GPU no node has, with what the nodes do have."""
     found = []
-    for entry in spec["pools"]:
-        pool = supernode.effective_pool(spec, entry)
-        wanted = pool.get("gpu") or {}
-        count = gpu.count(wanted)
+    for pool in spec.pools:
+        count, resource = pool.gpu.count, pool.gpu.resource
         if not count:
             continue
-        resource = wanted.get("resource") or "nvidia.com/gpu"
-        chosen = eligible(nodes, pool.get("node_selector"), pool.get("tolerations"))
+        chosen = eligible(nodes, pool.node_selector, pool.tolerations)
         if any(int(node.get("status", {}).get("allocatable", {}).get(resource, 0)) >= count for node in chosen):
             continue
         found.append(
-            f"pool {pool['name']} asks for {count} x {resource} per SuperNode, and no node that it may run on has that: "
+            f"pool {pool.name} requests {count} x {resource} per SuperNode, and no node that it may run on has that: "
             + _offer(nodes)
         )
     return found

@@ -7,93 +7,102 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..base.names import SITE
 from ..base.values import Object, boolean
 from ..manifests import key_job
 from ..manifests import namespace as namespace_manifests
 from ..manifests.objects import metadata
+from ..marks import parts
 from ..rights.grants import grants, namespaces
 from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
-from ..spec.render import SpecError, plain, superlink_faults, supernode_faults
+from ..spec.hub_spec import HubSpec
+from ..spec.part_spec import PartSpec
+from ..spec.site_spec import SiteSpec
+from ..validate.render import SpecError
+from ..validate.superlink_faults import superlink_faults
+from ..validate.supernode_faults import supernode_faults
 from .subjects import Subject, faults, subjects
 
 PURPOSES = "federated.flower/purposes"
 _API = "rbac.authorization.k8s.io"
 # In the names of Roles, since a cluster may be hub and site, in one namespace.
-_WORD = {"superlink": "hub", "supernode": "site"}
+_WORD = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
 
 
-def rights_objects(part: str, spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:
+def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:
     """What a cluster's administrators apply, in the order in which it can be applied.
 
-    Namespaces that the playbooks would make are part of it: a Role needs its namespace. They are made exactly as the
-    playbooks want them, so that nothing is left to change. ServiceAccounts are made in these namespaces only.
+    Namespaces that the playbooks would create are part of it: a Role needs its namespace. They are created exactly as the
+    playbooks render them, so that nothing changes later. ServiceAccounts are created in these namespaces only.
 
     Args:
         part: what is deployed there, C(superlink) or C(supernode).
-        spec: the part's specification.
+        given: variables of its specification.
         settings: the playbook's variables, see C(subjects.faults).
 
     Raises:
         SpecError: the specification or the variables have faults.
     """
-    spec, settings = plain(spec), plain(settings)
-    # The hub's own variables do not say how sites are reached.
-    for way in ("skupper", "ocm", "clientapps", "enable_gates"):
-        spec[way] = part == SUPERLINK and boolean(settings.get(way))
-    found = (superlink_faults if part == SUPERLINK else supernode_faults)(spec) + faults(spec, settings)
+    # The hub's own variables do not define how sites are reached.
+    ways = ("skupper", "ocm", "clientapps", "enable_gates")
+    given = {**given, **{way: part == SUPERLINK and boolean(settings.get(way)) for way in ways}}
+    found = (superlink_faults if part == SUPERLINK else supernode_faults)(given) + faults(given, settings)
     if found:
         raise SpecError(found)
+    spec: Spec = HubSpec.parse(given) if part == SUPERLINK else SiteSpec.parse(given)
     ca_namespace = settings.get("ca_namespace", "")
     own = namespaces(part, spec, ca_namespace)
-    # On the hub, accounts live beside the CA keys: who can make pods in the SuperLink's namespace could use them.
-    home = ca_namespace if part == SUPERLINK else spec["namespace"]
+    # On the hub, accounts are in the namespace of the CA keys: who can create pods in the SuperLink's namespace could use them.
+    home = ca_namespace if part == SUPERLINK else spec.namespace
     accounts: list[Object] = []
     roles: list[Object] = []
     job: list[Object] = []
-    if part == SUPERNODE and spec.get("key_source") == SITE:
-        # Whoever applies this may give rights on Secrets, so that the controller needs none.
-        spec = {**spec, "keys_account": True}
-        job = key_job.given_access(spec, key_job.secret_names(pool["name"] for pool in spec["pools"]))
+    if isinstance(spec, SiteSpec) and spec.makes_keys:
+        # Who applies this can grant rights on Secrets, so that the controller needs none.
+        spec = replace(spec, keys_account=True)
+        job = key_job.given_access(spec, key_job.secret_names(pool.name for pool in spec.pools))
     for holder in (CONTROLLER, SCIENTIST, AUDITOR):
         who = subjects(settings, holder, home)
-        accounts += [_account(spec, one) for one in who if one.namespace in own]
-        given = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
+        accounts += [_account(part, spec, one) for one in who if one.namespace in own]
+        granted = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))
         works = settings.get("works") or WORKS if holder == CONTROLLER else WORKS
-        for namespace, needs in given.items() if who else ():
+        for namespace, needs in granted.items() if who else ():
             chosen = [need for need in needs if need.work in works]
             if chosen:
                 roles += _role(spec, f"flower-{_WORD[part]}-{holder}", namespace, chosen, who)
-    made = [item for name in own for item in namespace_manifests.objects({**spec, "namespace": name})]
+    made = [item for name in own for item in namespace_manifests.objects(spec.beside(name))]
     unique = {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in accounts}
     return [*made, *unique.values(), *roles, *job]
 
 
-def _metadata(spec: Spec, name: str, namespace: str, **annotations: str) -> Object:
+def _metadata(spec: PartSpec, name: str, namespace: str, **annotations: str) -> Object:
     # Not the version: what administrators once approved does not change with a release of Flower.
     made = metadata(
-        {**spec, "namespace": namespace}, name, "flower", "rights", annotations=annotations, namespaced=bool(namespace)
+        replace(spec, namespace=namespace),
+        name,
+        "flower",
+        "rights",
+        annotations=annotations,
+        namespaced=bool(namespace),
     )
     made["labels"].pop("app.kubernetes.io/version")
     return made
 
 
-def _account(spec: Spec, subject: Subject) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": _metadata(spec, subject.name, subject.namespace),
-        "automountServiceAccountToken": False,
-    }
+def _account(part: str, spec: PartSpec, subject: Subject) -> Object:
+    # Hub and site may share a namespace, and with it the set of all rights. Names of Roles identify their part; these do not.
+    meta = _metadata(spec, subject.name, subject.namespace)
+    meta["labels"] = dict(sorted({**meta["labels"], parts.PART: _WORD[part]}.items()))
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
 
 
-def _role(spec: Spec, name: str, namespace: str, needs: Sequence[Need], who: Sequence[Subject]) -> list[Object]:
+def _role(spec: PartSpec, name: str, namespace: str, needs: Sequence[Need], who: Sequence[Subject]) -> list[Object]:
     scope = "" if namespace else "Cluster"
-    name = name if namespace else f"{name}-{spec['namespace']}"
+    name = name if namespace else f"{name}-{spec.namespace}"
     return [
         {
             "apiVersion": f"{_API}/v1",
@@ -113,7 +122,7 @@ def _role(spec: Spec, name: str, namespace: str, needs: Sequence[Need], who: Seq
 
 def _purposes(needs: Sequence[Need]) -> str:
     """One line for each resource."""
-    told: dict[str, dict[str, None]] = {}
+    reported: dict[str, dict[str, None]] = {}
     for need in needs:
-        told.setdefault(need.resource, {})[need.purpose] = None
-    return "".join(f"{resource}: {'; '.join(purposes)}\n" for resource, purposes in sorted(told.items()))
+        reported.setdefault(need.resource, {})[need.purpose] = None
+    return "".join(f"{resource}: {'; '.join(purposes)}\n" for resource, purposes in sorted(reported.items()))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who gets the rights: what the variables of playbooks/rbac.yml say, checked. Pure.
+"""Who gets the rights: the variables of playbooks/rbac.yml, checked. Pure.
 
 Source: Kubernetes API reference, Subject (rbac.authorization.k8s.io/v1).
 """
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.values import text
-from ..rights.need import WORKS, Spec
+from ..rights.need import WORKS
 from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, WAYS
-from ..spec.faults import Faults
+from ..validate.faults import Faults
 
 KINDS = ("ServiceAccount", "User", "Group")
 STATES = ("present", "absent")
 # Holder -> the variable that names its subjects, without its prefix flower_rbac_.
 VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors"}
-# Anybody, or anybody with a token: nobody means to make them administrators of a federation. system:masters may do
+# All users, or all users with a token: they are never meant to be administrators of a federation. system:masters may do
 # everything already.
 _EVERYBODY = (
     "system:anonymous",
@@ -35,7 +35,7 @@ _EVERYBODY = (
 
 @dataclass(frozen=True)
 class Subject:
-    """Somebody who gets rights; C(namespace) is empty but for a ServiceAccount."""
+    """A subject that gets rights; C(namespace) is empty but for a ServiceAccount."""
 
     kind: str
     name: str
@@ -48,13 +48,13 @@ class Subject:
         return {"apiGroup": "rbac.authorization.k8s.io", "kind": self.kind, "name": self.name}
 
 
-def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
+def faults(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     """What is wrong with the variables, sentences that name cluster, variable and value.
 
     Args:
         spec: the part's specification, for the cluster's name.
         settings: C(controller), C(scientists), C(auditors) (a subject or a list of them), C(scientist_ways), C(state),
-            C(works) (what the controller is to do; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
+            C(works) (the controller's tasks; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
             for the superlink, C(ca_namespace).
     """
     found = Faults(spec, "flower_rbac_")
@@ -72,7 +72,7 @@ def faults(spec: Spec, settings: Mapping[str, Any]) -> list[str]:
             found.add(
                 "scientist_ways",
                 settings.get("scientist_ways"),
-                f"leaves scientists no way; choose of {', '.join(WAYS)}",
+                f"leaves scientists no access; select from {', '.join(WAYS)}",
             )
     if found.sequence("works", settings.get("works")):
         for number, work in enumerate(settings.get("works") or []):
@@ -87,7 +87,7 @@ def subjects(settings: Mapping[str, Any], holder: str, namespace: str) -> list[S
     Args:
         settings: as in C(faults), without faults.
         holder: C(controller), C(scientist) or C(auditor).
-        namespace: of ServiceAccounts that do not name theirs.
+        namespace: of ServiceAccounts without one.
     """
     found = []
     for entry in _entries(settings.get(VARIABLES[holder])):
@@ -104,20 +104,20 @@ def _entries(value: Any) -> list[Any]:
 
 def _subject_faults(found: Faults, at: str, entry: Any) -> None:
     if not isinstance(entry, Mapping):
-        found.add(at, entry, "is no mapping of kind, name and, for a ServiceAccount, namespace")
+        found.add(at, entry, "is not a mapping of kind, name and, for a ServiceAccount, namespace")
         return
     for key in entry:
         if key not in ("kind", "name", "namespace"):
-            found.add(f"{at}.{key}", entry[key], "is none of kind, name, namespace")
+            found.add(f"{at}.{key}", entry[key], "is not one of kind, name, namespace")
     if not found.choice(f"{at}.kind", entry.get("kind"), KINDS):
         return
     account = entry["kind"] == "ServiceAccount"
     if account:
         found.subdomain(f"{at}.name", entry.get("name"))
     elif not isinstance(entry.get("name"), str) or not entry["name"].strip():
-        found.add(f"{at}.name", entry.get("name"), "is no name")
+        found.add(f"{at}.name", entry.get("name"), "is not a name")
     elif entry["name"] in _EVERYBODY or entry["name"].startswith("system:serviceaccounts:"):
-        found.add(f"{at}.name", entry["name"], "stands for far too many, or for somebody who may do everything already")
+        found.add(f"{at}.name", entry["name"], "includes too many users, or is an administrator already")
     if entry.get("namespace"):
         if account:
             found.label(f"{at}.namespace", entry["namespace"])

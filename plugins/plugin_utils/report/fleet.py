@@ -13,7 +13,7 @@ from typing import Any
 from ..ocm import health
 from ..skupper import network
 
-# How soon the end of a certificate in the Skupper network is a problem: nobody renews it but the playbooks.
+# How early the expiry of a certificate in the Skupper network is a problem: only the playbooks renew it.
 _SOON = datetime.timedelta(days=30)
 _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certificate ends", "last seen", "state")
 
@@ -21,17 +21,17 @@ _COLUMNS = ("cluster", "region", "pool", "ready", "online", "version", "certific
 def fleet_report(
     hub_name: str, hub: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], known: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Bring together what hub and sites say.
+    """Combine the results of hub and sites.
 
     Args:
         hub_name: inventory name of the hub.
         hub: result of M(federated.flower.superlink_info).
-        sites: inventory name -> result of M(federated.flower.supernode_info), for the sites that were looked at.
+        sites: inventory name -> result of M(federated.flower.supernode_info), for the checked sites.
         known: all sites of the inventory; C(sites) by default. Sites of the ledger that are not among them are I(forgotten).
 
     Returns:
         C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
-        (those in pods of their own) and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and
+        (those in their own pods) and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and
         C(sites) of the Skupper network; empty without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs)
         (list), C(problems) (list of sentences).
     """
@@ -46,14 +46,14 @@ def fleet_report(
     if hub["certificate"].get("fault"):
         problems.append(
             f"hub {hub_name}: sites refuse the gateway's certificate: {hub['certificate']['fault']}; federated.flower.site "
-            "mends it, or says what it takes"
+            "resolves it, or reports the remedy"
         )
     listed = [_site(name, sites[name], hub, problems) for name in sites]
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
         problems.append(
-            f"{name} is not in the inventory, but the ledger still knows it; "
-            "-e flower_forget_sites=true unregisters its SuperNodes and frees its partitions"
+            f"{name} is not in the inventory, but still in the ledger; "
+            f"-e flower_forget_sites={name} unregisters its SuperNodes and frees its partitions"
         )
     joined = {
         name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]
@@ -63,7 +63,10 @@ def fleet_report(
         now = datetime.datetime.now(datetime.timezone.utc)
         problems += network.problems(hub_name, around, joined, now, _SOON)
     for node in hub["unknown_nodes"]:
-        problems.append(f"node {node} is registered at the SuperLink, but the ledger does not know it")
+        problems.append(
+            f"node {node} is registered at the SuperLink, but not in the ledger; "
+            "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
+        )
     return {
         "healthy": not problems,
         "hub": {
@@ -91,6 +94,8 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     pools = [_pool(pool, live.get(pool), record, hub["nodes"]) for pool in names]
+    if record.get("fault"):
+        problems.append(f"{name}: {record['fault']}")
     if not site["reachable"]:
         problems.append(site["error"])
     elif not pools:
@@ -129,7 +134,7 @@ def _pool(
     ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
     found = [nodes[node] for node in ids if node in nodes]
     online = [node for node in found if node["status"] == "online"]
-    # Flower tells when a node went offline, 60 s after its last heartbeat; an online one was heard within that time.
+    # Flower reports when a node went offline, 60 s after its last heartbeat; an online one has reported within that time.
     left = sorted(node["offline-at"] for node in found if node["status"] == "offline" and node["offline-at"] != "N/A")
     return {
         "name": name,
@@ -152,7 +157,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     """The report as lines of text."""
     hub = report["hub"]
     ends = hub["certificate"].get("not_after", "")[:10]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             hub["cluster"],
             "",
@@ -187,7 +192,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
 
 
 def _clientapp_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each image of ClientApps in pods of their own: who has it, and how many are ready."""
+    """A line for each image of ClientApps in their own pods: which sites have it, and how many are ready."""
     found: dict[str, list[str]] = {}
     for site in sites:
         for one in site.get("clientapps") or []:
@@ -201,7 +206,7 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
     hub = found.get("hub")
     if not hub:
         return []
-    linked = ", ".join(f"{name} ({'up' if up else 'down'})" for name, up in hub["linked"].items()) or "nobody"
+    linked = ", ".join(f"{name} ({'up' if up else 'down'})" for name, up in hub["linked"].items()) or "none"
     ends = ", ".join(
         f"{word} {one['not_after'][:10]}"
         for one in hub["certificates"]
@@ -209,14 +214,14 @@ def _network_lines(found: Mapping[str, Any]) -> list[str]:
         if word
     )
     where = ", ".join(hub["site"]["endpoints"]) or "unknown"
-    first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'nobody'}"
+    first = f"skupper {hub['site']['controller'] or '?'} at {where}, linked: {linked}, listening: {', '.join(hub['listeners']) or 'none'}"
     links = [
         f"{name} {link['not_after'][:10]}"
         for name, site in found["sites"].items()
         for link in site.get("links", [])
         if link["not_after"]
     ]
-    return [first, f"skupper certificates end: {ends or 'unknown'}; links: {', '.join(links) or 'unknown'}"]
+    return [first, f"skupper certificates expire: {ends or 'unknown'}; links: {', '.join(links) or 'unknown'}"]
 
 
 def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
@@ -226,6 +231,8 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "denied"
     elif pool["desired"] is None:
         state = "not deployed"
+    elif not pool["desired"] and not pool["online"]:
+        state = "no replicas"
     else:
         state = "ok" if pool["online"] >= pool["desired"] else "offline"
     ready = "?" if pool["desired"] is None else f"{pool['ready']}/{pool['desired']}"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Workloads of one cluster in a few words. Pure functions on live objects."""
+"""Summary of the workloads of one cluster. Pure functions on live objects."""
 
 from __future__ import annotations
 

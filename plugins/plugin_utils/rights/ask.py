@@ -15,18 +15,18 @@ from .rules import missing
 
 
 class MissingRights(ClusterError):
-    """The identity lacks rights; the text names them, and the way out."""
+    """The identity lacks rights; the text has them, and the remedy."""
 
 
 def require(cluster: Cluster, needed: Mapping[str, Sequence[Right]]) -> None:
-    """Refuse to go on without all of these rights.
+    """Refuse to continue without all of these rights.
 
     Args:
         cluster: a connection.
         needed: namespace (empty: the whole cluster) -> rights.
 
     Raises:
-        MissingRights: names every right that is missing.
+        MissingRights: with every missing right.
     """
     lacking = [right for namespace, rights in needed.items() for right in lacks(cluster, namespace, rights)]
     if lacking:
@@ -50,8 +50,8 @@ def lacks(cluster: Cluster, namespace: str, rights: Sequence[Right]) -> list[Rig
                 "spec": {"namespace": namespace},
             },
         )
-        # The answer may be incomplete, and it does not tell rights in the namespace from those on the whole cluster:
-        # what it lacks and everything on the whole cluster is asked for one by one.
+        # The answer may be incomplete, and it does not distinguish rights in the namespace from those on the whole cluster:
+        # what it lacks and everything on the whole cluster is checked one by one.
         doubtful = missing(doubtful, review["status"].get("resourceRules") or [])
     checks = [
         {

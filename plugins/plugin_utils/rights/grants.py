@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..spec.addon_spec import AddonSpec
+from ..spec.part_spec import PartSpec
 from . import rendered
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
 from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
@@ -16,15 +18,15 @@ from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
 Grants = dict[str, list[Need]]
 
 
-def places(part: str, spec: Spec, ca_namespace: str) -> dict[str, str]:
+def places(part: str, namespace: str, ca_namespace: str) -> dict[str, str]:
     """Place -> its namespace."""
-    found = {FEDERATION: spec["namespace"], CLUSTER: ""}
+    found = {FEDERATION: namespace, CLUSTER: ""}
     return {**found, CA: ca_namespace} if part == SUPERLINK else found
 
 
-def namespaces(part: str, spec: Spec, ca_namespace: str) -> list[str]:
+def namespaces(part: str, spec: PartSpec, ca_namespace: str) -> list[str]:
     """The namespaces of a part in its cluster."""
-    return list(dict.fromkeys(name for name in places(part, spec, ca_namespace).values() if name))
+    return list(dict.fromkeys(name for name in places(part, spec.namespace, ca_namespace).values() if name))
 
 
 def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: Collection[str] = WAYS) -> Grants:
@@ -33,14 +35,13 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     Args:
         holder: C(controller), C(scientist) or C(auditor).
         part: what is deployed there, C(superlink) or C(supernode).
-        spec: the part's specification.
         ca_namespace: namespace of the CA keys, for the superlink.
         ways: how scientists reach the SuperLink, of C(exec) and C(portforward).
     """
-    where = places(part, spec, ca_namespace)
+    where = places(part, spec.namespace, ca_namespace)
     barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder != CONTROLLER else set()
     found: Grants = {}
-    for need in [*TABLE[holder, part], *rendered.needs(holder, part, spec)]:
+    for need in [*TABLE[holder, part], *rendered.needs(holder, spec)]:
         if need.when(spec) and need.resource not in barred:
             found.setdefault(where[need.place], []).append(need)
     return found
@@ -53,11 +54,10 @@ def controller_rights(
 
     Args:
         part: what is deployed there, C(superlink) or C(supernode).
-        spec: the part's specification.
         ca_namespace: namespace of the CA keys, for the superlink.
-        works: what it is to do, of C(WORKS).
-        absent: namespaces that are not there and that the controller makes. No Role says so: whoever gives rights in a
-            namespace makes it first.
+        works: its tasks, of C(WORKS).
+        absent: namespaces that do not exist and that the controller creates. No Role covers this: who grants rights in a
+            namespace creates it first.
     """
     found: dict[str, dict[Right, None]] = {}
     for namespace, needs in grants(CONTROLLER, part, spec, ca_namespace).items():
@@ -78,7 +78,7 @@ def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "")
         namespace: that of the part.
         ca_namespace: namespace of the CA keys, for the superlink.
     """
-    where = places(part, {"namespace": namespace}, ca_namespace)
+    where = places(part, namespace, ca_namespace)
     found: dict[str, list[Right]] = {}
     for need in TABLE[CONTROLLER, part]:
         if need.work == work:
@@ -86,16 +86,15 @@ def rights_of_work(part: str, work: str, namespace: str, ca_namespace: str = "")
     return found
 
 
-def ocm_rights(namespace: str, spec: Spec) -> dict[str, list[Right]]:
+def ocm_rights(namespace: str, spec: AddonSpec) -> dict[str, list[Right]]:
     """Namespace (empty: the whole cluster) -> rights that delivery through Open Cluster Management needs on its hub.
 
     Args:
         namespace: that of the federation.
-        spec: the add-on's specification.
     """
     found: dict[str, list[Right]] = {}
     for need in OCM:
-        if need.when({**spec, "ocm": True}):
+        if need.when(spec):
             where = "" if need.place == CLUSTER else namespace
             found.setdefault(where, []).extend(rights(need, where))
     return found

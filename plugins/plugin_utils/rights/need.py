@@ -10,13 +10,16 @@ Source of the rules: Kubernetes documentation, «Using RBAC Authorization» (rul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-Spec = Mapping[str, Any]
+from ..spec.hub_spec import HubSpec
+from ..spec.site_spec import SiteSpec
 
 # Places of a need.
+Spec = HubSpec | SiteSpec
+
 FEDERATION = "federation"  # the namespace of the SuperLink, or of a site's SuperNodes
 CA = "ca"  # the namespace of the CA keys, on the hub
 CLUSTER = "cluster"  # the whole cluster
@@ -39,9 +42,9 @@ class Need:
         resource: as kubectl spells it, C(statefulsets.apps) or C(pods/exec).
         verbs: words.
         purpose: what it is for, for the cluster's administrators.
-        names: words, the only objects that are meant; C({namespace}) is that of the place. Empty for all.
+        names: words, the only objects that are covered; C({namespace}) is that of the place. Empty for all.
         work: what fails without it, one of C(WORKS).
-        when: whether a spec needs it.
+        when: whether the specification of the part needs it.
     """
 
     place: str
@@ -50,7 +53,7 @@ class Need:
     purpose: str
     names: str = ""
     work: str = DEPLOY
-    when: Callable[[Spec], bool] = lambda spec: True
+    when: Callable[[Any], bool] = lambda spec: True
 
     def split(self) -> tuple[str, str]:
         """API group and resource, the latter with its subresource."""

@@ -6,43 +6,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..base.kinds import group_of, plural_of
 from ..manifests import superlink, supernode
+from ..spec.hub_spec import HubSpec
+from ..spec.part_spec import NOTHING, NOWHERE, PROCESS
+from ..spec.pool_spec import DAEMON_SET, PoolSpec
 from .need import FEDERATION, OBJECT_VERBS, TEARDOWN, Need, Spec
-from .table import AUDITOR, CONTROLLER, READ, SUPERLINK
+from .table import AUDITOR, CONTROLLER, READ
 
-# Settings that make kinds of objects come and go. Rights do not follow them: who switches one off needs the right to
-# prune what was there before. They do follow what a cluster's administrators may not want to give at all: its own APIs, the
+# Settings that add and remove kinds of objects. Rights do not depend on them: to switch one off, the right is needed to
+# prune existing objects. They do depend on what a cluster's administrators may not want to grant at all: its own APIs, the
 # whole cluster (exposure), network policies.
-_SHAPES = {
-    SUPERLINK: {"isolation": "process", "protect_runs": True, "superlink_address": "superlink.invalid:9092"},
-    "supernode": {
-        "pools": [{"name": "one", "replicas": 2}, {"name": "two", "mode": supernode.DAEMON_SET}],
-        "disruption_budget": 1,
-        "superlink_address": "superlink.invalid:9092",
-        "client_certificate": "-",
-        "allocation": {},
-    },
-}
-# Their rights are in the table: a Namespace's depend on who makes it, nobody but the controller reads Secrets.
+_POOLS = [PoolSpec(name="one", replicas=2), PoolSpec(name="two", mode=DAEMON_SET, replicas=0)]
+# Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets.
 _TABLED = {("", "Namespace"), ("", "Secret")}
 
 
-def kinds(part: str, spec: Spec) -> list[tuple[str, str]]:
-    """(API group, kind) of the objects that a part is made of, whatever its switches are, without Namespaces."""
-    render = superlink.objects if part == SUPERLINK else supernode.objects
+def kinds(spec: Spec) -> list[tuple[str, str]]:
+    """(API group, kind) of the objects of a part, with any switches, without Namespaces."""
     # Patches change no kinds; an address and certificates are only known when all is deployed.
-    shape = {**spec, **_SHAPES[part], "insecure": False, "ca_bundle": "-", "patches": []}
-    found = {(group_of(item["apiVersion"]), item["kind"]) for item in render(shape)}
+    shape = replace(spec, insecure=False, superlink_address=NOWHERE, ca_bundle=NOTHING, patches=[])
+    if isinstance(shape, HubSpec):
+        listed = superlink.objects(replace(shape, isolation=PROCESS, protect_runs=True))
+    else:
+        listed = supernode.objects(
+            replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={})
+        )
+    found = {(group_of(item["apiVersion"]), item["kind"]) for item in listed}
     return sorted(found - _TABLED)
 
 
-def needs(holder: str, part: str, spec: Spec) -> list[Need]:
+def needs(holder: str, spec: Spec) -> list[Need]:
     """What a holder needs for the objects of a part."""
     if holder not in (CONTROLLER, AUDITOR):
         return []
     found = []
-    for group, kind in kinds(part, spec):
+    for group, kind in kinds(spec):
         resource = plural_of(kind) + (f".{group}" if group else "")
         if holder == AUDITOR:
             found.append(Need(FEDERATION, resource, READ, "what is deployed"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Needs as rules of Roles, and whether rules give a right. Pure.
+"""Needs as rules of Roles, and whether rules grant a right. Pure.
 
 Source: Kubernetes API reference, PolicyRule (rbac.authorization.k8s.io/v1) and ResourceRule of a SelfSubjectRulesReview
 (authorization.k8s.io/v1).
@@ -21,7 +21,7 @@ _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
 
 
 def policy_rules(needs: Sequence[Need], namespace: str) -> list[Rule]:
-    """The fewest rules that give just these needs, in a stable order.
+    """The fewest rules that cover exactly these needs, in a stable order.
 
     Resources of one group with the same verbs and names share a rule. A verb on all objects needs none on some.
     """
@@ -46,7 +46,7 @@ def policy_rules(needs: Sequence[Need], namespace: str) -> list[Rule]:
 
 
 def missing(wanted: Sequence[Right], rules: Sequence[Mapping[str, Any]]) -> list[Right]:
-    """The rights that no rule gives.
+    """The rights that no rule grants.
 
     Args:
         wanted: what is needed.

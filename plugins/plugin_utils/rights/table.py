@@ -5,32 +5,34 @@
 """The table: who needs which rights in a cluster, and what for. Roles and the preflight check both come from it.
 
 A new right is a new line here. Rights on objects that the roles render are not listed: C(rendered.py) takes them from the
-renderers, so a new kind of object brings its own.
+renderers, so a new kind of object adds its own.
 
 Some rules behind it:
 
-- Server-side apply of an object that is not there asks for C(patch) and then for C(create); it is the only way by which
+- Server-side apply of an object that does not exist needs C(patch) and then for C(create); it is the only way in which
   C(create) can be limited to a name (apiserver, endpoints/handlers/patch.go).
-- C(get), C(patch) and C(delete) of a Namespace may be given by a Role in it: the request's namespace is its own name
-  (apiserver, endpoints/request/requestinfo.go). So nothing on the whole cluster is needed for a namespace that is there.
-- An exec over a websocket is a C(get); newer API servers (1.35) ask for C(create) as well, and so does every client that
+- C(get), C(patch) and C(delete) of a Namespace can be granted by a Role in it: the request's namespace is its own name
+  (apiserver, endpoints/request/requestinfo.go). So nothing on the whole cluster is needed for an existing namespace.
+- An exec over a websocket is a C(get); newer API servers (1.35) need C(create) as well, and so does every client that
   sends a POST.
-- Nobody can give away rights that they do not have (Kubernetes documentation, «Privilege escalation prevention»). So where
-  the controller makes a Role, all rules of it have to be among its own; C(bind) and C(escalate) are never given. Hence
-  the two ways of a site that makes its keys itself: either the site's administrators gave its Job an account with rights,
-  and the controller has none on Secrets, not even one to see their names; or the controller gives them to each Job, and
-  has to have them. For the same reason it has none to delete Secrets in the first case: an answer to that shows them.
+- No one can grant rights that they do not have (Kubernetes documentation, «Privilege escalation prevention»). So where
+  the controller creates a Role, all rules of it must be among its own; C(bind) and C(escalate) are never granted. Hence
+  the two modes of a site that creates its keys itself: either the site's administrators granted rights to an account of its Job,
+  and the controller has none on Secrets, not even one to see their names; or the controller grants them to each Job, and
+  must have them. For the same reason it has none to delete Secrets in the first case: the response would contain them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
-from ..base.names import SITE
-from ..base.values import boolean
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
+from ..spec.addon_spec import OcmUse
+from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
+from ..spec.site_spec import SiteSpec
 from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
 
 # What is deployed in a cluster.
@@ -48,86 +50,49 @@ READ = "get list watch"
 WAYS = ("exec", "portforward")
 
 
-def _makes_namespace(spec: Spec) -> bool:
-    return boolean(spec.get("create_namespace", True))
+_makes_namespace = attrgetter("create_namespace")
+_closes_namespace = attrgetter("closes_namespace")
+_skupper = attrgetter("has_routers")
+_ocm = attrgetter("ocm")
+_ocm_choices = attrgetter("has_placements")
+_keys_made_by_the_site = attrgetter("makes_keys")
 
 
-def _host_of_route(spec: Spec) -> bool:
-    return spec["exposure"] == "route" and bool(spec.get("host"))
+def _cert_manager(spec: HubSpec) -> bool:
+    return spec.certificates_source == "cert_manager"
 
 
-def _policy_for_the_ca(spec: Spec) -> bool:
-    return boolean(spec.get("network_policies")) and _makes_namespace(spec)
+def _issuer(kind: str) -> Callable[[HubSpec], bool]:
+    """Whether cert-manager's issuer of this kind signs."""
+    return lambda spec: _cert_manager(spec) and spec.issuer.group == CERT_MANAGER_GROUP and spec.issuer.kind == kind
 
 
-def _cert_manager(spec: Spec) -> bool:
-    return spec.get("certificates_source") == "cert_manager"
+def _ocm_apps(spec: OcmUse) -> bool:
+    return spec.ocm and spec.clientapps
 
 
-def _issuer(kind: str) -> Callable[[Spec], bool]:
-    """Whether cert-manager's issuer of this kind signs (C(issuer) of the spec; an Issuer by default)."""
-
-    def is_used(spec: Spec) -> bool:
-        given = spec.get("issuer") or {}
-        own = (given.get("group") or "cert-manager.io") == "cert-manager.io"
-        return _cert_manager(spec) and own and (given.get("kind") or "Issuer") == kind
-
-    return is_used
+def _ocm_gates(spec: OcmUse) -> bool:
+    return _ocm_apps(spec) and spec.enable_gates
 
 
-def _skupper(spec: Spec) -> bool:
-    """Whether the cluster is part of a Skupper network: a site says so itself, the hub is told (spec key C(skupper))."""
-    return spec.get("connectivity") == "skupper" or boolean(spec.get("skupper"))
-
-
-def _ocm(spec: Spec) -> bool:
-    """Whether the hub delivers to sites through Open Cluster Management (spec key C(ocm))."""
-    return boolean(spec.get("ocm"))
-
-
-def _ocm_placements(spec: Spec) -> bool:
-    """Whether it lets Placements choose them, too (spec key C(install); the default of the role ocm_addon if it is not there)."""
-    return _ocm(spec) and (spec.get("install") or "Placements") == "Placements"
-
-
-def _ocm_apps(spec: Spec) -> bool:
-    """Whether ClientApps are delivered by ManifestWorkReplicaSets (spec key C(clientapps))."""
-    return _ocm(spec) and boolean(spec.get("clientapps"))
-
-
-def _ocm_gates(spec: Spec) -> bool:
-    """Whether the feature for that may be enabled (spec key C(enable_gates))."""
-    return _ocm_apps(spec) and boolean(spec.get("enable_gates"))
-
-
-def _ocm_choices(spec: Spec) -> bool:
-    """Whether anything at all is brought by Placements."""
-    return _ocm_placements(spec) or _ocm_apps(spec)
-
-
-def _ocm_bindings(spec: Spec) -> bool:
-    """Whether it binds their cluster sets itself (spec key C(bind_cluster_sets), true if it is not there)."""
-    return _ocm_choices(spec) and boolean(spec.get("bind_cluster_sets", True))
+def _ocm_bindings(spec: OcmUse) -> bool:
+    return spec.has_placements and spec.bind_cluster_sets
 
 
 def _keys_made_by_the_controller(spec: Spec) -> bool:
-    return spec.get("key_source") != SITE
+    return not spec.makes_keys
 
 
-def _keys_made_by_the_site(spec: Spec) -> bool:
-    return not _keys_made_by_the_controller(spec)
+def _account_is_given(spec: SiteSpec) -> bool:
+    """Whether the site's administrators granted the Job its rights.
 
-
-def _account_is_given(spec: Spec) -> bool:
-    """Whether the site's administrators gave the Job its rights; C(keys_account) of the spec says so.
-
-    The playbook that writes down the rights makes that account and sets it; the check before a deployment looks for it.
+    The playbook that renders the rights creates that account and sets it; the preflight checks look for it.
     """
-    return _keys_made_by_the_site(spec) and boolean(spec.get("keys_account"))
+    return spec.makes_keys and spec.keys_account
 
 
-def _gives_the_job_its_rights(spec: Spec) -> bool:
-    return _keys_made_by_the_site(spec) and not _account_is_given(spec)
+def _gives_the_job_its_rights(spec: SiteSpec) -> bool:
+    return spec.makes_keys and not spec.keys_account
 
 
 _CONTROLLER_OF_ALL = (
@@ -161,8 +126,8 @@ _CONTROLLER_OF_ALL = (
 
 
 def _skupper_without_secrets(spec: Spec) -> bool:
-    """Whether the controller has no right on Secrets but needs it on the link's, by its usual name (C(skupper_link_name))."""
-    return _skupper(spec) and _keys_made_by_the_site(spec)
+    """Whether the controller has no right on Secrets but needs it on that of the link, by its default name (C(skupper_link_name))."""
+    return spec.has_routers and spec.makes_keys
 
 
 _SKUPPER_OF_ALL = (
@@ -183,8 +148,8 @@ def _skupper_kinds(*kinds: tuple[str, str]) -> tuple[Need, ...]:
     return (*_SKUPPER_OF_ALL, *made, *gone)
 
 
-# On the hub of Open Cluster Management. Every managed cluster has a namespace there, whose name nobody knows before it joins: so what
-# is in them is asked for on the whole cluster.
+# On the hub of Open Cluster Management. Every managed cluster has a namespace there, whose name is not known before it joins: so what
+# is in them is needed on the whole cluster.
 OCM = (
     Need(CLUSTER, "managedclusters.cluster.open-cluster-management.io", "get list", "see the sites", when=_ocm),
     Need(CLUSTER, "certificatesigningrequests.certificates.k8s.io", "list", "say why one cannot join", when=_ocm),
@@ -291,7 +256,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "routes/custom-host.route.openshift.io",
             "create update",
             "the host name of the Route",
-            when=_host_of_route,
+            when=exposure.sets_route_host,
         ),
         Need(
             FEDERATION,
@@ -334,7 +299,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "networkpolicies.networking.k8s.io",
             "get create patch",
             "no traffic to and from anything beside the keys",
-            when=_policy_for_the_ca,
+            when=_closes_namespace,
         ),
         Need(
             CA,
@@ -342,18 +307,12 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "get list delete",
             "remove it together with the keys",
             work=TEARDOWN,
-            when=_policy_for_the_ca,
+            when=_closes_namespace,
         ),
         Need(CA, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN),
         Need(CA, "secrets", "get list delete", "remove the keys of the certificate authorities", work=TEARDOWN),
         Need(FEDERATION, "persistentvolumeclaims", "get list delete", "remove the SuperLink's volume", work=TEARDOWN),
-        Need(
-            CLUSTER,
-            "nodes",
-            "list",
-            "the address of a node, which sites dial",
-            when=exposure.needs_nodes,
-        ),
+        Need(CLUSTER, "nodes", "list", "the address of a node, which sites dial", when=exposure.needs_nodes),
     ),
     (CONTROLLER, SUPERNODE): (
         *_CONTROLLER_OF_ALL,
@@ -424,20 +383,8 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "what the Job that makes keys may do, to give it away",
             when=_gives_the_job_its_rights,
         ),
-        Need(
-            FEDERATION,
-            "persistentvolumeclaims",
-            "list",
-            "leave a namespace alone that holds volumes",
-            work=TEARDOWN,
-        ),
-        Need(
-            CLUSTER,
-            "nodes",
-            "list",
-            "a key for every node of a DaemonSet pool",
-            when=supernode.needs_nodes,
-        ),
+        Need(FEDERATION, "persistentvolumeclaims", "list", "leave a namespace alone that holds volumes", work=TEARDOWN),
+        Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=supernode.needs_nodes),
     ),
     (SCIENTIST, SUPERLINK): (
         Need(FEDERATION, "pods", "get", "find the SuperLink", names=POD),

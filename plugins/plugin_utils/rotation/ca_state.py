@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The federation's CA while it changes: the state of a rotation is what its Secret holds. Pure.
+"""The federation's CA during a rotation: its Secret is the state. Pure.
 
-The Secret's entries are those of C(hub.authority); two annotations tell when. From them alone follows what is left to
-do, so a controller that dies leaves nothing behind that the next one would have to guess.
+The Secret's entries are those of C(hub.authority); two annotations have the times. From them alone follows the rest to
+do, so the next control node can resume after one that dies.
 
     idle       tls
-    adding     tls  next             started            every site learns to trust both, the old one signs
+    adding     tls  next             started            every site starts to trust both, the old one signs
     switched   tls        previous   started, switched  the new one signs, every site still trusts both
     dropping   tls                   started, switched  the old one is no longer trusted; its traces are removed
 
@@ -31,17 +31,17 @@ PHASES = IDLE, ADDING, SWITCHED, DROPPING = "idle", "adding", "switched", "dropp
 
 
 class StateError(ValueError):
-    """The Secret holds what no rotation leaves, or a step came too late. The text says what, and the way out."""
+    """The Secret has an invalid state, or a step came too late. The text has the fault and the remedy."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What the Secret tells.
+    """The state in the Secret.
 
     Attributes:
-        authority: the CAs. The key of the present one is empty when it is lost.
-        started: when the rotation began, or None.
-        switched: when the new CA began to sign, or None.
+        authority: the CAs. The key of the current one is empty when it is lost.
+        started: when the rotation started, or None.
+        switched: when the new CA started to sign, or None.
     """
 
     authority: Authority
@@ -59,11 +59,11 @@ class State:
 
     @property
     def bundle(self) -> str:
-        """Everything that sites have to trust, PEM."""
+        """Everything that sites must trust, PEM."""
         return self.authority.bundle
 
     def notes(self) -> dict[str, str | None]:
-        """Annotations of the Secret; None for one that is to go."""
+        """Annotations of the Secret; None for one to remove."""
         times = {STARTED: self.started, SWITCHED_AT: self.switched}
         return {name: time.isoformat() if time else None for name, time in times.items()}
 
@@ -76,13 +76,13 @@ def read(entries: Mapping[str, str], notes: Mapping[str, str]) -> State:
         notes: its annotations.
 
     Raises:
-        StateError: it holds no CA, half a CA, or two rotations at once.
+        StateError: it has no CA, half a CA, or two rotations at once.
     """
     if bool(entries.get("next.crt")) != bool(entries.get("next.key")):
-        raise StateError("it holds one half of the next CA only: remove next.crt and next.key from it, then run again")
+        raise StateError("it has only one half of the next CA: remove next.crt and next.key from it, then run again")
     if entries.get("next.crt") and entries.get("previous.crt"):
         raise StateError(
-            "it holds a next CA and a previous one: remove next.crt and next.key from it to let the first rotation end, "
+            "it has a next CA and a previous one: remove next.crt and next.key from it to complete the first rotation, "
             "then run again"
         )
     authority = Authority.read(entries)
@@ -92,7 +92,7 @@ def read(entries: Mapping[str, str], notes: Mapping[str, str]) -> State:
 
 
 def phase(entries: Mapping[str, str], notes: Mapping[str, str]) -> str:
-    """Which part of a rotation the Secret tells of: one of C(PHASES)."""
+    """The phase of the rotation: one of C(PHASES)."""
     return read(entries, notes).phase
 
 
@@ -106,6 +106,8 @@ def switch(state: State, now: datetime.datetime) -> State:
     """Adding -> switched: the next CA signs from now on. The key of the old one is kept no longer."""
     _require(state, ADDING)
     authority = state.authority
+    if authority.next is None:
+        raise ValueError("there is no CA to switch to")
     return replace(state, authority=Authority(authority.next, None, authority.current.certificate), switched=now)
 
 
@@ -123,7 +125,7 @@ def finish(state: State) -> State:
 
 def _require(state: State, wanted: str) -> None:
     if state.phase != wanted:
-        raise StateError(f"the rotation is {state.phase}, not {wanted}: another controller was faster; run again")
+        raise StateError(f"the rotation is {state.phase}, not {wanted}: another control node was faster; run again")
 
 
 def _time(notes: Mapping[str, str], name: str) -> datetime.datetime | None:
@@ -135,5 +137,5 @@ def _time(notes: Mapping[str, str], name: str) -> datetime.datetime | None:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        raise StateError(f"its annotation {name} is no time with a zone: {text!r}")
+        raise StateError(f"its annotation {name} is not a timestamp with a time zone: {text!r}")
     return found

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What has to be so before pods are restarted: every SuperNode is online, and no run is active."""
+"""Conditions for a restart of pods: every SuperNode is online, and no run is active."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..flower.runs import look
 from ..ledger import records
 from ..ledger.ranges import Book
 
-_SLICE = 30.0  # seconds of one look at a run
+_SLICE = 30.0  # seconds of one wait for a run
 
 Record = Mapping[str, Any]
 
 
 def expected(record: Record) -> list[dict[str, str]]:
-    """The keys of a site that a SuperNode has to run with: C(pool), C(name), C(node_id)."""
+    """The keys of a site with which a SuperNode must run: C(pool), C(name), C(node_id)."""
     return [
         {"pool": key["pool"], "name": key["name"], "node_id": node}
         for node, key in sorted(
@@ -31,8 +31,8 @@ def expected(record: Record) -> list[dict[str, str]]:
     ]
 
 
-def excuse(site: str, book: Book, found: Mapping[str, Record]) -> str:
-    """Why a site need not be asked; empty when it has to be."""
+def exemption(site: str, book: Book, found: Mapping[str, Record]) -> str:
+    """Why a site is exempt; empty when it must be asked."""
     record = found.get(site)
     denied = (record or {}).get("access") or (book.get("denied") or {}).get(site)
     if denied:
@@ -48,20 +48,26 @@ def offline(found: Mapping[str, Record], book: Book, nodes: Mapping[str, Mapping
     Args:
         found: site -> its record.
         book: the ledger's book.
-        nodes: node id -> what Flower says of it.
+        nodes: node id -> its state at Flower.
     """
-    told = {}
+    reported = {}
     for site, record in sorted(found.items()):
-        if excuse(site, book, found):
+        if exemption(site, book, found):
             continue
+        # A pod that has not been restarted with its new key serves with its old one.
+        serving = {
+            (key["pool"], key["name"])
+            for key in records.leaving(record).values()
+            if nodes.get(key["node_id"] or "", {}).get("status") == "online"
+        }
         away = [
             f"{key['pool']}/{key['name']} is {nodes.get(key['node_id'], {}).get('status', 'unknown to the SuperLink')}"
             for key in expected(record)
-            if nodes.get(key["node_id"], {}).get("status") != "online"
+            if nodes.get(key["node_id"], {}).get("status") != "online" and (key["pool"], key["name"]) not in serving
         ]
         if away:
-            told[site] = ", ".join(away)
-    return told
+            reported[site] = ", ".join(away)
+    return reported
 
 
 def active(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -70,12 +76,12 @@ def active(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def describe(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Runs in words."""
+    """Text with the runs."""
     return ", ".join(f"run {run['run-id']} of {run.get('fab-id') or 'an app'} ({run['status']})" for run in runs)
 
 
 def read_runs(cli: FlowerCLI) -> list[Mapping[str, Any]]:
-    """All runs that the SuperLink knows."""
+    """All runs of the SuperLink."""
     (answer,) = cli.do([cli.command("list")])
     if not answer.ok:
         raise FlowerError(f"cannot list the runs on {cli.cluster.name}: {answer.message}")
@@ -93,14 +99,14 @@ def wait_no_run(
     Args:
         cli: the SuperLink's command line.
         seconds: how long to wait at most.
-        say: tells people what is waited for.
-        way_out: the variable that says how long, and what does without waiting.
+        say: shows what is waited for.
+        way_out: the variable with the limit, and the option without waiting.
 
     Raises:
-        FlowerError: time is over; names the run and the way out.
+        FlowerError: timeout; with the run and the remedy.
     """
     deadline = time.monotonic() + seconds
-    told = ""
+    reported = ""
     while True:
         busy = active(read_runs(cli))
         if not busy:
@@ -109,10 +115,10 @@ def wait_no_run(
         left = deadline - time.monotonic()
         if left <= 0:
             raise FlowerError(
-                f"pods have to be restarted, which would fail {words}; it is not over after {seconds:g} s "
+                f"pods must be restarted, which would fail {words}; it is not complete after {seconds:g} s "
                 f"({way_out[0]}). Run again later, or with {way_out[1]} to do it nevertheless"
             )
-        if words != told:
-            say(f"{cli.cluster.name}: waiting for {words}, at most {left:.0f} s more")
-            told = words
+        if words != reported:
+            say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")
+            reported = words
         look(cli, str(busy[0]["run-id"]), min(left, _SLICE), pause=1)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gateway's two certificates during a rotation: what is in their Secrets, and what goes in. Pure but for randomness.
+"""The gateway's two certificates during a rotation: what is in their Secrets, and what is written. Pure but for randomness.
 
-One is what sites are served. The other is signed by the next CA and shown under the name C(next.NAME) for every name of the
-first, so that every site can try it under the name that it uses.
+One is served to sites. The other is signed by the next CA and served under the name C(next.NAME) for every name of the
+first, so that every site can test it with the name that it uses.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .ca_state import State
 
 
 def needed_names(publication: Mapping[str, str]) -> list[str]:
-    """Names without which sites do not find the gateway, going by what the hub publishes."""
+    """Names without which sites do not reach the gateway, from what the hub publishes."""
     verified = [publication["server_name"], publication["address"]]
-    found = certificate_names({"certificate_internal_names": False, "certificate_names": verified})
+    found = certificate_names(verified)
     return [*found["dns"], *found["ip"]]
 
 
 def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]) -> list[str]:
-    """Names for the next certificate of the gateway: all of the present one, if it is ours, and those that are needed.
+    """Names for the next certificate of the gateway: all of the current one, if it is ours, and those that are needed.
 
     Args:
         found: the decoded entries of its Secret.
@@ -46,7 +46,7 @@ def names_of(found: Mapping[str, str], ours: str, publication: Mapping[str, str]
 
 
 def next_names(names: Sequence[str]) -> list[str]:
-    """The names under which the certificate of the next CA is tried."""
+    """The names under which the certificate of the next CA is tested."""
     return [next_server_name(name) for name in names if not is_ip(name) and not name.startswith("*")]
 
 
@@ -58,13 +58,13 @@ def issue(ca: certificates.Issued, names: Sequence[str], lifetime: datetime.time
 def leaf(
     found: Mapping[str, str], state: State | None, names: Sequence[str], served: str, now: datetime.datetime
 ) -> machine.Leaf:
-    """What the machine has to know of a certificate.
+    """What the state machine needs of a certificate.
 
     Args:
         found: the decoded entries of its Secret; empty when there is none.
-        state: the CA; None where it is not ours, so that nothing is to be said against whoever signed.
-        names: names that it has to cover.
-        served: serial that the gateway shows.
+        state: the CA; None where it is not ours, so any signer is accepted.
+        names: names that it must cover.
+        served: serial that the gateway serves.
         now: the present.
     """
     certificate = found.get("tls.crt", "")
@@ -81,11 +81,11 @@ def leaf(
 
 
 def signed(certificate: str, ca: str) -> bool:
-    """Whether a CA signed a certificate, whatever the date is now."""
+    """Whether a CA signed a certificate, at any date."""
     young = datetime.datetime.fromisoformat(certificates.describe(certificate)["not_before"])
     return certificates.reissue_reason(certificate, ca, [], young) is None
 
 
 def over(facts: Mapping[str, Any], now: datetime.datetime) -> bool:
-    """Whether a certificate, as C(pki.describe) tells of it, has ended."""
+    """Whether a certificate, as described by C(pki.describe), has expired."""
     return now >= datetime.datetime.fromisoformat(facts["not_after"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..apply.content import content_digest
@@ -32,16 +32,16 @@ from .ca_state import State
 from .running_gateway import Gateway
 
 POD_LABELS = "app.kubernetes.io/name=superlink"
-_ROTATION_SECONDS = 90  # until a Secret is served that a kubelet has to bring
+_ROTATION_SECONDS = 90  # until a Secret is served that a kubelet must update
 
 
 class RotationError(ClusterError):
-    """A rotation cannot go on. The text names object, reason and way out."""
+    """A rotation cannot continue. The text has object, reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a rotation needs to know of its federation.
+    """What a rotation needs of its federation.
 
     Attributes:
         federation: its name.
@@ -66,7 +66,7 @@ class Hub:
     Args:
         cluster: a connection to it.
         settings: see there.
-        note: tells the audit trail of what was written, right after it was (C(ClusterAction.note)).
+        note: records for the audit trail what was written, right after it was (C(ClusterAction.note)).
     """
 
     def __init__(self, cluster: Cluster, settings: Settings, note: Callable[..., None]) -> None:
@@ -74,18 +74,18 @@ class Hub:
         self.settings = settings
         self.note = note
         self.gateway = Gateway(cluster, settings.namespace)
-        #: What people should know of what was done.
+        #: Messages for the user about what was done.
         self.warnings: list[str] = []
 
     # ---- what there is -----------------------------------------------------------------------------------------------
 
     def is_deployed(self) -> bool:
-        """Whether there is a federation, with a gateway that can show two certificates."""
-        told = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
-        return told is not None and self.gateway.is_able()
+        """Whether there is a federation, with a gateway that can serve two certificates."""
+        reported = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
+        return reported is not None and self.gateway.is_able()
 
     def publication(self) -> dict[str, Any]:
-        """The ConfigMap with what sites are told."""
+        """The ConfigMap for sites."""
         found = self.cluster.get("v1", "ConfigMap", publication.NAME, self.settings.namespace)
         if found is None:
             raise RotationError(
@@ -99,13 +99,13 @@ class Hub:
         return self.publication()["data"].get("insecure") == "true"
 
     def ca(self) -> tuple[dict[str, Any], State]:
-        """The Secret of the CA, and what it tells."""
+        """The Secret of the CA, and its state."""
         place = f"Secret {self.settings.ca_namespace}/{CA} on {self.cluster.name}"
         live = self.cluster.get("v1", "Secret", CA, self.settings.ca_namespace)
         if live is None:
             raise RotationError(
                 f"{place} does not exist: it is in another namespace (flower_ca_namespace), or the CA is lost, and then site.yml "
-                "makes another one and hands over to it"
+                "creates another one and starts its rotation"
             )
         try:
             return live, ca.read(entries(live), live["metadata"].get("annotations") or {})
@@ -123,27 +123,27 @@ class Hub:
         if found is None:
             raise RotationError(
                 f"the gateway on {self.cluster.name} serves Secret {self.settings.namespace}/{name}, which does not exist: run "
-                "site.yml, which makes it or says what is missing"
+                "site.yml, which creates it or reports what is missing"
             )
         return found
 
     def facts(self, state: State | None, now: datetime.datetime) -> machine.Facts:
-        """What the machine has to know of the hub.
+        """What the state machine needs of the hub.
 
         Args:
             state: the CA; None where it is not ours.
             now: the present.
         """
-        told = self.publication()["data"]
-        name = told["server_name"]
+        reported = self.publication()["data"]
+        name = reported["server_name"]
         own, extra = self.secret(self.gateway.secret()), self.secret(NEXT_SECRET)
         shown = self.gateway.served([name, next_server_name(name)])
-        # Under a name that it has no certificate for, the gateway shows the one that sites are served.
+        # Under a name that it has no certificate for, the gateway serves the one for sites.
         tried = "" if shown[1] == shown[0] else shown[1]
         return machine.Facts(
             now=now,
-            published=trust_bundle(told["ca.crt"]),
-            leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(told), shown[0], now),
+            published=trust_bundle(reported["ca.crt"]),
+            leaf=gateway_certificates.leaf(own, state, gateway_certificates.needed_names(reported), shown[0], now),
             extra=gateway_certificates.leaf(
                 extra,
                 state,
@@ -156,7 +156,7 @@ class Hub:
         )
 
     def needed_names(self) -> list[str]:
-        """Names without which sites do not find the gateway."""
+        """Names without which sites do not reach the gateway."""
         return gateway_certificates.needed_names(self.publication()["data"])
 
     # ---- steps -------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Hub:
         """Do a step of the machine that is the hub's.
 
         Raises:
-            RotationError: it did not work; or somebody else was faster, and the machine has to look again.
+            RotationError: it failed; or someone else was faster, and the state must be read again.
         """
         done = {
             machine.BEGIN: self.begin,
@@ -175,6 +175,7 @@ class Hub:
             machine.ISSUE_NEXT: self.issue_next,
             machine.SERVE_NEXT: self.serve_next,
             machine.SWITCH: self.switch,
+            machine.NOTE: self.note_switch,
             machine.DROP: self.drop,
             machine.REMOVE_NEXT: self.remove_next,
             machine.FINISH: self.finish,
@@ -183,21 +184,28 @@ class Hub:
             done(now)
         except Conflict as error:
             raise RotationError(
-                f"{error.message}: another controller works on the same federation; run again when it is done"
+                f"{error.message}: another run works on the same federation; run again when it is complete"
             ) from error
         except ca.StateError as error:
             raise RotationError(f"{self.cluster.name}: {error}") from error
 
     def begin(self, now: datetime.datetime) -> None:
-        """Make the next CA."""
+        """Create the next CA."""
         live, state = self.ca()
-        new = certificates.make_ca(f"{self.settings.federation} federation CA", self.settings.ca_lifetime)
+        new = certificates.make_ca(
+            certificates.ca_name(self.settings.federation, "federation CA"), self.settings.ca_lifetime
+        )
         self._write_ca(live, ca.begin(state, new, now), certificates=[public(CA, new.certificate)])
 
     def switch(self, now: datetime.datetime) -> None:
         """Let the next CA sign."""
         live, state = self.ca()
         self._write_ca(live, ca.switch(state, now))
+
+    def note_switch(self, now: datetime.datetime) -> None:
+        """Record that the current CA signs from now on; someone has removed the record of it."""
+        live, state = self.ca()
+        self._write_ca(live, replace(state, switched=now))
 
     def drop(self, now: datetime.datetime) -> None:
         """Trust the previous CA no longer."""
@@ -214,16 +222,20 @@ class Hub:
         live["metadata"]["annotations"] = {name: text for name, text in notes.items() if text is not None}
         live["data"] = {name: encode(value) for name, value in state.authority.entries().items()}
         self.cluster.replace(live)
-        words = [f"the change of the CA is {state.phase}" if state.phase != ca.IDLE else "the change of the CA is over"]
+        words = [
+            f"the rotation of the CA is {state.phase}"
+            if state.phase != ca.IDLE
+            else "the rotation of the CA is complete"
+        ]
         self.note(objects=changed("Secret", live), words=words, **facts)
 
     def publish(self, now: datetime.datetime) -> None:
-        """Tell sites that join what to trust."""
+        """Publish the CA bundle for sites that join."""
         _live, state = self.ca()
         self.note(objects=apply_trust(self.cluster, self.publication(), state.bundle))
 
     def issue(self, now: datetime.datetime) -> None:
-        """Put a new certificate of the present CA into the gateway's Secret."""
+        """Put a new certificate of the current CA into the gateway's Secret."""
         signer, names = self._signer()
         if not signer.key:
             raise RotationError(
@@ -245,10 +257,10 @@ class Hub:
         )
 
     def issue_next(self, now: datetime.datetime) -> None:
-        """Put a certificate of the next CA into the Secret of the names that are tried."""
+        """Put a certificate of the next CA into the Secret of the test names."""
         _live, state = self.ca()
         if state.authority.next is None:
-            raise ca.StateError("there is no next CA any more: another controller was faster; run again")
+            raise ca.StateError("there is no next CA: another control node completed the rotation; run again")
         _signer, names = self._signer()
         self._write_leaf(
             NEXT_SECRET,
@@ -281,7 +293,7 @@ class Hub:
         if shown != serial:
             raise RotationError(
                 f"the gateway on {self.cluster.name} does not serve certificate {serial} for {name} after {_ROTATION_SECONDS} s: "
-                f"{shown}. Its log tells why (container gateway of pod superlink-0)"
+                f"{shown}. See its log (container gateway of pod superlink-0)"
             )
 
     def remove_next(self, now: datetime.datetime) -> None:
@@ -293,13 +305,13 @@ class Hub:
 
 
 def public(name: str, certificate: str) -> dict[str, str]:
-    """What the audit trail tells of a certificate."""
+    """The audit facts of a certificate."""
     facts = certificates.describe(certificate)
     return {"name": name, **{key: facts[key] for key in ("serial", "fingerprint", "not_after")}}
 
 
 def changed(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dict[str, str]]:
-    """What the audit trail tells of an object that was changed."""
+    """The audit facts of a changed object."""
     where = {key: written["metadata"][key] for key in ("namespace", "name")}
     return of_objects([{"kind": kind, **where, "change": "changed", "sha256": sha256}])
 
@@ -309,18 +321,18 @@ def apply_trust(cluster: Cluster, live: dict[str, Any], bundle: str) -> list[dic
 
     Args:
         cluster: its cluster.
-        live: the ConfigMap as read. Somebody who changed it since makes this fail with a conflict.
+        live: the ConfigMap as read. If someone has changed it since, this fails with a conflict.
         bundle: PEM.
 
     Returns:
-        What the audit trail tells of it; nothing when it had this trust.
+        Its audit facts; nothing when it had this CA bundle.
     """
     if trust_bundle(live["data"].get("ca.crt", "")) == bundle:
         return []
     wanted = as_applied({"apiVersion": "v1", "kind": "ConfigMap", **live}, FIELD_MANAGER)
     place = f"ConfigMap {live['metadata']['namespace']}/{live['metadata']['name']} on {cluster.name}"
     if wanted is None:
-        raise RotationError(f"{place} was not made by this collection: run site.yml first")
+        raise RotationError(f"{place} was not created by this collection: run site.yml first")
     wanted["data"] = {**wanted.get("data", {}), "ca.crt": bundle}
     cluster.apply(wanted)
     del wanted["metadata"]["resourceVersion"]

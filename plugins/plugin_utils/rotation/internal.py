@@ -4,14 +4,14 @@
 
 """New shared secrets and internal certificates, and the restarts that they take.
 
-That this was begun stands on the Secret of the internal CA; every Secret that was made since carries the same mark. So
-whoever goes on makes none twice, and pods are restarted that run with an older one.
+A mark on the Secret of the internal CA shows that this was started; every Secret that was recreated since has the same mark. So
+a run that resumes recreates none twice, and pods are restarted that run with an older one.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..apply.engine import apply_objects
@@ -21,7 +21,7 @@ from ..hub import credentials
 from ..kube.client import Cluster
 from ..pki import certificates as pki
 from ..site_keys.keys import MARK
-from . import proof, restart
+from . import restart, site_proof
 from .hub_steps import Hub, RotationError, changed, public
 
 BEGUN = "federated.flower/secrets-begun"
@@ -36,7 +36,14 @@ _PODS: tuple[tuple[str, str, dict[str, tuple[str, str]]], ...] = (
             "/internal/tls.crt": (credentials.INTERNAL, "tls.crt"),
         },
     ),
-    ("serverapp", "superexec", {"/superexec/secret": (credentials.SUPEREXEC, "secret")}),
+    (
+        "serverapp",
+        "superexec",
+        {
+            "/superexec/secret": (credentials.SUPEREXEC, "secret"),
+            "/internal-ca/ca.crt": (credentials.INTERNAL, "ca.crt"),
+        },
+    ),
 )
 
 
@@ -62,17 +69,17 @@ class Internal:
         return found
 
     def started(self) -> str | None:
-        """The mark of what was begun and is not over."""
+        """The mark of a started rotation that is not complete."""
         return (self._authority()["metadata"].get("annotations") or {}).get(BEGUN)
 
     def begin(self, now: datetime.datetime) -> str:
-        """Begin, or go on with what was begun; returns the mark."""
+        """Start, or resume; returns the mark."""
         live = self._authority()
         notes = live["metadata"].setdefault("annotations", {})
         if BEGUN not in notes:
             notes[BEGUN] = now.isoformat(timespec="seconds")
             self.cluster.replace(live)
-            self._tell(live, "new shared secrets and internal certificates were begun")
+            self._tell(live, "the rotation of shared secrets and internal certificates was started")
         return notes[BEGUN]
 
     def settle(self) -> bool:
@@ -88,11 +95,11 @@ class Internal:
         self.hub.note(objects=changed("Secret", live), words=[words])
 
     def make(self, mark: str) -> list[str]:
-        """Make every Secret anew that does not carry the mark yet; returns their names."""
+        """Recreate every Secret without the mark; returns their names."""
         ca = entries(self._authority())
         signer = pki.Issued(ca["tls.crt"], ca["tls.key"])
         made = []
-        for name, data in credentials.anew(signer, self.settings.namespace).items():
+        for name, data in credentials.recreated(signer, self.settings.namespace).items():
             if _marked(self.cluster.get("v1", "Secret", name, self.settings.namespace), mark):
                 continue
             wanted = secret(
@@ -110,27 +117,53 @@ class Internal:
         return made
 
     def restart(self, seconds: float) -> list[str]:
-        """Restart the hub's pods that run with older secrets than there are; returns their names when they are ready."""
-        namespace = self.settings.namespace
-        old = []
-        for label, container, files in _PODS:
-            pods = self.cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={label}")
-            for pod in pods:
-                present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
-                wanted = {
-                    path: proof.digest(entries(self.cluster.get("v1", "Secret", name, namespace))[entry])
-                    for path, (name, entry) in present.items()
-                }
-                if restart.is_old(self.cluster, pod, container, wanted):
-                    old.append(pod)
+        """Restart the hub's pods that run with outdated secrets; returns their names when they are ready."""
+        old = old_pods(self.cluster, self.settings.namespace)
         # All at once: one side alone would only meet the other's old secret.
-        return restart.replace(self.cluster, namespace, old, seconds, self.hub.note)
+        return restart.replace(self.cluster, self.settings.namespace, old, seconds, self.hub.note)
+
+
+def old_pods(cluster: Cluster, namespace: str, *, younger: bool = False) -> list[dict[str, Any]]:
+    """The hub's pods that run with older secrets than there are.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: the SuperLink's.
+        younger: look only into pods that are older than one of their Secrets. Both times are the API server's.
+    """
+    secrets: dict[str, dict[str, Any] | None] = {}
+    found = []
+    for label, container, files in _PODS:
+        for pod in cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/name={label}"):
+            present = {path: place for path, place in files.items() if restart.mounts(pod, container, path)}
+            for name, _entry in present.values():
+                if name not in secrets:
+                    secrets[name] = cluster.get("v1", "Secret", name, namespace)
+            if younger and not any(is_younger(secrets[name], pod) for name, _entry in present.values()):
+                continue
+            wanted = {path: site_proof.digest(entries(secrets[name])[entry]) for path, (name, entry) in present.items()}
+            if restart.is_old(cluster, pod, container, wanted):
+                found.append(pod)
+    return found
+
+
+def is_younger(secret: Mapping[str, Any] | None, pod: Mapping[str, Any]) -> bool:
+    """Whether a Secret was written after a pod was created."""
+    meta = (secret or {}).get("metadata") or {}
+    written = [meta.get("creationTimestamp"), *(entry.get("time") for entry in meta.get("managedFields") or [])]
+    # RFC 3339 in UTC and of one length: the texts are in the order of time.
+    return max(filter(None, written), default="") > pod["metadata"]["creationTimestamp"]
+
+
+def restart_old(cluster: Cluster, namespace: str, note: Callable[..., None]) -> list[str]:
+    """Restart the hub's pods whose secrets were recreated; returns their names, without waiting for their successors."""
+    return restart.delete(cluster, namespace, old_pods(cluster, namespace, younger=True), note)
 
 
 def renew_site(
     cluster: Cluster, federation: str, namespace: str, mark: str, made: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, str]]:
-    """Make a site's shared secrets anew that do not carry the mark yet; returns what the audit trail tells of them.
+    """Recreate a site's shared secrets without the mark; returns their audit facts.
 
     Args:
         cluster: a connection to the site.

@@ -4,12 +4,12 @@
 
 """What a CA rotation does next. Pure: facts in, one step or a wait with its reason out.
 
-Nothing is remembered but what lies in the clusters (C(state)), and what sites proved is good for one run only. Every
-step writes one object, and is right again when it is repeated; so whenever a controller dies, the next one begins with
-the same question and comes to the same end.
+The only state is in the clusters (C(state)), and what sites accepted is valid for one run only. Every
+step writes one object, and can be repeated; so whenever a control node dies, the next one starts with
+the same question and reaches the same result.
 
 The order is that of the only safe path: trust is widened before anything is served that needs it, and narrowed after
-nothing is served that needs it. A site that cannot be asked holds the machine where it is.
+nothing is served that needs it. A site that cannot be asked stops the rotation in its phase.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ ISSUE_NEXT = "issue_next"
 SERVE_NEXT = "serve_next"
 ASK = "ask"
 SWITCH = "switch"
+NOTE = "note"
 DROP = "drop"
 REMOVE_NEXT = "remove_next"
 FINISH = "finish"
@@ -37,16 +38,17 @@ WAIT = "wait"
 DONE = "done"
 
 WORDS = {
-    BEGIN: "make the next CA",
-    PUBLISH: "publish what sites have to trust",
-    ISSUE: "issue the gateway's certificate from the present CA",
-    SERVE: "have the gateway serve it",
-    ISSUE_NEXT: "issue a certificate of the next CA for the name that is tried",
-    SERVE_NEXT: "have the gateway serve it under that name",
-    ASK: "bring the trust to every site and have every SuperNode try it",
+    BEGIN: "create the next CA",
+    PUBLISH: "publish the CA bundle",
+    ISSUE: "issue the gateway's certificate from the current CA",
+    SERVE: "serve it",
+    ISSUE_NEXT: "issue a certificate of the next CA for the test name",
+    SERVE_NEXT: "serve it under that name",
+    ASK: "deploy the CA bundle to every site and test it with every SuperNode",
     SWITCH: "let the next CA sign",
-    DROP: "trust the previous CA no longer",
-    REMOVE_NEXT: "take away the certificate that was tried",
+    NOTE: "record when the current CA started to sign, which its Secret no longer has",
+    DROP: "remove the previous CA from the CA bundle",
+    REMOVE_NEXT: "remove the test certificate",
     FINISH: "end the rotation",
     DONE: "nothing",
 }
@@ -62,8 +64,8 @@ class Leaf:
     Attributes:
         serial: of the certificate in its Secret, hex; empty when there is none.
         issuer: C(BY_CURRENT), C(BY_NEXT) or C(BY_OTHER).
-        good: whether it may be served: not ended, and all names are there.
-        served: serial that the gateway shows; empty when nobody could see it.
+        good: whether it may be served: not expired, with all names.
+        served: serial that the gateway serves; empty when it could not be read.
     """
 
     serial: str = ""
@@ -74,13 +76,13 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Site:
-    """What a site said in this run.
+    """What a site reported in this run.
 
     Attributes:
         trust: the certificates in its cluster that its SuperNodes trust, PEM; None when it was not asked.
-        accepts: serials that every one of its SuperNodes was shown in a new connection and took.
-        trouble: why it said no more than that; empty when all is well, or when it was not asked.
-        excused: why it need not be asked; empty when it has to.
+        accepts: serials that each of its SuperNodes received in a new connection and accepted.
+        trouble: why it reported no more than that; empty when there are no faults, or when it was not asked.
+        excused: why it need not be asked; empty when it must.
     """
 
     trust: str | None = None
@@ -95,14 +97,14 @@ class Facts:
 
     Attributes:
         now: the present.
-        asked: whether somebody wants a rotation, or one is due.
+        asked: whether a rotation is requested or due.
         grace: how long the previous CA stays trusted.
         published: what the hub publishes for sites to trust, PEM.
         leaf: the gateway's certificate.
-        extra: the certificate under the name that is tried.
-        current_good: whether the present CA has not ended. Nobody accepts what an ended one signed.
-        sites: name -> what it said.
-        force: leave sites behind that cannot be asked.
+        extra: the certificate under the test name.
+        current_good: whether the current CA has not expired. Certificates of an expired one are not accepted.
+        sites: name -> what it reported.
+        force: skip sites that cannot be asked.
     """
 
     now: datetime.datetime
@@ -118,13 +120,13 @@ class Facts:
 
 @dataclass(frozen=True)
 class Step:
-    """What is to be done.
+    """The next step.
 
     Attributes:
         name: one of the names above.
         why: for people: what it is waiting for, or for what the step is good.
-        sites: names of the sites that it concerns.
-        until: when waiting ends by itself, or None.
+        sites: names of the affected sites.
+        until: when waiting ends without a run, or None.
     """
 
     name: str
@@ -134,24 +136,24 @@ class Step:
 
     @property
     def held(self) -> bool:
-        """Is it a wait that ends only when somebody does something?"""
+        """Whether it is a wait that ends only when someone acts"""
         return self.name == WAIT and self.until is None
 
 
 def needed(state: State, facts: Facts) -> frozenset[str]:
-    """Serials that every SuperNode has to accept in the present phase."""
+    """Serials that every SuperNode must accept in the current phase."""
     if state.phase != ca.ADDING:
         return frozenset({facts.leaf.serial})
-    # What has ended is accepted by nobody, and that is why the CA is to go.
+    # An expired certificate is never accepted, and that is why the CA is replaced.
     alive = facts.current_good and facts.leaf.good and facts.leaf.issuer == BY_CURRENT
     return frozenset({facts.extra.serial, *([facts.leaf.serial] if alive else [])})
 
 
 def next_step(state: State, facts: Facts) -> Step:
-    """Say what comes next.
+    """The next step.
 
     Args:
-        state: the CA as its Secret tells.
+        state: the CA as in its Secret.
         facts: what else is known.
     """
     if state.phase == ca.IDLE:
@@ -160,10 +162,10 @@ def next_step(state: State, facts: Facts) -> Step:
 
 
 def _hub(state: State, facts: Facts) -> Step | None:
-    """What the hub itself lacks in this phase. The trust comes first: whoever joins now has to get the whole of it."""
+    """What is missing on the hub in this phase. The CA bundle comes first: sites that join now must get all of it."""
     if facts.published != state.bundle:
         return _step(PUBLISH)
-    # An ended CA can sign nothing that anybody accepts, and a lost one nothing at all: then the old certificate stays
+    # Certificates of an expired CA are not accepted, and a lost one cannot sign: then the old certificate stays
     # until the next CA signs.
     able = state.phase != ca.ADDING or (facts.current_good and bool(state.authority.current.key))
     if able and (facts.leaf.issuer != BY_CURRENT or not facts.leaf.good or not facts.leaf.serial):
@@ -179,7 +181,7 @@ def _hub(state: State, facts: Facts) -> Step | None:
 
 
 def _sites(state: State, facts: Facts) -> Step | None:
-    """What is to be heard from sites before the machine may go on."""
+    """What sites must report before the rotation may continue."""
     wanted = needed(state, facts)
     open_sites = [
         (name, site)
@@ -196,11 +198,13 @@ def _sites(state: State, facts: Facts) -> Step | None:
 
 
 def _advance(state: State, facts: Facts) -> Step:
-    """All have what this phase is to bring: go to the next one."""
+    """All have the result of this phase: start the next one."""
     if state.phase == ca.ADDING:
         return _step(SWITCH)
     if state.phase == ca.SWITCHED:
-        until = (state.switched or facts.now) + facts.grace
+        if state.switched is None:
+            return _step(NOTE)  # without it, the grace period would start again with every run
+        until = state.switched + facts.grace
         if facts.now < until:
             return Step(
                 WAIT, f"waiting until {until.isoformat(timespec='seconds')}, then the previous CA is dropped", (), until
@@ -214,14 +218,14 @@ def _step(name: str, sites: tuple[str, ...] = ()) -> Step:
 
 
 def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) -> list[Step]:
-    """All steps from here to the end or to a wait, as if each of them went well. For check mode.
+    """All steps from here to the end or to a wait, as if each of them succeeded. For check mode.
 
     Args:
-        state: the CA as its Secret tells.
+        state: the CA as in its Secret.
         facts: what else is known.
-        new: stands for the CA that would be made; any will do, nothing of it is shown.
+        new: placeholder for the CA that would be created; it is not shown.
     """
-    steps = []
+    steps: list[Step] = []
     while True:
         step = next_step(state, facts)
         if step.name == DONE:
@@ -233,20 +237,22 @@ def outlook(state: State, facts: Facts, new: certificates.Issued | None = None) 
 
 
 def after(step: Step, state: State, facts: Facts, new: certificates.Issued | None = None) -> tuple[State, Facts]:
-    """The world after a step that went well, as far as this module sees it.
+    """The facts after a successful step, as far as this module uses them.
 
     Args:
         step: what was done.
         state: the CA before.
         facts: everything else before.
-        new: the CA that C(BEGIN) makes.
+        new: the CA that C(BEGIN) creates.
     """
     if step.name == BEGIN:
         if new is None:
-            raise ValueError("a step that makes a CA needs one")
+            raise ValueError("a step that creates a CA needs one")
         return ca.begin(state, new, facts.now), replace(facts, extra=Leaf(), asked=False)
     if step.name == SWITCH:
         return ca.switch(state, facts.now), replace(facts, leaf=replace(facts.leaf, issuer=BY_OTHER), current_good=True)
+    if step.name == NOTE:
+        return replace(state, switched=facts.now), facts
     if step.name == DROP:
         return ca.drop(state), facts
     if step.name == FINISH:

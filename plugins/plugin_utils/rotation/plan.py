@@ -2,197 +2,77 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be rotated: what was asked for, what is due, what was begun and is not over. Pure.
-
-leaf            the gateway's certificate. Nothing restarts
-ca              the CA. With sidecars nothing restarts; without, SuperNodes do, twice
-client          the sites' client certificates. Nothing restarts
-supernode_keys  the SuperNodes' own keys: they are enrolled anew
-superexec       shared secrets and internal certificates: the hub's pods and all SuperNodes restart
-"""
+"""What to rotate: what was requested, what is due, what was started and is not complete. Pure. The targets are in C(targets)."""
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from ..hub.handover import trusted
-from ..hub.sources.source import BUILTIN
-from ..manifests.gateway import SECRET
-from ..pki import certificates
-from . import gateway_certificates, machine, source
-from .ca_state import IDLE, State
+from .inputs import RotationInputs
 from .machine import Site
+from .targets.leaf_target import UNSERVED
+from .targets.target_registry import TARGETS
+
+__all__ = [
+    "ASKED",
+    "CHOICES",
+    "DUE",
+    "KINDS",
+    "UNSERVED",
+    "RotationInputs",
+    "decide",
+    "outlook",
+    "parts",
+    "renewed",
+    "restarts",
+]
 
 DUE = "due"
-LEAF, CA = source.LEAF, source.CA
-CLIENT, SUPERNODE_KEYS, SUPEREXEC = "client", "supernode_keys", "superexec"
-KINDS = (LEAF, CA, CLIENT, SUPERNODE_KEYS, SUPEREXEC)
+KINDS = tuple(TARGETS)
 CHOICES = (DUE, *KINDS)
 
-ASKED = "it was asked for"
-UNSERVED = "it was issued, but the gateway does not serve it yet"
+ASKED = "it was requested"
 
 
-@dataclass(frozen=True)
-class Looked:
-    """What there is.
-
-    Attributes:
-        now: the present.
-        source: where the gateway's certificate comes from.
-        handed_in: the CA, if it comes from variables.
-        secret: name of the Secret with the gateway's certificate.
-        leaf: its decoded entries.
-        names: what it has to cover.
-        state: the CA; None where it is not ours.
-        facts: what the machine knows.
-        records: site -> its record in the ledger.
-        renew_before: how long before its end the gateway's certificate is due; None for half of its lifetime.
-        ca_renew_before: the same for the CA.
-        internal: whether new shared secrets were begun.
-    """
-
-    now: datetime.datetime
-    source: str
-    handed_in: certificates.Issued | None
-    secret: str
-    leaf: Mapping[str, str]
-    names: list[str]
-    state: State | None
-    facts: machine.Facts
-    records: Mapping[str, Mapping[str, Any]]
-    renew_before: datetime.timedelta | None = None
-    ca_renew_before: datetime.timedelta | None = None
-    internal: bool = False
-
-
-def decide(rotate: str, looked: Looked) -> tuple[dict[str, str], str | None]:
-    """What is to be done, and why.
+def decide(rotate: str, inputs: RotationInputs) -> tuple[dict[str, str], str | None]:
+    """What to do, and why.
 
     Args:
         rotate: one of C(CHOICES).
-        looked: what there is.
+        inputs: the state.
 
     Returns:
-        Kind -> reason, in the order in which they are done; and why what was asked for cannot be done, or None.
+        Kind -> reason, in the order in which they are done; and why a request cannot be fulfilled, or None.
     """
     if rotate != DUE:
-        refused = source.refusal(looked.source, rotate, looked.handed_in is not None, looked.secret)
-        if rotate in (LEAF, CA) and not refused:
-            refused = handing_over(looked)
-        if rotate == LEAF and not refused and _cannot_sign(looked):
-            refused = f"{_cannot_sign(looked)}, so no certificate of it is of use: replace the CA (flower_rotate=ca)"
-        begun = {CA: _begun(looked), SUPEREXEC: _open(looked)}.get(rotate)
-        return {rotate: begun or ASKED}, refused
-    found = {LEAF: _leaf(looked), CA: _ca(looked), CLIENT: _clients(looked), SUPEREXEC: _open(looked)}
+        target = TARGETS[rotate]
+        return {rotate: target.begun(inputs) or ASKED}, target.refusal(inputs)
+    found = {name: target.due(inputs) for name, target in TARGETS.items()}
     return {kind: reason for kind, reason in found.items() if reason}, None
 
 
-def handing_over(looked: Looked) -> str | None:
-    """Why nothing of ours can be served yet, since the gateway keeps the certificate of a former source (C(hub.handover))."""
-    if looked.source != BUILTIN or _begun(looked):
-        return None
-    if looked.secret != SECRET:
-        why = f"the gateway still serves Secret {looked.secret}, of another source"
-    elif _signer(looked) and trusted(looked.leaf["tls.crt"], looked.facts.published, looked.now) and not _own(looked):
-        why = f"the gateway still serves a certificate of a former CA in Secret {looked.secret}"
-    else:
-        return None
-    return f"{why}: run site.yml, which has one of the present CA served as soon as sites were told to trust it"
+def parts(todo: Iterable[str]) -> list[str]:
+    """The parts of the role cert_rotation that some targets need, each once."""
+    return list(dict.fromkeys(TARGETS[kind].part for kind in todo))
 
 
-def _signer(looked: Looked) -> certificates.Issued | None:
-    return looked.handed_in or (looked.state.authority.current if looked.state else None)
+def renewed(rotate: str) -> list[str]:
+    """What sites replace although it is valid; nothing where only what is due is replaced."""
+    return [] if rotate == DUE else list(TARGETS[rotate].renew)
 
 
-def _own(looked: Looked) -> bool:
-    signer = _signer(looked)
-    return signer is not None and gateway_certificates.signed(looked.leaf["tls.crt"], signer.certificate)
+def restarts(todo: Iterable[str]) -> bool:
+    """Whether the sites' part restarts SuperNodes."""
+    return any(TARGETS[kind].restarts for kind in todo)
 
 
-def _leaf(looked: Looked) -> str | None:
-    signer = _signer(looked)
-    if looked.source != BUILTIN or signer is None or handing_over(looked):
-        return None
-    reason = certificates.reissue_reason(
-        looked.leaf["tls.crt"], signer.certificate, looked.names, looked.now, looked.renew_before
-    )
-    # What is wrong with a certificate of a CA that changes, or has to, is mended by the change.
-    if reason and not _begun(looked) and not _cannot_sign(looked):
-        return reason
-    return None if looked.facts.leaf.served == looked.facts.leaf.serial else UNSERVED
-
-
-def _ca(looked: Looked) -> str | None:
-    if looked.state is None or handing_over(looked):
-        return None
-    return (
-        _begun(looked)
-        or _cannot_sign(looked)
-        or certificates.aged(looked.state.authority.current.certificate, looked.now, looked.ca_renew_before)
-    )
-
-
-def _cannot_sign(looked: Looked) -> str | None:
-    """Why the CA is of no use any more, or None."""
-    if looked.state is None:
-        return None
-    if not looked.facts.current_good:
-        return "the CA has ended"
-    return None if looked.state.authority.current.key else "the key of the CA is lost"
-
-
-def _begun(looked: Looked) -> str | None:
-    state = looked.state
-    if state is None or state.phase == IDLE:
-        return None
-    since = f" on {state.started.isoformat(timespec='seconds')}" if state.started else ""
-    return f"it was begun{since} and is {state.phase}"
-
-
-def _open(looked: Looked) -> str | None:
-    return "it was begun and is not over" if looked.internal else None
-
-
-def _clients(looked: Looked) -> str | None:
-    due = []
-    for site, record in sorted(looked.records.items()):
-        certificate = (record.get("client") or {}).get("certificate")
-        reason = certificates.aged(certificate, looked.now) if certificate else None
-        if reason:
-            due.append(f"{site}: {reason}")
-    return "; ".join(due) or None
-
-
-_COST = {
-    LEAF: "a new certificate for the gateway, served at once; nothing restarts",
-    CLIENT: "new client certificates for the sites; nothing restarts",
-    SUPERNODE_KEYS: "new keys for the SuperNodes, which are registered anew and restarted pool by pool when no run is active",
-    SUPEREXEC: "new shared secrets and internal certificates; the hub's pods and all SuperNodes restart when no run is active",
-}
-
-
-def outlook(todo: Mapping[str, str], looked: Looked, sites: Mapping[str, Site]) -> list[str]:
+def outlook(todo: Mapping[str, str], inputs: RotationInputs, sites: Mapping[str, Site]) -> list[str]:
     """What would happen, sentences.
 
     Args:
         todo: see C(decide).
-        looked: what there is.
+        inputs: the state.
         sites: what is known of each site.
     """
-    words = []
-    for kind, reason in todo.items():
-        if kind != CA:
-            words.append(f"{kind}: {reason}: {_COST[kind]}.")
-            continue
-        if looked.state is None:
-            continue
-        facts = replace(looked.facts, asked=looked.state.phase == IDLE, sites=sites)
-        stand_in = certificates.make_ca("the next CA", datetime.timedelta(days=1))
-        steps = machine.outlook(looked.state, facts, stand_in)
-        told = "; ".join(step.why + (f" ({', '.join(step.sites)})" if step.sites else "") for step in steps)
-        words.append(f"{kind}: {reason}: {told}.")
-    return words
+    words = [TARGETS[kind].outlook(reason, inputs, sites) for kind, reason in todo.items()]
+    return [word for word in words if word]

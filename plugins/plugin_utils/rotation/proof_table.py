@@ -2,17 +2,17 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The handshakes of a rotation as a table: what each SuperNode was shown before and after, and what it took. Pure."""
+"""The handshakes of a rotation as a table: what each SuperNode received before and after, and what it accepted. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import proof
+from . import site_proof
 
 _HEAD = ("SITE", "POD", "SERVED BEFORE", "SERVED AFTER", "OLD", "NEW")
-_DIGITS = 12  # of a serial: enough to tell two apart
+_DIGITS = 12  # of a serial: enough to distinguish two
 
 Report = Mapping[str, Any]
 
@@ -25,8 +25,8 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
         rounds: those from during and after it, the oldest first.
 
     Returns:
-        A head, a line for each SuperNode, and a line for each site that could not be asked. OLD and NEW say whether the
-        SuperNode took the certificate from before, and the one that is served at the end.
+        A head, a line for each SuperNode, and a line for each site that could not be asked. OLD and NEW show whether the
+        SuperNode accepted the previous certificate, and the one that is served at the end.
     """
     lines = [_HEAD]
     troubles = []
@@ -41,15 +41,15 @@ def handshake_table(before: Sequence[Report], rounds: Sequence[Report] = ()) -> 
         if report.get("trouble"):
             troubles.append(f"! {site}: {report['trouble']}")
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
-    told = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
-    return [*told, *troubles] if len(told) > 1 or troubles else []
+    reported = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines]
+    return [*reported, *troubles] if len(reported) > 1 or troubles else []
 
 
 def _row(pod: str, before: Sequence[Report], said: Sequence[Report]) -> tuple[str, str, str, str]:
     shown = [entry["seen"] for report in said for entry in report["pods"] if entry["pod"] == pod]
     first = [entry["seen"] for report in before for entry in report["pods"] if entry["pod"] == pod]
-    old = first[-1].get(proof.NOW, {}).get("serial", "") if first else ""
-    new = shown[-1].get(proof.NOW, {}).get("serial", "") if shown else ""
+    old = first[-1].get(site_proof.NOW, {}).get("serial", "") if first else ""
+    new = shown[-1].get(site_proof.NOW, {}).get("serial", "") if shown else ""
     taken = {look.get("serial") for seen in shown for look in seen.values()} - {None}
     return old[:_DIGITS] or "-", new[:_DIGITS] or "-", _took(old, taken), _took(new, taken)
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pods that run with older files than their cluster holds, and their replacement.
+"""Pods that run with outdated files, and their replacement.
 
-Whether a process took in a file that it reads once follows from its age: the pod itself compares the start of its
+Whether a process has read the current version of a file follows from its age: the pod itself compares the start of its
 process with the time at which the kubelet put the file there, both by the node's clock.
 """
 
@@ -39,16 +39,16 @@ def mounts(pod: Object, container: str, path: str) -> bool:
 def held(
     cluster: Cluster, pod: Object, container: str, request: Mapping[str, Any], seconds: float = 60
 ) -> dict[str, Any]:
-    """What C(site_program) tells of a pod.
+    """The result of C(site_program) for a pod.
 
     Raises:
-        ClusterError: it could not be asked; the text names the pod.
+        ClusterError: it could not be run; the text has the pod.
     """
     meta = pod["metadata"]
     output = in_pod.run(cluster, meta["namespace"], meta["name"], container, site_program, request, seconds=seconds)
     if output.rc != 0 or len(output.answers) != 1:
         raise ClusterError(
-            f"the program that looks at {meta['namespace']}/{meta['name']} ({container}) on {cluster.name} ended with code "
+            f"the program that checks {meta['namespace']}/{meta['name']} ({container}) on {cluster.name} ended with code "
             f"{output.rc}: {output.said}"
         )
     return json.loads(output.answers[0])
@@ -84,28 +84,21 @@ def replace(
     Args:
         cluster: a connection to their cluster.
         namespace: theirs.
-        old: live pods, each owned by a controller that makes another one.
+        old: live pods, each owned by a controller that replaces it.
         seconds: how long to wait.
-        note: tells the audit trail (C(ClusterAction.note)).
+        note: records for the audit trail (C(ClusterAction.note)).
 
     Returns:
         Names of the deleted pods.
 
     Raises:
-        ClusterError: they are not ready in time; says what they wait for.
+        ClusterError: they are not ready in time; the text has what they wait for.
     """
     if not old:
         return []
     gone = {pod["metadata"]["uid"] for pod in old}
     seats = set(map(_seat, old))
-    for pod in old:
-        try:
-            cluster.delete(
-                "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
-            )
-        except (Conflict, NotFound):
-            continue  # somebody else has replaced it
-        note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])
+    delete(cluster, namespace, old, note)
     deadline = time.monotonic() + seconds
     while True:
         present = cluster.list(
@@ -124,8 +117,21 @@ def replace(
         time.sleep(0.5)
 
 
+def delete(cluster: Cluster, namespace: str, old: Sequence[Object], note: Callable[..., None]) -> list[str]:
+    """Delete exactly these pods, each owned by a controller that replaces it; returns their names."""
+    for pod in old:
+        try:
+            cluster.delete(
+                "v1", "Pod", pod["metadata"]["name"], namespace, propagation="Background", uid=pod["metadata"]["uid"]
+            )
+        except (Conflict, NotFound):
+            continue  # someone else has replaced it
+        note(words=[f"restarted pod {namespace}/{pod['metadata']['name']}"])
+    return [pod["metadata"]["name"] for pod in old]
+
+
 def _seat(pod: Object) -> tuple[str, str, str]:
-    """What a pod has in common with the one that takes its place: application, pool, and its name or node, if fixed."""
+    """What a pod has in common with its successor: application, pool, and its name or node, if fixed."""
     labels = pod["metadata"]["labels"]
     owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences") or []}
     fixed = ""

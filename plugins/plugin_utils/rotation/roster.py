@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The sites of a federation as a rotation sees them: who has to be heard, and what was heard. Pure."""
+"""The sites of a federation in a rotation: which must report, and what they reported. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from . import conditions
 from .machine import Site
 
 _ABSENT = (
-    "the ledger knows it, but this run does not reach it: it is not in the inventory, or --limit leaves it out. "
-    "A site that has left is forgotten by site.yml -e flower_forget_sites=true"
+    "the ledger has it, but this run does not reach it: it is not in the inventory, or --limit excludes it. "
+    "A site that has left is forgotten by site.yml -e flower_forget_sites=NAME"
 )
 
 
-def roll(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Everybody who might have to be heard.
+def members(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """All sites that may have to report.
 
     Args:
         book: the ledger's book.
@@ -36,7 +36,7 @@ def roll(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable
     return {
         site: {
             "expected": conditions.expected(found[site]) if site in found else [],
-            "excused": conditions.excuse(site, book, found),
+            "excused": conditions.exemption(site, book, found),
             "here": site in here,
         }
         for site in sorted({*found, *here})
@@ -44,11 +44,11 @@ def roll(book: Book, found: Mapping[str, conditions.Record], inventory: Iterable
 
 
 def heard(rolled: Mapping[str, Mapping[str, Any]], reports: Iterable[Mapping[str, Any]]) -> dict[str, Site]:
-    """What the machine has to know of each site.
+    """What the state machine needs of each site.
 
     Args:
-        rolled: see C(roll).
-        reports: results of the action C(trust_proof); sites that said nothing yet have none.
+        rolled: see C(members).
+        reports: results of the action C(trust_proof); sites that have not reported yet have none.
     """
     said = {report["site"]: report for report in reports if report.get("site")}
     sites = {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The running gateway: which certificates it shows, and how it is given another one."""
+"""The running gateway: which certificates it serves, and how it gets another one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Gateway:
         self._volumes: dict[str, Any] | None = None
 
     def _read(self) -> dict[str, Any]:
-        """Volumes of its pod by name; none when there is no such pod to be."""
+        """Volumes of its pod by name; none when there is no such pod template."""
         if self._volumes is None:
             found = self.cluster.get("apps/v1", "StatefulSet", "superlink", self.namespace)
             volumes = found["spec"]["template"]["spec"]["volumes"] if found else []
@@ -47,24 +47,24 @@ class Gateway:
         return self._volumes
 
     def is_able(self) -> bool:
-        """Whether it can show a certificate of the next CA beside its own."""
+        """Whether it can serve a certificate of the next CA beside its own."""
         return NEXT_VOLUME in self._read()
 
     def secret(self) -> str:
         """Name of the Secret whose certificate it serves."""
         if not self.is_able():
             raise ClusterError(
-                f"StatefulSet {self.namespace}/superlink on {self.cluster.name} is not there, or of an earlier release: run "
+                f"StatefulSet {self.namespace}/superlink on {self.cluster.name} does not exist, or is of an earlier release: run "
                 "site.yml first"
             )
         return str(self._read()[VOLUME]["secret"]["secretName"])
 
     def served(self, names: Sequence[str]) -> list[str]:
-        """Serials that it shows for some names; words where it shows none."""
+        """Serials that it serves for some names; the reason where it serves none."""
         return [_shown(answer) for answer in self._ask([_look(name) for name in names], 60)]
 
     def wait_served(self, name: str, serial: str, seconds: float) -> str:
-        """Wait until it shows a serial for a name; returns what it shows at last."""
+        """Wait until it serves a serial for a name; returns what it serves at last."""
         shown, left = "", seconds
         while left > 0 and shown != serial:
             step = _look(name, serial, min(left, _SLICE))
@@ -73,7 +73,7 @@ class Gateway:
         return shown
 
     def push(self, pem: str) -> list[str]:
-        """Give it a certificate with its key at once, without a reload; returns a warning when it did not take it.
+        """Write a certificate with its key at once, without a reload; returns a warning when it did not accept it.
 
         Args:
             pem: certificate and key. They go over the connection to the API server and the pod's memory, into no file.
@@ -83,8 +83,8 @@ class Gateway:
         if "error" not in answer:
             return []
         return [
-            f"the gateway on {self.cluster.name} did not take the certificate at once ({answer['error']}); it will when the "
-            "kubelet has brought the file"
+            f"the gateway on {self.cluster.name} did not accept the certificate at once ({answer['error']}); it loads it when the "
+            "kubelet has updated the file"
         ]
 
     def _ask(self, steps: list[dict[str, Any]], seconds: float) -> list[Mapping[str, str]]:
@@ -93,7 +93,7 @@ class Gateway:
         )
         if output.rc != 0 or len(output.answers) != len(steps):
             raise ClusterError(
-                f"the program that looks at the gateway, in pod {self.namespace}/{POD} on {self.cluster.name}, ended with code "
+                f"the program that checks the gateway, in pod {self.namespace}/{POD} on {self.cluster.name}, ended with code "
                 f"{output.rc}: {output.said}"
             )
         return [json.loads(line) for line in output.answers]

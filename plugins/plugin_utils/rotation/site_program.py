@@ -4,9 +4,9 @@
 
 """Program that runs inside a SuperNode container: which certificates of the gateway this pod takes, and what it runs with.
 
-A SuperNode with a sidecar never meets the gateway's certificate, so the sidecar is asked: it passes the probes on to the
-hub in a new connection, with the trust that it has loaded. Without one, the handshake is made here as the SuperNode would
-make it, from the same file; and since a SuperNode reads that file once, the age of its process is compared with the
+A SuperNode with a sidecar never meets the gateway's certificate, so the sidecar is asked: it forwards the probes to the
+hub in a new connection, with the CA bundle that it has loaded. Without one, the handshake is done here as the SuperNode would
+do it, with the same file; and since a SuperNode reads that file once, the age of its process is compared with the
 file's.
 """
 
@@ -21,12 +21,13 @@ import socket
 import ssl
 import sys
 import time
+from typing import Any
 
 _SERIAL = re.compile(r"\bserial=([0-9A-Fa-f]+)\b")
 
 
-def by_sidecar(port, path):
-    """Ask the sidecar to show itself at the hub's door; return the serial that it was shown, or why not."""
+def by_sidecar(port: int, path: str) -> dict[str, str]:
+    """Have the sidecar connect to the hub's port; return the serial that it received, or why not."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         connection.request("GET", path)
@@ -42,28 +43,29 @@ def by_sidecar(port, path):
     return {"error": f"the sidecar got no answer from the hub ({response.status})"}
 
 
-def by_handshake(host, port, name, trust):
-    """Make the handshake that a SuperNode without a sidecar makes; return the serial that was shown, or why not."""
+def by_handshake(host: str, port: int, name: str, trust: str) -> dict[str, str]:
+    """Do the handshake of a SuperNode without a sidecar; return the serial that was received, or why not."""
     try:
         context = ssl.create_default_context(cafile=trust)
         raw = socket.create_connection((host, port), 10)
         with raw, context.wrap_socket(raw, server_hostname=name) as channel:
-            return {"serial": format(int(channel.getpeercert()["serialNumber"], 16), "x")}
+            shown: Any = channel.getpeercert()
+            return {"serial": format(int(shown["serialNumber"], 16), "x")}
     except ssl.SSLCertVerificationError as error:
         return {"error": "it does not accept the certificate: " + error.verify_message}
     except OSError as error:
         return {"error": str(error) or type(error).__name__}
 
 
-def look(probe):
-    """Make one probe."""
+def look(probe: dict[str, Any]) -> dict[str, str]:
+    """Run one probe."""
     if "path" in probe:
         return by_sidecar(probe["port"], probe["path"])
     return by_handshake(probe["host"], probe["port"], probe["name"], probe["trust"])
 
 
-def started():
-    """When process 1 of this container began, by the node's clock."""
+def started() -> float:
+    """When process 1 of this container started, by the node's clock."""
     with open("/proc/1/stat", encoding="ascii", errors="replace") as stream:
         ticks = int(stream.read().rpartition(")")[2].split()[19])
     with open("/proc/uptime", encoding="ascii") as stream:
@@ -71,10 +73,10 @@ def started():
     return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def held(path):
-    """A mounted file: the digest of its content, and whether process 1 began after it was put there.
+def held(path: str) -> dict[str, Any]:
+    """A mounted file: the digest of its content, and whether process 1 started after it was written.
 
-    The kubelet changes all files of a Secret or ConfigMap at once, by making a new folder that C(..data) leads to.
+    The kubelet changes all files of a Secret or ConfigMap at once, by creating a new folder as the target of C(..data).
     """
     try:
         with open(path, "rb") as stream:
@@ -86,8 +88,8 @@ def held(path):
     return {"sha256": digest, "loaded": started() > changed}
 
 
-def main():
-    """Serve one request: probe until every wanted serial was seen or time is over, then tell of files."""
+def main() -> None:
+    """Serve one request: probe until every wanted serial was received or the timeout, then report files."""
     request = json.loads(sys.stdin.readline())
     deadline = time.monotonic() + request["seconds"]
     while True:

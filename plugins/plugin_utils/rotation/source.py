@@ -6,40 +6,40 @@
 
 from __future__ import annotations
 
-from ..hub.sources.source import BUILTIN, CERT_MANAGER, EXISTING
+from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING
 
 LEAF, CA = "leaf", "ca"
 
 _WAYS = {
     (CERT_MANAGER, LEAF): (
-        "cert-manager issues the certificate in Secret {secret} and renews it by itself (superlink_certificates_source is "
-        "cert_manager): have it issued anew there, with `cmctl renew superlink-gateway`; site.yml has it served at once"
+        "cert-manager issues the certificate in Secret {secret} and renews it automatically (superlink_certificates_source is "
+        "cert_manager): reissue it there, with `cmctl renew superlink-gateway`; site.yml has it served at once"
     ),
     (CERT_MANAGER, CA): (
         "cert-manager issues the certificate in Secret {secret} (superlink_certificates_source is cert_manager), so its CA is "
         "that of the issuer: replace it there. site.yml publishes old and new CA first, and then has the new certificate served"
     ),
     (EXISTING, LEAF): (
-        "the certificate in Secret {secret} is brought along by you (superlink_certificates_source is existing): put the new one "
-        "where the present one comes from, then run site.yml, which has it checked and served"
+        "the certificate in Secret {secret} is provided by you (superlink_certificates_source is existing): replace it at its source, "
+        "then run site.yml, which checks and serves it"
     ),
     (EXISTING, CA): (
-        "the certificate in Secret {secret} is brought along by you (superlink_certificates_source is existing), and so is its "
-        "CA: give both CAs in superlink_ca_bundle, run site.yml, then exchange the certificate and run site.yml again"
+        "the certificate in Secret {secret} is provided by you (superlink_certificates_source is existing), and so is its "
+        "CA: set both CAs in superlink_ca_bundle, run site.yml, then replace the certificate and run site.yml again"
     ),
 }
 _HANDED_IN = (
-    "the CA is handed in (superlink_ca_certificate and superlink_ca_key): exchange both; site.yml then publishes the old and the "
+    "the CA is provided by you (superlink_ca_certificate and superlink_ca_key): replace both; site.yml then publishes the old and the "
     "new one, and when it is run again it has a certificate of the new one served"
 )
 
 
 def refusal(source: str, kind: str, handed_in: bool, secret: str) -> str | None:
-    """Why a kind of rotation is not ours to do, with the way out; None when it is.
+    """Why this collection cannot do a kind of rotation, with the remedy; None when it can.
 
     Args:
-        source: where the gateway's certificate comes from, one of C(hub.sources.base.SOURCES).
-        kind: what is to be rotated.
+        source: the source of the gateway's certificate, one of C(hub.sources.base.SOURCES).
+        kind: what to rotate.
         handed_in: whether the CA comes from variables.
         secret: the Secret with the certificate, for the message.
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the job of C(manifests/key_job.py) in a site's cluster: start, wait, say what went wrong, take away."""
+"""Runs the job of C(manifests/key_job.py) in a site's cluster: start, wait, report faults, remove."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from ..base.names import PUBLIC_KEYS
 from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
 from ..manifests import key_job
+from ..spec.site_spec import SiteSpec
 from . import public, shipped
 
 _JOB = ("batch/v1", "Job", key_job.NAME)
-# A job is suspended for as long as its belongings are made, a second or two. After this time its controller has died.
+# A job is suspended while its objects are created, for one or two seconds. After this time its control node has died.
 _ORPHANED = 15.0
-# The controller gives up first, while the pod is still there to tell why.
+# The control node times out first, while the pod with the reason still exists.
 _HEADROOM = 60
-# A pod that cannot be made now (a quota, a policy of the cluster) cannot be made later either, most of the time.
+# A pod that cannot be created now (a quota, a policy of the cluster) usually cannot be created later either.
 _NO_POD = 20.0
 # Why a container waits when waiting longer will not help.
 _HOPELESS = frozenset(
@@ -35,23 +36,22 @@ _HOPELESS = frozenset(
 
 
 class AtSite:
-    """The way to a site's job through the site's own API server, see C(site_keygen.Place).
+    """Access to a site's job through the site's own API server, see C(site_keygen.Place).
 
     Args:
         site: a connection to it.
-        spec: the site's specification.
     """
 
-    def __init__(self, site: Cluster, spec: Mapping[str, Any]) -> None:
+    def __init__(self, site: Cluster, spec: SiteSpec) -> None:
         self.site, self.spec, self.name = site, spec, site.name
 
     def read(self) -> public.Public:
-        """What the site tells now."""
-        return read(self.site, self.spec["namespace"])
+        """What the site reports now."""
+        return read(self.site, self.spec.namespace)
 
     def make_room(self, seconds: float) -> bool:
         """See C(make_room) below."""
-        return make_room(self.site, self.spec["namespace"], seconds)
+        return make_room(self.site, self.spec.namespace, seconds)
 
     def run(self, request: Mapping[str, Any], seconds: int) -> None:
         """See C(run) below."""
@@ -59,12 +59,12 @@ class AtSite:
 
 
 def read(site: Cluster, namespace: str) -> public.Public:
-    """What a site tells now."""
+    """What a site reports now."""
     return public.read(site.get("v1", "ConfigMap", PUBLIC_KEYS, namespace))
 
 
 def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
-    """Wait for an earlier job, or take it away when nobody else will; returns whether there was one.
+    """Wait for an earlier job, or remove it if its run has died; returns whether there was one.
 
     Raises:
         ClusterError: it is still there when time is up.
@@ -78,11 +78,11 @@ def make_room(site: Cluster, namespace: str, seconds: float) -> bool:
         if not spec.get("suspend"):
             suspended = Clock(_ORPHANED)
         if not going and (_is_over(there) or suspended.is_over()):
-            _take_away(site, there)
+            _delete(site, there)
         if not clock.tick():
             raise ClusterError(
-                f"job {namespace}/{key_job.NAME} on {site.name}, which makes the site's keys, is still "
-                f"{'being deleted' if going else 'at work'} after {seconds:g} s. Another run of the role may have "
+                f"job {namespace}/{key_job.NAME} on {site.name}, which creates the site's keys, is still "
+                f"{'being deleted' if going else 'running'} after {seconds:g} s. Another run of the role may have "
                 "started it: wait for it, or delete the job, and run again."
             )
         there = site.get(*_JOB, namespace)
@@ -94,19 +94,18 @@ def _is_over(job: Mapping[str, Any]) -> bool:
     return state.failed or (state.ready and not job["spec"].get("suspend"))
 
 
-def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seconds: int) -> None:
-    """Let the site make its keys.
+def run(site: Cluster, spec: SiteSpec, request: Mapping[str, Any], seconds: int) -> None:
+    """Let the site create its keys.
 
     Args:
         site: a connection to the site's cluster; needs no right on Secrets when C(given) below is true.
-        spec: the site's specification.
         request: see C(maker.py), without C(owner).
         seconds: how long the job may take, image pull included.
 
     Raises:
-        ClusterError: with the job's last words, or what its pod waits for.
+        ClusterError: with the end of the job's log, or what its pod waits for.
     """
-    namespace = spec["namespace"]
+    namespace = spec.namespace
     given = site.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
     suffix = "".join(secrets.choice(string.ascii_lowercase) for _letter in range(5))
     account = key_job.ACCESS if given else key_job.own_name(suffix)
@@ -118,7 +117,7 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
         job = site.create(key_job.job(spec, account, suffix, program, seconds + _HEADROOM))
     except Conflict as error:
         raise ClusterError(
-            f"another run of the role has just started to make keys on {site.name} ({error.text}); run again when it is done."
+            f"another run of the role has just started to create keys on {site.name} ({error.text}); run again when it is complete."
         ) from error
     try:
         for item in key_job.belongings(spec, job, suffix, program, {**request, "owner": belongs}, given=given):
@@ -126,7 +125,7 @@ def run(site: Cluster, spec: Mapping[str, Any], request: Mapping[str, Any], seco
         site.patch(*_JOB, namespace, {"spec": {"suspend": False}})
         _wait(site, job, seconds)
     finally:
-        _take_away(site, job)
+        _delete(site, job)
 
 
 def _create(site: Cluster, item: dict[str, Any]) -> None:
@@ -136,15 +135,15 @@ def _create(site: Cluster, item: dict[str, Any]) -> None:
         if item["kind"] not in ("Role", "RoleBinding"):
             raise
         raise ClusterError(
-            f"the identity used for {site.name} may not give the job that makes the keys its rights ({error.text}). Let "
-            f"the site's administrators make service account {key_job.ACCESS}, a role and a role binding of that name "
-            f"in namespace {item['metadata']['namespace']}: it takes the place of these."
+            f"the identity used for {site.name} may not grant rights to the job that creates the keys ({error.text}). Let "
+            f"the site's administrators create service account {key_job.ACCESS}, a role and a role binding of that name "
+            f"in namespace {item['metadata']['namespace']}: it replaces these."
         ) from error
 
 
-def _take_away(site: Cluster, job: Mapping[str, Any]) -> None:
-    """Delete this very job; what belongs to it goes with it."""
-    with contextlib.suppress(Conflict):  # then it is gone, and another run's has its name
+def _delete(site: Cluster, job: Mapping[str, Any]) -> None:
+    """Delete exactly this job, with the objects that belong to it."""
+    with contextlib.suppress(Conflict):  # then it is deleted, and another run's job has its name
         site.delete(*_JOB, job["metadata"]["namespace"], uid=job["metadata"]["uid"])
 
 
@@ -154,7 +153,7 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
     while True:
         job = site.get(*_JOB, namespace)
         if job is None or job["metadata"]["uid"] != started["metadata"]["uid"]:
-            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by somebody; run again.")
+            raise ClusterError(f"job {namespace}/{key_job.NAME} on {site.name} was deleted by someone else; run again.")
         state = job_state(job)
         if state.ready:
             return
@@ -170,7 +169,7 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
 
 
 def _reasons(site: Cluster, job: Mapping[str, Any]) -> set[str]:
-    """What the cluster says of this very job, in words of one kind each."""
+    """The state of exactly this job, for messages."""
     events = site.list(
         "v1", "Event", job["metadata"]["namespace"], fields=f"involvedObject.uid={job['metadata']['uid']}"
     )
@@ -184,9 +183,9 @@ def _is_hopeless(pod: Mapping[str, Any]) -> bool:
 
 def _words(site: Cluster, job: Mapping[str, Any], why: str, pods: list[dict[str, Any]]) -> str:
     namespace = job["metadata"]["namespace"]
-    faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no fault told'}" for pod in pods]
+    faults = [f"pod {pod['metadata']['name']}: {'; '.join(pod_faults(pod)) or 'no reason reported'}" for pod in pods]
     return (
-        f"job {namespace}/{key_job.NAME} on {site.name} could not make the site's keys: "
+        f"job {namespace}/{key_job.NAME} on {site.name} could not create the site's keys: "
         + ". ".join([why, *faults, *Waiter(site, 0).events([job, *pods])])
-        + ". Nothing is half done: run again when that is mended."
+        + ". The state is consistent: run again after resolving it."
     )

@@ -4,8 +4,8 @@
 
 """The Secrets of a site: SuperNode keys, SuperExec secret, loopback certificate. Pure but for randomness.
 
-A private key is made here, goes into the site's Secret and nowhere else; only its public half leaves this module. The
-module runs on the controller, or, when keys are to be made at the site, in a pod there (C(maker.py)): it and what it
+A private key is created here and only written to the site's Secret; only its public key leaves this module. The
+module runs on the controller, or, when keys are created at the site, in a pod there (C(maker.py)): it and what it
 imports need nothing but Python and C(cryptography).
 """
 
@@ -22,6 +22,7 @@ from ..base.labels import POOL_LABEL
 from ..base.names import CLIENT_KEY, CONTROLLER, KEY_SOURCE, keys_secret
 from ..base.secret_data import entries, secret
 from ..base.values import natural
+from ..marks.proof import holder, is_managed
 from ..pki import certificates, keypairs, library
 
 KEYS_COMPONENT = "supernode-keys"
@@ -29,11 +30,11 @@ SUPEREXEC = "supernode-superexec"
 LOCAL_TLS = "supernode-local-tls"
 # Secrets that all pods of a site share.
 SHARED = (SUPEREXEC, LOCAL_TLS)
-# Number of the pool's first pod when the names in its Secret were given; tells how to rename them after a move.
+# Number of the pool's first pod when the names in its Secret were set; needed to rename them after a move.
 OFFSET = "federated.flower/offset"
-# On a shared secret that was made anew on demand: which demand that was.
+# On a shared secret that was recreated on request: the mark of that request.
 MARK = "federated.flower/secrets-mark"
-# The certificate of the sidecars' own doors. Its CA is trusted by the site's SuperNodes and ClientApps, and by nobody else.
+# The certificate of the sidecars' listeners. Its CA is trusted by the site's SuperNodes and ClientApps only.
 LOCAL_LIFETIME = datetime.timedelta(days=3650)
 
 
@@ -54,19 +55,19 @@ class Pool:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a site is to have.
+    """What a site must have.
 
     Attributes:
         pools: its pools.
         dead: fingerprints of keys that Flower, or the hub, takes no more.
         client: name of the site in its client certificate; empty when it needs none.
-        door: name that the sidecars' certificate has to carry besides loopback's; empty when it needs none.
+        listener: name that the sidecars' certificate must have in addition to loopback's; empty when it needs none.
     """
 
     pools: Sequence[Pool]
     dead: Sequence[str] = ()
     client: str = ""
-    door: str = ""
+    listener: str = ""
 
 
 @dataclass
@@ -74,11 +75,11 @@ class SiteKeys:
     """Outcome of C(plan).
 
     Attributes:
-        secrets: Secrets that have to be written, complete.
+        secrets: Secrets to write, complete.
         keys: public facts of the wanted keys: C(pool), C(name), C(fingerprint), C(public_key).
         extra: pool -> names in its Secret that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
-        reasons: what was made and why, sentences.
+        reasons: what was created and why, sentences.
     """
 
     secrets: list[dict[str, Any]] = field(default_factory=list)
@@ -93,8 +94,8 @@ class Settled:
     """Outcome of C(settle).
 
     Attributes:
-        kept: name -> key of all keys that are there, under their present names; extra and dead ones are among them.
-        lacking: wanted names for which a key has to be made.
+        kept: name -> key of all existing keys, with their current names; extra and dead ones are among them.
+        lacking: wanted names for which a key must be created.
         extra: names that are no longer wanted.
         moved: a sentence when the names changed, else empty.
     """
@@ -115,7 +116,7 @@ def build(
     source: str = CONTROLLER,
     mark: str = "",
 ) -> dict[str, Any]:
-    """A Secret of the site; of a pool's keys when C(pool) is given."""
+    """A Secret of the site; of a pool's keys when C(pool) is set."""
     notes = {} if source == CONTROLLER else {KEY_SOURCE: source}
     notes |= {MARK: mark} if mark else {}
     if pool is None:
@@ -135,18 +136,18 @@ def build(
 
 
 def pool_of(there: Mapping[str, Any]) -> Pool | None:
-    """The pool whose keys a live Secret holds, with all names in it; None for a Secret of another kind."""
+    """The pool whose keys a live Secret has, with all names in it; None for a Secret of another kind."""
     name = there["metadata"].get("labels", {}).get(POOL_LABEL)
     return Pool(name, sorted(there.get("data") or {}, key=natural), _offset(there)) if name else None
 
 
 def source_of(there: Mapping[str, Any]) -> str:
-    """Where the content of a live Secret was made."""
+    """Where the content of a live Secret was created."""
     return there["metadata"].get("annotations", {}).get(KEY_SOURCE, CONTROLLER)
 
 
 def mark_of(there: Mapping[str, Any] | None) -> str:
-    """The demand on which a live Secret was made anew; empty for none."""
+    """The mark of the request on which a live Secret was recreated; empty for none."""
     return ((there or {}).get("metadata", {}).get("annotations") or {}).get(MARK, "")
 
 
@@ -156,14 +157,14 @@ def _offset(there: Mapping[str, Any] | None) -> int | None:
 
 
 def settle(pool: Pool, held: Mapping[str, str], was: int | None, is_dead: Callable[[str], bool]) -> Settled:
-    """Say which of a pool's keys stay and which have to be made.
+    """Which of a pool's keys stay and which must be created.
 
-    The rules are the same whoever asks: at the site a key is the private one, at the controller its public line.
+    The rules are the same on both sides: at the site a key is the private one, at the control node its public line.
 
     Args:
         pool: the wanted pool.
-        held: name -> key, as they are.
-        was: number of the first pod when the names were given.
+        held: name -> key, the existing ones.
+        was: number of the first pod when the names were set.
         is_dead: whether Flower takes a key no more.
     """
     kept, moved = dict(held), ""
@@ -187,11 +188,11 @@ def plan(
     dead: Sequence[str] = (),
     client: str = "",
     *,
-    door: str = "",
+    listener: str = "",
     source: str = CONTROLLER,
     renew: Mapping[str, str] | None = None,
 ) -> SiteKeys:
-    """Compare the Secrets that a site has with what its pools need; make what is missing.
+    """Compare the Secrets that a site has with what its pools need; create what is missing.
 
     Args:
         federation: the federation's name, for labels.
@@ -200,11 +201,12 @@ def plan(
         live: Secret name -> live Secret, all of the site's.
         dead: fingerprints of keys that Flower, or the hub, takes no more; they are replaced.
         client: name of the site in its client certificate; empty when it needs none.
-        door: name that the sidecars' certificate has to carry besides loopback's; empty when it needs none.
-        source: where this runs. What was made elsewhere is made anew: who made it may know it still.
-        renew: shared secret -> mark of a demand to make it anew.
+        listener: name that the sidecars' certificate must have in addition to loopback's; empty when it needs none.
+        source: where this runs. What was created elsewhere is recreated: it may still be known there.
+        renew: shared secret -> mark of a request to recreate it.
     """
     library.require()
+    _refuse_foreign(namespace, [*(keys_secret(pool.name) for pool in pools), *SHARED, CLIENT_KEY], live)
     result = SiteKeys()
     own = {name: there for name, there in live.items() if source_of(there) == source}
     for pool in pools:
@@ -220,19 +222,28 @@ def plan(
         wanted_mark = (renew or {}).get(name, mark)
         if mark == wanted_mark and needed <= set(entries(own.get(name))) and not lacking:
             return
-        why = lacking or "it is made anew"
-        why = "there was none" if name not in live else "it was made elsewhere" if name not in own else why
+        why = lacking or "it is recreated"
+        why = "it did not exist" if name not in live else "it was created elsewhere" if name not in own else why
         result.secrets.append(build(federation, namespace, name, make(), source=source, mark=wanted_mark))
         result.reasons.append(f"{name}: {why}")
 
     shared(SUPEREXEC, {"secret"}, lambda: {"secret": keypairs.make_secret()})
-    lacking = f"it is not for {door}" if door and door not in names_of(own.get(LOCAL_TLS)) else ""
+    lacking = f"it is not valid for {listener}" if listener and listener not in names_of(own.get(LOCAL_TLS)) else ""
     shared(LOCAL_TLS, {"tls.crt", "tls.key", "ca.crt"}, lambda: _local(namespace), lacking)
     if client:
         _client_key(
             result, federation, namespace, client, entries(own.get(CLIENT_KEY)).get("tls.key"), set(dead), source
         )
     return result
+
+
+def _refuse_foreign(namespace: str, names: Sequence[str], live: Mapping[str, Mapping[str, Any]]) -> None:
+    for name in names:
+        if name in live and not is_managed(live[name]):
+            raise ClusterError(
+                f"Secret {namespace}/{name} exists already and {holder(live[name])}: it is not changed. Delete or rename it, or "
+                "deploy into another namespace (supernode_namespace)."
+            )
 
 
 def _local(namespace: str) -> dict[str, str]:
@@ -250,13 +261,13 @@ def names_of(there: Mapping[str, Any] | None) -> list[str]:
 def _client_key(
     result: SiteKeys, federation: str, namespace: str, client: str, held: str | None, dead: set[str], source: str
 ) -> None:
-    reason = "there was none"
+    reason = "it did not exist"
     if held:
         try:
             request = certificates.client_request(held, client)
         except ValueError as error:
             raise ClusterError(
-                f"Secret {namespace}/{CLIENT_KEY} of {client} holds no private key ({error}); delete it, and the next run makes "
+                f"Secret {namespace}/{CLIENT_KEY} of {client} has no private key ({error}); delete it, and the next run creates "
                 "a new key and certificate."
             ) from error
         if certificates.request_fingerprint(request) not in dead:
@@ -298,18 +309,18 @@ def _public(secret_name: str, private_key: str) -> str:
         return keypairs.supernode_public_key(private_key)
     except ValueError as error:
         raise ClusterError(
-            f"Secret {secret_name} holds something that is no SuperNode key ({error}); delete that entry, or the Secret, "
-            "and run again: a new key is made."
+            f"Secret {secret_name} contains an entry that is not a SuperNode key ({error}); delete that entry, or the Secret, "
+            "and run again: a new key is created."
         ) from None
 
 
 def key_facts(pool: str, name: str, public_key: str) -> dict[str, str]:
-    """What may be known of a key by everybody."""
+    """Public facts of a key."""
     return {"pool": pool, "name": name, "fingerprint": keypairs.fingerprint(public_key), "public_key": public_key}
 
 
 def without_extra(there: Mapping[str, Any], names: Sequence[str]) -> dict[str, str] | None:
-    """Data of a keys Secret without some names, still base64; None when nothing would be left."""
+    """Data of a keys Secret without some names, still base64; None when it would be empty."""
     data = {name: value for name, value in (there.get("data") or {}).items() if name not in names}
     return data or None
 

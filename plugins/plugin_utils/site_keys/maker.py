@@ -2,18 +2,18 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Program of the job that makes a site's keys inside the site's cluster (C(supernode_key_source: site)).
+"""Program of the job that creates a site's keys inside the site's cluster (C(supernode_key_source: site)).
 
 It runs in the SuperNode's image with nothing but Python and C(cryptography): C(python -m plugin_utils.site_keys.maker). The
-files that it imports come with it (C(shipped.py)). It reads C(request.json), brings the Secrets to what is wanted and
-publishes their public halves. It prints names of objects only, and ends with 1 and one line when it cannot go on.
+files that it imports are shipped with it (C(shipped.py)). It reads C(request.json), changes the Secrets as requested and
+publishes their public keys. It prints names of objects only, and exits with 1 and one line when it cannot continue.
 
 Shape of the request::
 
-    {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a", "door": "",
-     "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is to be there
-     "drop": {"cpu": ["7"], "old": ["0"]},                           keys that nobody needs any more
-     "renew": {"supernode-superexec": "1a2b"},                       shared secrets to make anew -> mark of the demand
+    {"federation": "flower", "namespace": "flower", "dead": ["SHA256:…"], "client": "site-a", "listener": "",
+     "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is wanted
+     "drop": {"cpu": ["7"], "old": ["0"]},                           keys that are no longer needed
+     "renew": {"supernode-superexec": "1a2b"},                       shared secrets to recreate -> mark of the request
      "owner": {"apiVersion": "v1", "kind": "ConfigMap", …},          the owner of all Secrets, see C(key_job.OWNER)
      "secrets": ["supernode-cpu-keys", …]}                           all Secrets that it may touch
 """
@@ -42,14 +42,14 @@ REQUEST = Path("request.json")
 # The way to the API server may open a moment after the pod has started (network policies), or it may be restarting.
 PATIENCE = 30.0
 PAUSE = 1.0
-# Somebody else who writes the same Secrets is a person or a run with another key source: look again, but not for ever.
+# Another writer of the same Secrets is a person or a run with another key source: retry, with a limit.
 ATTEMPTS = 5
 
 Object = dict[str, Any]
 
 
 class Refused(ClusterError):
-    """The API server said no."""
+    """The API server refused a request."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -58,11 +58,11 @@ class Refused(ClusterError):
 
 @dataclass
 class Decision:
-    """What has to be done.
+    """What to do.
 
     Attributes:
-        writes: Secrets to write, complete, with the version that is to be replaced.
-        deletes: live Secrets of which nothing is left.
+        writes: Secrets to write, complete, with the version to replace.
+        deletes: live Secrets that would be empty.
         client_request: request for the site's client certificate; empty when it needs none.
         reasons: why, sentences.
     """
@@ -74,7 +74,7 @@ class Decision:
 
 
 def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
-    """What turns the live Secrets (name -> Secret) into what the request wants. Pure but for randomness."""
+    """The changes of the live Secrets (name -> Secret) for a request. Pure but for randomness."""
     federation, namespace = request["federation"], request["namespace"]
     pools = [keys.Pool(**pool) for pool in request["pools"]]
     plan = keys.plan(
@@ -84,7 +84,7 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
         live,
         request["dead"],
         request["client"],
-        door=request["door"],
+        listener=request["listener"],
         source=SITE,
         renew=request["renew"],
     )
@@ -110,7 +110,7 @@ def decide(request: Mapping[str, Any], live: Mapping[str, Object]) -> Decision:
             result.reasons.append(f"{name}: has another owner now")
     for name, secret in wanted.items():
         secret["metadata"]["ownerReferences"] = [request["owner"]]
-        if name in live:  # so that nobody's change in between is lost
+        if name in live:  # so that no change in between is lost
             secret["metadata"]["resourceVersion"] = live[name]["metadata"]["resourceVersion"]
         result.writes.append(secret)
     return result
@@ -190,7 +190,7 @@ class Api:
 
 
 def work(request: Mapping[str, Any], api: Api) -> list[str]:
-    """Bring the Secrets to what the request wants and publish the public halves; returns what was done, sentences."""
+    """Change the Secrets as requested and publish the public keys; returns what was done, sentences."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _once(request, api)
@@ -208,15 +208,17 @@ def _once(request: Mapping[str, Any], api: Api) -> list[str]:
     for secret in decision.deletes:
         api.delete("secrets", secret)
         del live[secret["metadata"]["name"]]
-    # A Secret that the controller made, of a pool that is gone, is none of the site's to tell of.
+    # A Secret from the control node, of a deleted pool, is not reported by the site.
     own = {name: there for name, there in live.items() if keys.source_of(there) == SITE}
-    told = public.record(request["federation"], request["namespace"], own, request["client"], decision.client_request)
-    api.apply("configmaps", told)
+    reported = public.record(
+        request["federation"], request["namespace"], own, request["client"], decision.client_request
+    )
+    api.apply("configmaps", reported)
     return decision.reasons + lost
 
 
 def _read(request: Mapping[str, Any], api: Api) -> tuple[dict[str, Object], list[str]]:
-    """The Secrets that are there, and sentences on those that are none of ours any more."""
+    """The existing Secrets, and sentences on those that are no longer ours."""
     needed = {*map(keys_secret, (pool["name"] for pool in request["pools"])), *keys.SHARED, CLIENT_KEY}
     live, lost = {}, []
     for name in request["secrets"]:
@@ -225,8 +227,8 @@ def _read(request: Mapping[str, Any], api: Api) -> tuple[dict[str, Object], list
         except Refused as error:
             if error.status != 403 or name in needed:
                 raise
-            # Rights that the site's administrators gave follow the pools. It goes with its owner.
-            lost.append(f"{name}: is left alone ({error.message})")
+            # Rights from the site's administrators follow the pools. It is deleted with its owner.
+            lost.append(f"{name}: is not changed ({error.message})")
             continue
         if there is not None:
             live[name] = there
@@ -234,11 +236,11 @@ def _read(request: Mapping[str, Any], api: Api) -> tuple[dict[str, Object], list
 
 
 def connect() -> Callable[[str, str, Object | None, str], tuple[int, Object]]:
-    """The way to the API server that every pod is told, with the pod's token."""
+    """Access to the API server as configured in every pod, with the pod's token."""
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     context = ssl.create_default_context(cafile=str(TOKEN_FOLDER / "ca.crt"))
-    # No proxy: the API server of one's own cluster is not behind one.
+    # No proxy: the API server of the pod's own cluster is not behind one.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
 
     def call(method: str, path: str, body: Object | None, content_type: str) -> tuple[int, Object]:

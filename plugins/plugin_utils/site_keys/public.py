@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a site tells of keys that it made itself: ConfigMap C(supernode-public), public halves only. Pure.
+"""What a site publishes about keys that it created itself: ConfigMap C(supernode-public), public keys only. Pure.
 
 The ConfigMap is written at the site (C(maker.py)) and read by the controller, which needs no right on Secrets there. It
-tells as well which of the Secrets still exist: all of them are its owners, and Kubernetes takes an owner that is gone
+also shows which of the Secrets still exist: all of them are its owners, and Kubernetes removes a deleted owner
 out of C(ownerReferences), and the ConfigMap away with the last one
 (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents; graph_builder and
 garbagecollector of kube-controller-manager, C(attemptToDeleteItem)).
@@ -20,14 +20,13 @@ Shape of the entry C(public.json)::
      "names": ["localhost", "127.0.0.1", "*.flower.svc"]}
 
 C(offset) is null in a DaemonSet pool; C(client) is there when the site has a client key; C(versions) are the Secrets'
-resource versions, which tell what was written anew. C(digests) (SHA-256 of each entry, of which each is too random to be
-guessed) tell whether a pod runs with what its Secret holds. C(marks) are those of demands to make a shared secret anew; C(names) those in
-the sidecars' certificate.
+resource versions, which show what was rewritten. C(digests) (SHA-256 of each entry, each too random to be
+guessed) show whether a pod runs with the content of its Secret. C(marks) are those of requests to recreate a shared
+secret; C(names) those in the sidecars' certificate.
 """
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -48,14 +47,14 @@ ENTRY = "public.json"
 
 @dataclass(frozen=True)
 class Public:
-    """What the site tells.
+    """What the site publishes.
 
     Attributes:
         pools: pools whose Secret exists, with the names of all keys in it.
         lines: pool -> name -> public line.
         versions: Secret that exists -> its resource version when the site wrote this.
         digests: Secret that exists -> entry -> SHA-256 of it, hex.
-        marks: Secret that exists -> the demand on which it was made anew; without those that were not.
+        marks: Secret that exists -> the mark of the request on which it was recreated; without those that were not.
         client: name of the site in C(client_request).
         client_request: request for its client certificate, PEM; empty when it has no client key.
         names: names in the certificate of its sidecars.
@@ -96,7 +95,7 @@ def record(
                     for name in pool.names
                 },
             }
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "pools": pools,
         "versions": {name: there["metadata"]["resourceVersion"] for name, there in secrets.items()},
         "digests": {name: _digests(there) for name, there in secrets.items()},
@@ -104,7 +103,7 @@ def record(
         "names": keys.names_of(secrets.get(keys.LOCAL_TLS)),
     }
     if client_request:
-        told["client"] = {"name": client, "request": client_request}
+        reported["client"] = {"name": client, "request": client_request}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -117,43 +116,43 @@ def record(
                 for name, there in sorted(secrets.items())
             ],
         },
-        "data": {ENTRY: json.dumps(told, indent=1, sort_keys=True)},
+        "data": {ENTRY: json.dumps(reported, indent=1, sort_keys=True)},
     }
 
 
 def read(there: Mapping[str, Any] | None) -> Public:
-    """What a live ConfigMap tells; nothing when there is none.
+    """The content of a live ConfigMap; empty when there is none.
 
     Raises:
-        ClusterError: when somebody else wrote it.
+        ClusterError: when someone else wrote it.
     """
     if there is None:
         return Public()
     standing = {owner["name"] for owner in there["metadata"].get("ownerReferences", []) if owner["kind"] == "Secret"}
     try:
-        told = json.loads(there["data"][ENTRY])
+        reported = json.loads(there["data"][ENTRY])
         lines = {
-            pool: {name: _checked(key["public_key"]) for name, key in found["keys"].items()}
-            for pool, found in told["pools"].items()
+            pool: {name: keypairs.check_supernode_key(key["public_key"]) for name, key in found["keys"].items()}
+            for pool, found in reported["pools"].items()
             if keys_secret(pool) in standing
         }
-        client = told.get("client") if CLIENT_KEY in standing else None
+        client = reported.get("client") if CLIENT_KEY in standing else None
         if client:
             certificates.request_fingerprint(client["request"])  # raises when it is none
         return Public(
-            [keys.Pool(pool, list(lines[pool]), told["pools"][pool]["offset"]) for pool in sorted(lines)],
+            [keys.Pool(pool, list(lines[pool]), reported["pools"][pool]["offset"]) for pool in sorted(lines)],
             lines,
-            {name: version for name, version in told["versions"].items() if name in standing},
+            {name: version for name, version in reported["versions"].items() if name in standing},
             client["name"] if client else "",
             client["request"] if client else "",
-            {name: found for name, found in told["digests"].items() if name in standing},
-            {name: mark for name, mark in told["marks"].items() if name in standing},
-            told.get("names") or [],  # a site that an older release made tells none
+            {name: found for name, found in reported["digests"].items() if name in standing},
+            {name: mark for name, mark in reported["marks"].items() if name in standing},
+            reported.get("names") or [],  # a site of an older release publishes none
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ClusterError(
-            f"ConfigMap {PUBLIC_KEYS} in namespace {there['metadata']['namespace']} is not what the site's job writes "
-            f"({type(error).__name__}: {error}); delete it and run again: it is written anew from the Secrets."
+            f"ConfigMap {PUBLIC_KEYS} in namespace {there['metadata']['namespace']} was not written by the site's Job "
+            f"({type(error).__name__}: {error}); delete it and run again: it is recreated from the Secrets."
         ) from error
 
 
@@ -161,23 +160,11 @@ def _digests(there: Mapping[str, Any]) -> dict[str, str]:
     return {name: hashlib.sha256(value.encode("ascii")).hexdigest() for name, value in entries(there).items()}
 
 
-def _checked(line: str) -> str:
-    """A public line that flwr takes. :raises ValueError: it is none."""
-    kind, _blank, rest = line.partition(" ")
-    if not kind.startswith("ecdsa-sha2-nistp"):
-        raise ValueError(f"{kind[:40]!r} is no kind of SuperNode key")
-    try:
-        keypairs.fingerprint(line)
-    except (IndexError, binascii.Error) as error:
-        raise ValueError(f"{rest[:40]!r} is no public key") from error
-    return line
-
-
 def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
-    """Compare what a site tells with what its pools need, as C(keys.plan) does at the site.
+    """Compare what a site publishes with what its pools need, as C(keys.plan) does at the site.
 
     Returns:
-        The keys and the request that are good, the extra keys, and in C(reasons) why the site has to work; no C(secrets).
+        The valid keys and request, the extra keys, and in C(reasons) why the site's job must run; no C(secrets).
     """
     result = keys.SiteKeys()
     for pool in wanted.pools:
@@ -195,19 +182,19 @@ def survey(wanted: keys.Wanted, public: Public) -> keys.SiteKeys:
         if settled.moved:
             result.reasons.append(settled.moved)
         if name not in public.versions:
-            result.reasons.append(f"{name}: there is none")
+            result.reasons.append(f"{name}: it does not exist")
         elif settled.lacking:
-            result.reasons.append(f"{name}: no good keys for {', '.join(settled.lacking)}")
+            result.reasons.append(f"{name}: no valid keys for {', '.join(settled.lacking)}")
         elif was != pool.offset and not settled.moved:
-            result.reasons.append(f"{name}: its numbers are not noted")
+            result.reasons.append(f"{name}: its numbers are not recorded")
     for pool in public.pools:
         if pool.name not in {one.name for one in wanted.pools}:
             result.extra[pool.name] = sorted(pool.names, key=natural)
-    result.reasons += [f"{name}: there is none" for name in keys.SHARED if name not in public.versions]
-    if wanted.door and keys.LOCAL_TLS in public.versions and wanted.door not in public.names:
-        result.reasons.append(f"{keys.LOCAL_TLS}: it is not for {wanted.door}")
+    result.reasons += [f"{name}: it does not exist" for name in keys.SHARED if name not in public.versions]
+    if wanted.listener and keys.LOCAL_TLS in public.versions and wanted.listener not in public.names:
+        result.reasons.append(f"{keys.LOCAL_TLS}: it is not valid for {wanted.listener}")
     if wanted.client and not public.client_request:
-        result.reasons.append(f"{CLIENT_KEY}: there is none")
+        result.reasons.append(f"{CLIENT_KEY}: it does not exist")
     elif wanted.client and certificates.request_fingerprint(public.client_request) in wanted.dead:
         result.reasons.append(f"{CLIENT_KEY}: the certificate of the old key was revoked")
     elif wanted.client:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files of the program that makes keys at a site: C(maker.py) and all that it imports, as they are.
+"""The files of the program that creates keys at a site: C(maker.py) and all that it imports, unchanged.
 
 So the site and the controller follow the same rules because they run the same code.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT.name
 MAIN = "site_keys/maker.py"
-# What the pod starts, in the folder that holds PACKAGE.
+# What the pod starts, in the folder of PACKAGE.
 MODULE = f"{PACKAGE}.{MAIN.removesuffix('.py').replace('/', '.')}"
 
 

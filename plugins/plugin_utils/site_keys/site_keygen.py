@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keys that a site makes itself, seen from the controller: is there work for the site, and what came of it."""
+"""Keys that a site creates itself, from the control node: whether the site's job must run, and its result."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..base.names import PUBLIC_KEYS
 from ..base.values import natural
 from ..manifests import key_job
 from ..pki import certificates, keypairs, library
+from ..spec.site_spec import SiteSpec
 from . import keys, public
 
 
@@ -28,13 +29,13 @@ class Place(Protocol):
     name: str
 
     def read(self) -> public.Public:
-        """What the site tells now."""
+        """What the site reports now."""
 
     def make_room(self, seconds: float) -> bool:
-        """Wait for an earlier job, or take it away when nobody else will; returns whether there was one."""
+        """Wait for an earlier job, or remove it if its run has died; returns whether there was one."""
 
     def run(self, request: Mapping[str, Any], seconds: int) -> None:
-        """Let the site make its keys; C(request) as in C(maker.py), without C(owner)."""
+        """Let the site create its keys; C(request) as in C(maker.py), without C(owner)."""
 
 
 @dataclass
@@ -42,9 +43,9 @@ class Outcome:
     """What C(make) did, or C(foresee) foresaw.
 
     Attributes:
-        found: keys, extra ones and reasons, as C(keys.plan) gives them; C(secrets) is empty.
-        before: what the site told before.
-        after: what it tells now; None when nothing was done.
+        found: keys, extra ones and reasons, as from C(keys.plan); C(secrets) is empty.
+        before: what the site reported before.
+        after: what it reports now; None when nothing was done.
     """
 
     found: keys.SiteKeys
@@ -52,7 +53,7 @@ class Outcome:
     after: public.Public | None = None
 
     def objects(self, namespace: str) -> list[dict[str, str]]:
-        """What became of each Secret, as C(apply) tells it."""
+        """The result for each Secret, in the format of C(apply)."""
         return [
             {"apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": name, "change": change}
             for name, change in changes(self.before, self.after or self.before).items()
@@ -70,19 +71,19 @@ class Outcome:
         after = {(key["pool"], key["name"]): key["fingerprint"] for key in self.found.keys}
         if self.after is None:
             after = {key: print_ if print_ in before.values() else "(to be made)" for key, print_ in after.items()}
-        header = f"SuperNode keys of namespace {namespace}, made at the site"
+        header = f"SuperNode keys of namespace {namespace}, created at the site"
         return [{"before_header": header, "after_header": header, "before": _text(before), "after": _text(after)}]
 
 
 def changes(before: public.Public, after: public.Public) -> dict[str, str]:
     """Secret -> what became of it."""
-    told = {}
+    reported = {}
     for name in sorted({*before.versions, *after.versions}):
         was, now = before.versions.get(name), after.versions.get(name)
-        told[name] = (
+        reported[name] = (
             "created" if was is None else "deleted" if now is None else "unchanged" if was == now else "changed"
         )
-    return told
+    return reported
 
 
 def _text(prints: Mapping[tuple[str, str], str]) -> str:
@@ -90,28 +91,25 @@ def _text(prints: Mapping[tuple[str, str], str]) -> str:
     return "".join(f"{pool}/{name} {prints[pool, name]}\n" for pool, name in ordered)
 
 
-def make(
-    place: Place, spec: Mapping[str, Any], wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]
-) -> Outcome:
-    """Let the site make what is missing. Does nothing, with one request, when nothing is.
+def make(place: Place, spec: SiteSpec, wanted: keys.Wanted, seconds: int, prepare: Callable[[], Any]) -> Outcome:
+    """Let the site create what is missing. If nothing is, one request and no changes.
 
     Args:
         place: the way to the site.
-        spec: the site's specification.
-        wanted: what the site is to have.
+        wanted: what the site must have.
         seconds: how long the site's job may take.
-        prepare: called before anything is made; the namespace has to exist afterwards.
+        prepare: called before anything is created; the namespace must exist afterwards.
 
     Raises:
         ClusterError: the site's job could not do it.
     """
-    namespace = spec["namespace"]
+    namespace = spec.namespace
     before = place.read()
     work = public.survey(wanted, before)
     if not work.reasons:
         return Outcome(work, before)
     if place.make_room(seconds):
-        # Another run was at it: it may have done all that there was to do.
+        # Another run was active: it may have done everything.
         return make(place, spec, wanted, seconds, prepare)
     prepare()
     place.run(_request(spec, wanted, before), seconds)
@@ -119,15 +117,15 @@ def make(
     found = public.survey(wanted, after)
     if found.reasons:
         raise ClusterError(
-            f"the job that makes the site's keys ended well, but ConfigMap {namespace}/{PUBLIC_KEYS} on {place.name} "
-            f"says: {'; '.join(found.reasons)}. Is somebody deleting Secrets in that namespace? Run again."
+            f"the job that creates the site's keys succeeded, but ConfigMap {namespace}/{PUBLIC_KEYS} on {place.name} "
+            f"reports: {'; '.join(found.reasons)}. Is someone deleting Secrets in that namespace? Run again."
         )
     found.reasons = work.reasons
     return Outcome(found, before, after)
 
 
-def foresee(place: Place, spec: Mapping[str, Any], wanted: keys.Wanted) -> Outcome:
-    """What C(make) would do. What the site would make has stand-ins, which nobody will see again."""
+def foresee(place: Place, spec: SiteSpec, wanted: keys.Wanted) -> Outcome:
+    """What C(make) would do. What the site would create has placeholders, which are used only here."""
     library.require()
     before = place.read()
     found = public.survey(wanted, before)
@@ -141,15 +139,15 @@ def foresee(place: Place, spec: Mapping[str, Any], wanted: keys.Wanted) -> Outco
 
 
 def stand_in(pool: str, name: str) -> dict[str, str]:
-    """Facts of a key that nobody has."""
+    """Facts of a key that does not exist."""
     return keys.key_facts(pool, name, keypairs.supernode_public_key(keypairs.make_supernode_key()))
 
 
-def drop(place: Place, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
-    """Let the site delete keys that nobody needs any more; returns what became of each Secret."""
+def drop(place: Place, spec: SiteSpec, extra: Mapping[str, Sequence[str]], seconds: int) -> dict[str, str]:
+    """Let the site delete keys that are no longer needed; returns the result for each Secret."""
     place.make_room(seconds)
     known = place.read()
-    lasting = {pool["name"] for pool in spec["pools"]}
+    lasting = {pool.name for pool in spec.pools}
     left = [
         keys.Pool(pool.name, [name for name in pool.names if name not in extra.get(pool.name, [])], pool.offset)
         for pool in known.pools
@@ -160,10 +158,10 @@ def drop(place: Place, spec: Mapping[str, Any], extra: Mapping[str, Sequence[str
     return changes(known, place.read())
 
 
-def renew(place: Place, spec: Mapping[str, Any], names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
-    """Let the site make shared secrets anew that do not carry the mark yet; returns what became of each Secret.
+def renew(place: Place, spec: SiteSpec, names: Sequence[str], mark: str, seconds: int) -> dict[str, str]:
+    """Let the site recreate shared secrets without the mark; returns the result for each Secret.
 
-    A site that has made none yet is left alone.
+    A site that has created none yet is not changed.
     """
 
     def done(known: public.Public) -> bool:
@@ -179,12 +177,12 @@ def renew(place: Place, spec: Mapping[str, Any], names: Sequence[str], mark: str
     return changes(known, place.read())
 
 
-def _request(spec: Mapping[str, Any], wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
+def _request(spec: SiteSpec, wanted: keys.Wanted, known: public.Public) -> dict[str, Any]:
     """The request for the site's job, see C(maker.py)."""
     return {
         **asdict(wanted),
-        "federation": spec["federation"],
-        "namespace": spec["namespace"],
+        "federation": spec.federation,
+        "namespace": spec.namespace,
         "drop": {},
         "renew": {},
         "secrets": key_job.secret_names(pool.name for pool in [*wanted.pools, *known.pools]),

@@ -20,12 +20,16 @@ import yaml
 
 from ..apply import readiness
 from ..base.kinds import builtin
+from ..base.labels import MANAGER
 from ..base.values import text
 from ..manifests.skupper import API
+from ..spec.network_spec import NetworkSiteSpec
+from .ownership import is_ours
 from .state import State
 
 Object = dict[str, Any]
 
+OURS = {"app.kubernetes.io/managed-by": MANAGER}
 NAME = "skupper-controller"  # Deployment, applyset
 SYSTEM = "skupper"  # namespace of a controller for the whole cluster
 RELEASES = "https://github.com/skupperproject/skupper/releases/download"
@@ -34,16 +38,16 @@ PACKAGE = "skupper-operator"
 OPENSHIFT_OPERATORS = "openshift-operators"  # has an OperatorGroup for all namespaces
 
 
-def location(spec: Mapping[str, Any]) -> str:
+def location(spec: NetworkSiteSpec) -> str:
     """Where the manifests are: the user's file or URL, else those of the release."""
-    return text(spec.get("manifests")) or f"{RELEASES}/{spec['version']}/skupper-{spec['scope']}-scope.yaml"
+    return spec.manifests or f"{RELEASES}/{spec.version}/skupper-{spec.scope}-scope.yaml"
 
 
-def home(spec: Mapping[str, Any]) -> str:
+def home(spec: NetworkSiteSpec) -> str:
     """Namespace of the controller."""
-    if spec["install"] == "operator":
-        return text(spec["operator_namespace"])
-    return text(spec["namespace"]) if spec["scope"] == "namespace" else SYSTEM
+    if spec.install == "operator":
+        return spec.operator_namespace
+    return spec.namespace if spec.scope == "namespace" else SYSTEM
 
 
 def read(content: bytes, checksum: str, where: str) -> list[Object]:
@@ -58,16 +62,16 @@ def read(content: bytes, checksum: str, where: str) -> list[Object]:
     try:
         found = [item for item in yaml.safe_load_all(content) if item]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}") from error
     if not all(isinstance(item, dict) and item.get("kind") and item.get("apiVersion") for item in found):
-        raise ValueError(f"{where} holds something that is no Kubernetes object")
+        raise ValueError(f"{where} contains an entry that is not a Kubernetes object")
     if not any(item["kind"] == "Deployment" and item["metadata"]["name"] == NAME for item in found):
         raise ValueError(f"{where} has no Deployment {NAME}: are these the manifests of Skupper 2?")
     return found
 
 
 def placed(objects: Iterable[Object], namespace: str) -> list[Object]:
-    """The objects with the namespace that C(kubectl -n) would give them, and CustomResourceDefinitions first."""
+    """The objects with the namespace that C(kubectl -n) would set, and CustomResourceDefinitions first."""
     made = []
     for item in objects:
         known = builtin(item["apiVersion"], item["kind"])
@@ -85,6 +89,35 @@ def placed(objects: Iterable[Object], namespace: str) -> list[Object]:
     return made
 
 
+def marked(objects: Iterable[Object], live: Mapping[str, Any] | None) -> list[Object]:
+    """The objects, with a mark on the Namespace among them that this collection created it.
+
+    Args:
+        objects: what is applied.
+        live: that Namespace, if it exists. One that existed before is not marked.
+    """
+    ours = live is None or is_ours(live)
+    return [
+        {**item, "metadata": {**item["metadata"], "labels": {**(item["metadata"].get("labels") or {}), **OURS}}}
+        if ours and item["kind"] == "Namespace"
+        else item
+        for item in objects
+    ]
+
+
+def why_stays(live: Mapping[str, Any] | None, left: Iterable[str]) -> str:
+    """Why the namespace of a removed controller stays; empty when it is deleted.
+
+    Args:
+        live: the Namespace.
+        left: objects in it that Kubernetes does not create automatically, for people.
+    """
+    if not is_ours(live):
+        return "it was not created by this collection"
+    held = sorted(left)
+    return f"it contains {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}" if held else ""
+
+
 def release(deployment: Mapping[str, Any] | None) -> str:
     """Tag of the controller's image; empty for none."""
     containers = (((deployment or {}).get("spec") or {}).get("template") or {}).get("spec", {}).get("containers") or []
@@ -99,8 +132,8 @@ def image(deployment: Mapping[str, Any] | None) -> str:
     return text(next((one.get("image") for one in containers), ""))
 
 
-def subscription(spec: Mapping[str, Any]) -> list[Object]:
-    """The operator's Subscription, with an OperatorGroup where the namespace has none of its own."""
+def subscription(spec: NetworkSiteSpec) -> list[Object]:
+    """The operator's Subscription, with an OperatorGroup where the namespace has none."""
     namespace = home(spec)
     made: list[Object] = []
     if namespace != OPENSHIFT_OPERATORS:
@@ -113,14 +146,14 @@ def subscription(spec: Mapping[str, Any]) -> list[Object]:
             }
         )
     body = {
-        "channel": spec["operator_channel"],
+        "channel": spec.operator_channel,
         "name": PACKAGE,
-        "source": spec["operator_source"],
-        "sourceNamespace": spec["operator_source_namespace"],
-        "installPlanApproval": spec["operator_approval"],
+        "source": spec.operator_source,
+        "sourceNamespace": spec.operator_source_namespace,
+        "installPlanApproval": spec.operator_approval,
     }
-    if spec.get("operator_csv"):
-        body["startingCSV"] = spec["operator_csv"]
+    if spec.operator_csv:
+        body["startingCSV"] = spec.operator_csv
     made.append(
         {
             "apiVersion": OPERATORS,
@@ -151,7 +184,7 @@ def operator_state(
 
     Args:
         found: the Subscription, live.
-        csv: the ClusterServiceVersion that it names as installed.
+        csv: the ClusterServiceVersion that it lists as installed.
         deployment: the controller.
     """
     status = found.get("status") or {}
@@ -175,6 +208,6 @@ def operator_state(
             f"ClusterServiceVersion {status['installedCSV']} is {phase or 'not there'}{': ' + why if why else ''}",
         )
     if deployment is None:
-        return State(False, f"Deployment {NAME} is not there")
+        return State(False, f"Deployment {NAME} does not exist")
     ready = readiness.deployment(deployment)
     return State(ready.ready, f"Deployment {NAME}: {ready.why}" if not ready.ready else "")

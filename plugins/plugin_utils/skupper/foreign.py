@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What of Skupper somebody else made in a namespace."""
+"""Skupper's objects of someone else in a namespace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..kube.client import Cluster
 from ..manifests.skupper import API
 from .ownership import is_ours, owners
 
-# Kinds that people make; Skupper makes the others itself.
+# Kinds that users create; Skupper creates the others itself.
 _KINDS = (
     "Site",
     "Link",
@@ -25,7 +25,7 @@ _KINDS = (
 
 
 def of_others(cluster: Cluster, namespace: str) -> list[str]:
-    """Objects of Skupper in a namespace that somebody else made, for people. Links that came of a token are its Site's."""
+    """Objects of Skupper in a namespace that someone else created, for people. Links from a token belong to its Site."""
     found = []
     ours: set[str] = set()
     for kind in _KINDS:

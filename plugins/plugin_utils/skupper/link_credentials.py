@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates of links: who issued them, when they end, whom they trust. Pure.
+"""Certificates of links: issuer, expiry, trusted CAs. Pure.
 
-Skupper renews nothing before its end, never looks at who signed a certificate, and tells nowhere when one ends. So what is in
-the Secrets is looked at here. Everything lasts five years (Skupper 2.2).
+Skupper renews nothing before its expiry, never checks the signer of a certificate, and does not report when one expires. So what is in
+the Secrets is checked here. Everything is valid for five years (Skupper 2.2).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ def describe(pem: str) -> dict[str, Any]:
 
 
 def due(pem: str, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> str:
-    """Why a certificate is to be renewed; empty when there is time.
+    """Why a certificate must be renewed; empty when it need not.
 
     Args:
         pem: the certificate.
         now: the time to judge by.
-        renew_before: how long before its end; half of its lifetime by default.
+        renew_before: how long before its expiry; half of its lifetime by default.
     """
     leaf = chain.read(pem)[0]
     start, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now >= end:
-        return f"it ended on {end.isoformat()}"
+        return f"it expired on {end.isoformat()}"
     left = (end - start) / 2 if renew_before is None else renew_before
-    return f"it ends on {end.isoformat()}" if now >= end - left else ""
+    return f"it expires on {end.isoformat()}" if now >= end - left else ""
 
 
 def issued_by(pem: str, authorities: str) -> bool:
@@ -57,16 +57,16 @@ def bundle(*texts: str) -> str:
 
 
 def same_authorities(one: str, other: str) -> bool:
-    """Whether two PEM texts hold the same certificates."""
+    """Whether two PEM texts have the same certificates."""
     return set(certificates.split(one)) == set(certificates.split(other))
 
 
 def link_fault(entries: Entries, ca: str, subject: str, now: datetime.datetime, renew_before: Any = None) -> str:
-    """Why the hub's Secret for a link has to be made anew; empty when it is good.
+    """Why the hub's Secret for a link must be recreated; empty when it is valid.
 
     Args:
         entries: its decoded entries.
-        ca: the present CA of the hub's Site, PEM; empty when it is not known.
+        ca: the current CA of the hub's Site, PEM; empty when it is not known.
         subject: the site.
         now: the time to judge by.
         renew_before: see C(due).
@@ -79,17 +79,17 @@ def link_fault(entries: Entries, ca: str, subject: str, now: datetime.datetime, 
     if ca and not issued_by(entries["tls.crt"], ca):
         return "the hub's Site has another CA now"
     if f"CN={subject}" not in certificates.describe(entries["tls.crt"])["subject"].split(","):
-        return "it names somebody else"
+        return "it belongs to another site"
     return due(entries["tls.crt"], now, renew_before)
 
 
 def trust(credential_ca: str, server: Entries) -> str:
-    """Whom a site's router has to trust: the CA of its own certificate, and all that the hub's router shows or trusts.
+    """CAs that a site's router must trust: the CA of its own certificate, and all that the hub's router serves or trusts.
 
-    While the hub's CA is changed, these are two. In the end they are one again.
+    During a rotation of the hub's CA, these are two. Afterwards they are one again.
 
     Args:
-        credential_ca: C(ca.crt) beside the site's certificate.
+        credential_ca: C(ca.crt) next to the site's certificate.
         server: decoded entries of the hub's server Secret.
     """
     others = server.get("ca.crt", "")
@@ -99,20 +99,20 @@ def trust(credential_ca: str, server: Entries) -> str:
 
 
 def ending(found: Iterable[Mapping[str, Any]], now: datetime.datetime, within: datetime.timedelta) -> list[str]:
-    """Sentences on certificates that end soon, or have ended.
+    """Sentences on certificates that expire soon, or have expired.
 
     Args:
         found: public facts with C(what).
         now: the time to judge by.
         within: how soon.
     """
-    told = []
+    reported = []
     for one in found:
         if not one.get("not_after"):
             continue
         end = datetime.datetime.fromisoformat(one["not_after"])
         if end <= now:
-            told.append(f"{one['what']} ended on {one['not_after']}")
+            reported.append(f"{one['what']} expired on {one['not_after']}")
         elif end - now <= within:
-            told.append(f"{one['what']} ends on {one['not_after']}")
-    return told
+            reported.append(f"{one['what']} expires on {one['not_after']}")
+    return reported

@@ -4,8 +4,8 @@
 
 """What to do about the link of a site to the hub. Pure.
 
-A site is linked when one of its Links is up and leads to the hub's Site, which is told by that Site's uid: names can be given
-twice, addresses change. Both modes end with the same objects, a Secret and a Link for each group of the hub's endpoints, and
+A site is linked when one of its Links is up and leads to the hub's Site, which is identified by its uid: names can exist
+twice, addresses change. Both modes result in the same objects, a Secret and a Link for each group of the hub's endpoints, and
 are kept up to date in the same way; they only differ in how the first Secret gets into the site.
 """
 
@@ -19,27 +19,28 @@ from typing import Any
 
 from ..base.values import text
 from ..manifests.skupper import groups, link_name
+from ..spec.network_spec import LinkSpec
 from . import link_credentials, state, tokens
 from .ownership import is_ours, is_redeemed
 
 Object = Mapping[str, Any]
 
 # What to do.
-WITHHOLD = "withhold"  # the site is denied: nothing is made or renewed
-ADOPT = "adopt"  # somebody else's Link leads to the hub
-CERTIFICATE = "certificate"  # the Secret comes of the hub's Certificate
+WITHHOLD = "withhold"  # the site is denied: nothing is created or renewed
+ADOPT = "adopt"  # someone else's Link leads to the hub
+CERTIFICATE = "certificate"  # the Secret comes from the hub's Certificate
 KEEP = "keep"  # the Secret is good as it is
-TOKEN = "token"  # the Secret has to come of a token
+TOKEN = "token"  # the Secret must come from a token
 
 
 @dataclass(frozen=True)
 class Hub:
-    """What the hub shows of itself.
+    """State of the hub.
 
     Attributes:
         site: its active Site.
-        ca: certificate of the present CA of that Site, PEM; empty when it is not known.
-        server: decoded entries of the Secret that its router shows; empty when there is none.
+        ca: certificate of the current CA of that Site, PEM; empty when it is not known.
+        server: decoded entries of the Secret that its router serves; empty when there is none.
         denied: the denial of this site in the ledger; empty when it is admitted.
     """
 
@@ -76,7 +77,7 @@ class Plan:
         why: reason, for people.
         fault: why nothing can be done.
         names: group -> name of a Link of ours that is kept.
-        adopted: somebody else's Link that leads to the hub.
+        adopted: someone else's Link that leads to the hub.
         warnings: sentences.
     """
 
@@ -88,9 +89,9 @@ class Plan:
     warnings: tuple[str, ...] = ()
 
 
-def own_links(spec: Mapping[str, Any], site: Site) -> list[Object]:
-    """Links that this collection made, or that came of its token: those have the token's name."""
-    of_token = re.compile(rf"{re.escape(spec['name'])}(-\d+)?")
+def own_links(spec: LinkSpec, site: Site) -> list[Object]:
+    """Links that this collection created, or that come from its token: those have the token's name."""
+    of_token = re.compile(rf"{re.escape(spec.name)}(-\d+)?")
     ours = is_ours(site.token) or is_ours(site.secret) or is_redeemed(site.secret)
     return [
         link
@@ -99,7 +100,7 @@ def own_links(spec: Mapping[str, Any], site: Site) -> list[Object]:
         or (
             ours
             and of_token.fullmatch(link["metadata"]["name"])
-            and text((link.get("spec") or {}).get("tlsCredentials")) == spec["name"]
+            and text((link.get("spec") or {}).get("tlsCredentials")) == spec.name
         )
     ]
 
@@ -112,53 +113,49 @@ def leads_to(link: Object, endpoints: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def decide(
-    spec: Mapping[str, Any],
-    hub: Hub,
-    site: Site,
-    now: datetime.datetime,
-    renew_before: datetime.timedelta | None = None,
+    spec: LinkSpec, hub: Hub, site: Site, now: datetime.datetime, renew_before: datetime.timedelta | None = None
 ) -> Plan:
     """What to do about the link of a site.
 
     Args:
-        spec: the link spec.
-        hub: what the hub shows.
+        hub: state of the hub.
         site: what the site has.
         now: the time to judge by.
-        renew_before: how long before its end the client certificate is renewed; half of its lifetime by default.
+        renew_before: how long before its expiry the client certificate is renewed; half of its lifetime by default.
     """
     if hub.denied:
         since = f" since {hub.denied['since']}" if hub.denied.get("since") else ""
-        return Plan(WITHHOLD, f"the site is denied{since}: its link is neither made nor renewed")
+        return Plan(WITHHOLD, f"the site is denied{since}: its link is neither created nor renewed")
     fault = _fault(spec, hub, site)
     if fault:
         return Plan(fault=fault)
     remote, endpoints = state.uid(hub.site), state.status(hub.site).get("endpoints") or []
     ours = own_links(spec, site)
     theirs = [link for link in site.links if link not in ours]
-    working = [link for link in theirs if state.works(link, remote)]
+    working = [link for link in theirs if state.works(link, remote, site.site)]
     if not ours:
         for link in working or [link for link in theirs if leads_to(link, endpoints)]:
             return Plan(
                 ADOPT,
-                f"{state.named(link)}, made by somebody else, leads to the hub",
+                f"{state.named(link)}, created by someone else, leads to the hub",
                 adopted=link,
                 warnings=(
-                    f"{state.named(link)} was made by somebody else and leads to the hub: it is used as it is, and its "
-                    "certificate is theirs to renew",
+                    f"{state.named(link)} was created by someone else and leads to the hub: it is used as it is, and its "
+                    "certificate must be renewed by its owner",
                 ),
             )
     if site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret):
         return Plan(
-            fault=f"{state.named({'kind': 'Secret', **site.secret})} is there already, and was not made by this collection. Delete "
+            fault=f"{state.named({'kind': 'Secret', **site.secret})} exists already, and was not created by this collection. Delete "
             "it, or give the link another name (skupper_link_name)"
         )
     warnings = tuple(
-        f"{state.named(link)}, made by somebody else, leads to the hub, too; one link would do" for link in working
+        f"{state.named(link)}, created by someone else, leads to the hub, too; one link is sufficient"
+        for link in working
     )
     names = _names(ours)
-    if spec["mode"] == "token":
-        # A token gives the first Secret; from then on the hub's Certificate does, without a new Link.
+    if spec.mode == "token":
+        # The first Secret comes from a token; later ones come from the hub's Certificate, without a new Link.
         if not ours or not site.entries.get("tls.crt"):
             return Plan(TOKEN, "there is no link yet", names=names, warnings=warnings)
         reason = _renewal(site.entries, hub, now, renew_before)
@@ -168,25 +165,25 @@ def decide(
     return Plan(CERTIFICATE, "", names=names, warnings=warnings)
 
 
-def _fault(spec: Mapping[str, Any], hub: Hub, site: Site) -> str:
+def _fault(spec: LinkSpec, hub: Hub, site: Site) -> str:
     if hub.site is None:
-        return f"there is no Site in namespace {spec['hub_namespace']} of the hub: run federated.flower.site for the hub first"
+        return f"there is no Site in namespace {spec.hub_namespace} of the hub: run federated.flower.site for the hub first"
     if site.site is None:
-        return f"there is no Site in namespace {spec['namespace']}: the role skupper_site makes one"
+        return f"there is no Site in namespace {spec.namespace}: the role skupper_site creates one"
     if state.uid(site.site) == state.uid(hub.site):
-        return f"its namespace {spec['namespace']} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
+        return f"its namespace {spec.namespace} is the hub's own, which needs no link to itself: set flower_connectivity to direct"
     return ""
 
 
 def _renewal(entries: Mapping[str, str], hub: Hub, now: datetime.datetime, renew_before: Any) -> str:
-    """Why a Secret that came of a token has to be replaced."""
+    """Why a Secret from a token must be replaced."""
     if hub.ca and not link_credentials.issued_by(entries["tls.crt"], hub.ca):
         return "the hub's Site has another CA now"
     return link_credentials.due(entries["tls.crt"], now, renew_before)
 
 
 def _names(ours: Iterable[Object]) -> dict[str, str]:
-    """Group -> name of the Link that is there for it."""
+    """Group -> name of its Link."""
     found: dict[str, str] = {}
     for link in sorted(ours, key=lambda one: one["metadata"]["name"]):
         for group in groups((link.get("spec") or {}).get("endpoints") or []):
@@ -194,8 +191,8 @@ def _names(ours: Iterable[Object]) -> dict[str, str]:
     return found
 
 
-def leftovers(spec: Mapping[str, Any], site: Site) -> list[Object]:
-    """What has to go before a token of the same name can be redeemed: the token, its Links, their Secret.
+def leftovers(spec: LinkSpec, site: Site) -> list[Object]:
+    """What must be deleted before a token of the same name can be redeemed: the token, its Links, their Secret.
 
     Skupper never replaces a Secret that is there: each of its tries would use up a redemption.
     """
@@ -206,44 +203,54 @@ def leftovers(spec: Mapping[str, Any], site: Site) -> list[Object]:
     return [obj for obj in going if obj is not None]
 
 
-def redeemed_names(spec: Mapping[str, Any], site: Site) -> dict[str, str]:
-    """Group -> name of the Links that a token has brought."""
+def redeemed_uids(spec: LinkSpec, site: Site) -> list[str]:
+    """Uids of the Secret and the Links that Skupper created from this collection's token."""
+    secrets = [site.secret] if site.secret is not None and is_redeemed(site.secret) else []
+    return [uid for obj in [*secrets, *own_links(spec, site)] if (uid := text(obj["metadata"].get("uid")))]
+
+
+def outlived(spec: LinkSpec, site: Site) -> list[Object]:
+    """Links of ours that are older than their Site, which its router never gets: they must be recreated."""
+    return [link for link in own_links(spec, site) if state.outlived(link, site.site)]
+
+
+def redeemed_names(spec: LinkSpec, site: Site) -> dict[str, str]:
+    """Group -> name of the Links from a token."""
     return _names(own_links(spec, site))
 
 
-def why_not(spec: Mapping[str, Any], hub: Hub, found: Sequence[Object]) -> str:
+def why_not(spec: LinkSpec, hub: Hub, found: Sequence[Object], own_site: Object | None = None) -> str:
     """Why a site is not linked; empty when it is.
 
     Args:
-        spec: the link spec.
-        hub: what the hub shows.
-        found: the Links that were to lead to it.
+        hub: state of the hub.
+        found: the Links that should lead to it.
+        own_site: the site's Site, live.
     """
     remote = state.uid(hub.site)
-    states = [(link, state.link(link, remote)) for link in found]
+    states = [(link, state.link(link, remote, own_site)) for link in found]
     if any(one.ready for _link, one in states):
         return ""
     if not found:
-        return f"there is no Link in namespace {spec['namespace']}"
+        return f"there is no Link in namespace {spec.namespace}"
     return "; ".join(f"{state.named(link)}: {one.why}" for link, one in states)
 
 
-def token_verdict(spec: Mapping[str, Any], site: Site, grant: Object | None, now: datetime.datetime) -> tokens.Verdict:
+def token_verdict(spec: LinkSpec, site: Site, grant: Object | None, now: datetime.datetime) -> tokens.Verdict:
     """What to do about the token of a site.
 
     Args:
-        spec: the link spec.
         site: what the site has.
         grant: the hub's AccessGrant for the site, live.
         now: the time by the hub's clock.
     """
-    told = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
+    reported = "deleted" if grant is None else ": ".join(filter(None, state.grant(grant, now)))
     foreign = site.secret is not None and not is_ours(site.secret) and not is_redeemed(site.secret)
     return tokens.judge(
         site.token,
-        told,
+        reported,
         linked=bool(own_links(spec, site)),
-        secret_in_the_way=f"{spec['namespace']}/{spec['name']}" if foreign else "",
+        secret_in_the_way=f"{spec.namespace}/{spec.name}" if foreign else "",
         ours=is_ours(site.token),
     )
 
@@ -261,6 +268,7 @@ __all__ = [
     "leads_to",
     "leftovers",
     "link_name",
+    "outlived",
     "own_links",
     "redeemed_names",
     "token_verdict",

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..base.ports import FLEET_PORT
 from ..base.values import integer, text
-from ..manifests.skupper import FLEET, ROUTER, routing_key
+from ..manifests.skupper import FLEET, ROUTER
+from ..spec.network_spec import ListenerSpec
 from . import state
 from .ownership import is_ours, split
 
@@ -24,10 +25,10 @@ _OF_LISTENER = "internal.skupper.io/listener"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do: use somebody else's object, or make ours.
+    """What to do: use someone else's object, or create ours.
 
     Attributes:
-        adopted: somebody else's Listener or Connector that does the same.
+        adopted: someone else's Listener or Connector that does the same.
         fault: why nothing can be done, a sentence without its full stop.
         warnings: sentences.
     """
@@ -38,7 +39,7 @@ class Plan:
 
 
 def of_listener(service: Object | None) -> bool:
-    """Whether Skupper made a Service for a Listener."""
+    """Whether Skupper created a Service for a Listener."""
     if service is None:
         return False
     labels = service["metadata"].get("labels") or {}
@@ -46,15 +47,14 @@ def of_listener(service: Object | None) -> bool:
     return _OF_LISTENER in labels or ROUTER.items() <= chosen.items()
 
 
-def decide_listener(spec: Mapping[str, Any], found: Iterable[Object], service: Object | None) -> Plan:
+def decide_listener(spec: ListenerSpec, found: Iterable[Object], service: Object | None) -> Plan:
     """What to do about the Listener.
 
     Args:
-        spec: the listener spec.
         found: all Listeners of the namespace, live.
         service: the Service of the Listener's host, live.
     """
-    host, port, key = text(spec["host"]), integer(spec["port"]), routing_key(spec)
+    host, port, key = spec.host, spec.port, spec.key
     _ours, theirs = split(found)
     for one in theirs:
         given = one.get("spec") or {}
@@ -62,50 +62,49 @@ def decide_listener(spec: Mapping[str, Any], found: Iterable[Object], service: O
         same_port, same_key = integer(given.get("port")) == port, text(given.get("routingKey")) == key
         if same_host and same_port and same_key:
             return _adopt(one)
-        at = f"{state.named(one)}, made by somebody else,"
+        at = f"{state.named(one)}, created by someone else,"
         if same_host and same_port:
             return Plan(
-                fault=f"{at} serves {host}:{port} for another routing key ({given.get('routingKey')}). Delete it, take its key "
-                "(skupper_listener_routing_key), or choose another host (skupper_listener_host)"
+                fault=f"{at} serves {host}:{port} for another routing key ({given.get('routingKey')}). Delete it, use its key "
+                "(skupper_listener_routing_key), or select another host (skupper_listener_host)"
             )
         if same_host and same_key:
             return Plan(
-                fault=f"{at} serves {host} on port {given.get('port')}, and SuperNodes would dial {port}. Set skupper_listener_port to "
+                fault=f"{at} serves {host} on port {given.get('port')}, and SuperNodes would connect to {port}. Set skupper_listener_port to "
                 f"{given.get('port')} to use it, or delete it"
             )
         if one["metadata"]["name"] == FLEET:
-            return Plan(fault=f"{at} has the name that ours would have, and serves {given.get('host')}:{given.get('port')}. Delete it, "
+            return Plan(fault=f"{at} has the name of ours, and serves {given.get('host')}:{given.get('port')}. Delete it, "
                         "or use it: set skupper_listener_host, skupper_listener_port and skupper_listener_routing_key to its own")  # fmt: skip
     if service is not None and not of_listener(service):
         return Plan(
-            fault=f"Service {service['metadata']['namespace']}/{host} is there already, and is none of Skupper's: a Listener would not "
-            "get a Service. Choose another host (skupper_listener_host), or delete the Service"
+            fault=f"Service {service['metadata']['namespace']}/{host} exists already, and was not created by Skupper: a Listener would not "
+            "get a Service. Select another host (skupper_listener_host), or delete the Service"
         )
     return Plan()
 
 
-def decide_connector(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
+def decide_connector(spec: ListenerSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Connector.
 
     Args:
-        spec: the listener spec.
         found: all Connectors of the namespace, live.
     """
-    key = routing_key(spec)
+    key = spec.key
     _ours, theirs = split(found)
     for one in theirs:
         given = one.get("spec") or {}
-        at = f"{state.named(one)}, made by somebody else,"
+        at = f"{state.named(one)}, created by someone else,"
         if text(given.get("routingKey")) == key:
             if integer(given.get("port")) == FLEET_PORT or given.get("host"):
                 return _adopt(one)
             return Plan(
                 fault=f"{at} leads to port {given.get('port')}, but sites are served on {FLEET_PORT}. Delete it, correct its port, or "
-                "choose another key (skupper_listener_routing_key)"
+                "select another key (skupper_listener_routing_key)"
             )
         if one["metadata"]["name"] == FLEET:
             return Plan(
-                fault=f"{at} has the name that ours would have, and another routing key ({given.get('routingKey')}). Delete it, or use "
+                fault=f"{at} has the name of ours, and another routing key ({given.get('routingKey')}). Delete it, or use "
                 "its key (skupper_listener_routing_key)"
             )
     return Plan()
@@ -114,7 +113,9 @@ def decide_connector(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
 def _adopt(one: Object) -> Plan:
     return Plan(
         adopted=one,
-        warnings=(f"{state.named(one)} was made by somebody else: it is used as it is, and never changed or deleted",),
+        warnings=(
+            f"{state.named(one)} was created by someone else: it is used as it is, and never changed or deleted",
+        ),
     )
 
 

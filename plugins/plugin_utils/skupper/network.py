@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Skupper network in a few words, as the hub and as a site see it. Pure functions on live objects.
+"""Summary of the Skupper network, from the hub and from a site. Pure functions on live objects.
 
-What the hub knows of others comes from their routers. Links that are gone may linger there for a while (Skupper issue 2069).
+The hub's view of others comes from their routers. Deleted links may remain there for a while (Skupper issue 2069).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _short(site: Object) -> dict[str, Any]:
 def of_hub(
     sites: Iterable[Object], connectors: Iterable[Object], certificates: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What the hub sees.
+    """The view of the hub.
 
     Args:
         sites: Sites of its namespace.
@@ -77,14 +77,14 @@ def of_site(
     services: Mapping[str, Object | None],
     secrets: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
-    """What a site sees.
+    """The view of a site.
 
     Args:
         sites: Sites of its namespace.
         links: its Links.
         listeners: its Listeners.
         services: host of a Listener -> its Service.
-        secrets: name -> decoded entries of the Secrets that the Links name.
+        secrets: name -> decoded entries of the Secrets to which the Links refer.
 
     Returns:
         C(site), C(links) (C(name), C(ready), C(trouble), C(remote), C(remote_uid), C(not_after)) and C(listeners) (C(name), C(address),
@@ -93,11 +93,11 @@ def of_site(
     site = active(sites)
     if site is None:
         return {}
-    told = []
+    reported = []
     for link in links:
-        found = state.link(link)
+        found = state.link(link, own_site=site)
         entries = secrets.get((link.get("spec") or {}).get("tlsCredentials") or "") or {}
-        told.append(
+        reported.append(
             {
                 "name": link["metadata"]["name"],
                 "ready": found.ready,
@@ -118,7 +118,7 @@ def of_site(
                 "trouble": found.why,
             }
         )
-    return {"site": _short(site), "links": told, "listeners": heard}
+    return {"site": _short(site), "links": reported, "listeners": heard}
 
 
 def problems(
@@ -128,10 +128,10 @@ def problems(
 
     Args:
         hub_name: inventory name of the hub.
-        hub: what C(of_hub) says.
-        sites: inventory name -> what C(of_site) says, of the sites that were looked at and are reached through Skupper.
+        hub: the result of C(of_hub).
+        sites: inventory name -> the result of C(of_site), of the checked sites that are reached through Skupper.
         now: the time to judge by.
-        within: how soon an end is told.
+        within: how early an expiry is reported.
     """
     if not hub:
         return (
@@ -139,37 +139,37 @@ def problems(
             if sites
             else []
         )
-    told = []
+    reported = []
     if not hub["site"]["ready"]:
-        told.append(f"hub {hub_name}: Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}")
+        reported.append(f"hub {hub_name}: Skupper site {hub['site']['name']} is not ready: {hub['site']['trouble']}")
     if not hub["connector"]["ready"]:
-        told.append(f"hub {hub_name}: the Connector to the SuperLink is not ready: {hub['connector']['trouble']}")
-    told += [f"hub {hub_name}: {word}" for word in link_credentials.ending(hub["certificates"], now, within)]
+        reported.append(f"hub {hub_name}: the Connector to the SuperLink is not ready: {hub['connector']['trouble']}")
+    reported += [f"hub {hub_name}: {word}" for word in link_credentials.ending(hub["certificates"], now, within)]
     ours = set()
     for name, site in sites.items():
         ours.add((site.get("site") or {}).get("name"))
-        told += [f"{name}: {word}" for word in _site_problems(site, hub, now, within)]
+        reported += [f"{name}: {word}" for word in _site_problems(site, hub, now, within)]
     for name, up in hub["linked"].items():
         if up and name not in ours:
-            told.append(f"{name} is linked to the hub through Skupper, but is none of the sites that were looked at")
-    return told
+            reported.append(f"{name} is linked to the hub through Skupper, but is not one of the checked sites")
+    return reported
 
 
 def _site_problems(site: Mapping[str, Any], hub: Mapping[str, Any], now: Any, within: Any) -> list[str]:
     if not site:
         return ["there is no Skupper site"]
-    told = []
+    reported = []
     if not site["site"]["ready"]:
-        told.append(f"Skupper site {site['site']['name']} is not ready: {site['site']['trouble']}")
+        reported.append(f"Skupper site {site['site']['name']} is not ready: {site['site']['trouble']}")
     good = [link for link in site["links"] if link["ready"] and link["remote_uid"] == hub["site"]["uid"]]
     if not good:
         why = "; ".join(f"{link['name']}: {link['trouble'] or 'it leads elsewhere'}" for link in site["links"])
-        told.append(f"it is not linked to the hub: {why or 'it has no Link'}")
+        reported.append(f"it is not linked to the hub: {why or 'it has no Link'}")
     facts = [{"what": f"the certificate of its link {link['name']}", **link} for link in site["links"]]
-    told += link_credentials.ending(facts, now, within)
-    told += [
+    reported += link_credentials.ending(facts, now, within)
+    reported += [
         f"Listener {one['name']} ({one['address']}): {one['trouble']}" for one in site["listeners"] if not one["ready"]
     ]
     if not site["listeners"]:
-        told.append("it has no Listener")
-    return told
+        reported.append("it has no Listener")
+    return reported

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose object is it? What this collection made carries its label; everything else is used as it is. Pure."""
+"""Whose object is it? What this collection created has its label; everything else is used as it is. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Object = Mapping[str, Any]
 
 
 def is_ours(obj: Object | None) -> bool:
-    """Whether this collection made an object."""
+    """Whether this collection created an object."""
     return (((obj or {}).get("metadata") or {}).get("labels") or {}).get("app.kubernetes.io/managed-by") == MANAGER
 
 
@@ -32,5 +32,5 @@ def owners(obj: Object | None, kind: str) -> list[str]:
 
 
 def is_redeemed(secret: Object | None) -> bool:
-    """Whether a Secret came of a token: Skupper makes its Site the owner of it."""
+    """Whether a Secret comes from a token: its owner is then its Site."""
     return bool(owners(secret, "Site"))

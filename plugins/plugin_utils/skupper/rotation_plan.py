@@ -4,21 +4,21 @@
 
 """Rotation of the certificates of a Skupper network: what is due, and the next step. Pure.
 
-Three things end: the client certificate of each link, the certificate that the hub's router shows, and the CA of the hub's
-Site, which signed both. Where a rotation is, is told by the Secrets alone, so whoever looks can go on:
+Three things expire: the client certificate of each link, the certificate that the hub's router serves, and the CA of the hub's
+Site, which signed both. The Secrets alone are the state of a rotation, so any run can resume it:
 
 ===========  ======================================================================================================
-stage        what the hub's Secrets say
+stage        content of the hub's Secrets
 ===========  ======================================================================================================
-C(SETTLED)   the router's certificate is of the present CA, and its router trusts that one alone
+C(SETTLED)   the router's certificate is of the current CA, and its router trusts that one alone
 C(BEGUN)     there is a new CA, which the router does not trust yet
-C(OVERLAP)   the router trusts both, and shows a certificate of the old one: sites change over, one by one
-C(TRIMMED)   the router shows a certificate of the new CA, and somebody has it trust others as well
+C(OVERLAP)   the router trusts both, and serves a certificate of the old one: sites change over, one by one
+C(TRIMMED)   the router serves a certificate of the new CA, and someone configured it to trust others as well
 ===========  ======================================================================================================
 
 From C(OVERLAP) the router's own certificate may only be replaced when every site has changed over, since Skupper makes the
-Secret anew with the new CA alone in it. A site changes over by the action C(skupper_link): it sees that its certificate is of
-another CA than the present one, gets a new one, and trusts whatever the hub's router shows and trusts.
+Secret again with the new CA alone in it. A site changes over by the action C(skupper_link): it detects that its certificate is of
+another CA than the current one, gets a new one, and trusts what the hub's router serves and trusts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..pki import certificates, chain
+from ..pki import certificates
 from . import link_credentials, state
 
 SETTLED, BEGUN, OVERLAP, TRIMMED, NONE = "settled", "begun", "overlap", "trimmed", "none"
@@ -45,12 +45,12 @@ Entries = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Hub:
-    """What the hub's Secrets hold.
+    """Content of the hub's Secrets.
 
     Attributes:
         ca: certificate of the CA of the Site, PEM; empty when there is none.
-        server: decoded entries of the Secret that the router shows.
-        links: site -> certificate of its link, PEM, as the hub made it.
+        server: decoded entries of the Secret that the router serves.
+        links: site -> certificate of its link, PEM, as the hub created it.
     """
 
     ca: str = ""
@@ -70,7 +70,7 @@ def stage(hub: Hub) -> str:
 
 
 def facts(hub: Hub) -> list[dict[str, Any]]:
-    """Public facts of all certificates that the hub knows of: C(what), C(kind) and those of C(credentials.describe)."""
+    """Public facts of all certificates of the hub: C(what), C(kind) and those of C(credentials.describe)."""
     found = [
         ("the CA of the Skupper network", CA, hub.ca),
         ("the certificate of the hub's Skupper router", SERVER, hub.server.get("tls.crt", "")),
@@ -80,18 +80,18 @@ def facts(hub: Hub) -> list[dict[str, Any]]:
 
 
 def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None) -> dict[str, str]:
-    """Kind -> why something of that kind is to be replaced.
+    """Kind -> why something of that kind must be replaced.
 
     A CA that is replaced has its leaves replaced as well.
 
     Args:
-        hub: what the hub's Secrets hold.
+        hub: content of the hub's Secrets.
         now: the time to judge by.
-        renew_before: how long before its end; half of its lifetime by default.
+        renew_before: how long before its expiry; half of its lifetime by default.
     """
     found: dict[str, str] = {}
     if stage(hub) in (BEGUN, OVERLAP):
-        found[CA] = "the change of the CA was begun"
+        found[CA] = "the rotation of the CA was started"
     elif hub.ca:
         reason = link_credentials.due(hub.ca, now, renew_before)
         if reason:
@@ -102,18 +102,18 @@ def due(hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | Non
             found[SERVER] = reason
     late = [site for site, pem in sorted(hub.links.items()) if link_credentials.due(pem, now, renew_before)]
     if late:
-        found[LINK] = f"those of {', '.join(late)} end"
+        found[LINK] = f"those of {', '.join(late)} expire"
     return found
 
 
 def todo(
     choice: str, hub: Hub, now: datetime.datetime, renew_before: datetime.timedelta | None = None
 ) -> dict[str, str]:
-    """Kind -> why it is to be replaced, for what was asked for (C(CHOICES)); what was begun is always gone on with."""
+    """Kind -> why it is replaced, for what was requested (C(CHOICES)); a started rotation is always resumed."""
     found = due(hub, now, renew_before)
     if choice != DUE:
         found = {kind: why for kind, why in found.items() if kind == CA and stage(hub) in (BEGUN, OVERLAP)}
-        found.setdefault(choice, "it was asked for")
+        found.setdefault(choice, "it was requested")
     return found
 
 
@@ -121,9 +121,9 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
     """The hub's next step; empty when it has none (now).
 
     Args:
-        hub: what the hub's Secrets hold.
-        wanted: kinds that are to be replaced and were not yet.
-        changed_over: whether every site has a certificate of the present CA and trusts it.
+        hub: content of the hub's Secrets.
+        wanted: kinds to replace that were not replaced yet.
+        changed_over: whether every site has a certificate of the current CA and trusts it.
     """
     now, kinds = stage(hub), set(wanted)
     if now == NONE:
@@ -138,26 +138,26 @@ def next_step(hub: Hub, wanted: Iterable[str], *, changed_over: bool) -> str:
 
 
 def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]], excused: str = "") -> dict[str, str]:
-    """Site -> why it has not changed over to the present CA.
+    """Site -> why it has not changed over to the current CA.
 
     Args:
-        hub: what the hub's Secrets hold.
-        sites: all that have to.
+        hub: content of the hub's Secrets.
+        sites: all that must.
         reports: results of the action C(skupper_link), each with C(site).
-        excused: a site that need not, because it is to be cut off.
+        excused: a site that need not, because it is revoked.
     """
     wanted = link_credentials.describe(hub.ca).get("serial")
-    told = {report["site"]: report for report in reports if report.get("site")}
+    reported = {report["site"]: report for report in reports if report.get("site")}
     found = {}
     for site in sites:
-        report = told.get(site) or {}
+        report = reported.get(site) or {}
         link = report.get("link") or {}
         if site == excused or report.get("denied"):
             continue
         if not link:
             found[site] = str(report.get("msg") or "this run did not reach it")
         elif link.get("adopted"):
-            found[site] = "its link was made by somebody else, who has to renew it"
+            found[site] = "its link was created by someone else, who must renew it"
         elif wanted not in (link.get("trusts") or []):
             found[site] = "it does not trust the new CA yet"
         elif not link.get("ready"):
@@ -166,11 +166,11 @@ def lagging(hub: Hub, sites: Iterable[str], reports: Iterable[Mapping[str, Any]]
 
 
 def strangers(site: Mapping[str, Any] | None, known: Iterable[str]) -> list[str]:
-    """Names of sites that link to the hub and are none of ours: a change of the CA would cut them off.
+    """Names of sites that link to the hub and are not ours: a rotation of the CA would close their connections.
 
     Args:
-        site: the hub's Site, live. What it knows of links that are gone may be late (Skupper issue 2069).
-        known: uids of sites that this run looked after, or that are to be cut off.
+        site: the hub's Site, live. Its view of deleted links may be outdated (Skupper issue 2069).
+        known: uids of sites that this run handled, or that are revoked.
     """
     mine, ours = state.uid(site), set(known)
     return sorted(
@@ -179,8 +179,3 @@ def strangers(site: Mapping[str, Any] | None, known: Iterable[str]) -> list[str]
         if one.get("id") not in (mine, *ours)
         and any(link.get("remoteSiteId") == mine and link.get("operational") for link in one.get("links") or [])
     )
-
-
-def issuer_of(pem: str) -> str:
-    """Who signed a certificate, for people."""
-    return chain.read(pem)[0].issuer.rfc4514_string()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.values import text
-from ..manifests.skupper import NO_ACCESS, has_access, site_name
+from ..spec.network_spec import NO_ACCESS, NetworkSiteSpec
 from . import state
 from .ownership import is_ours, owners, split
 
@@ -23,9 +23,9 @@ class Plan:
     """What to do.
 
     Attributes:
-        adopted: a Site that somebody else made, and that is used as it is.
-        former: Sites of ours with another name, which have to be gone before the new one is made.
-        leaving: Sites that are being deleted, whose end has to be waited for.
+        adopted: a Site that someone else created, and that is used as it is.
+        former: Sites of ours with another name, which must be gone before the new one is created.
+        leaving: Sites that are being deleted, which must be waited for.
         fault: why nothing can be done, a sentence without its full stop.
         warnings: sentences.
     """
@@ -41,14 +41,13 @@ def active(found: Iterable[Object]) -> Object | None:
     """The Site that Skupper serves; of several the one that is not refused as a second one."""
     candidates = [site for site in found if not site["metadata"].get("deletionTimestamp")]
     good = [site for site in candidates if state.SECOND_SITE not in state.said(site, "Configured")]
-    return (good or candidates or [None])[0]
+    return next(iter(good or candidates), None)
 
 
-def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
+def decide(spec: NetworkSiteSpec, found: Iterable[Object]) -> Plan:
     """What to do about the Sites of the namespace.
 
     Args:
-        spec: the site spec.
         found: all Sites there, live.
     """
     leaving = tuple(site for site in found if site["metadata"].get("deletionTimestamp"))
@@ -57,48 +56,50 @@ def decide(spec: Mapping[str, Any], found: Iterable[Object]) -> Plan:
         return Plan(leaving=leaving, fault=_several([*ours, *theirs]))
     if theirs:
         return _adopt(spec, theirs[0], leaving)
-    wanted = site_name(spec)
+    wanted = spec.site_name
     former = tuple(site for site in ours if site["metadata"]["name"] != wanted)
     warnings = tuple(
-        f"{state.named(site)} is replaced by a Site named {wanted}: its links are made anew" for site in former
+        f"{state.named(site)} is replaced by a Site named {wanted}: its links are recreated" for site in former
     )
     return Plan(former=former, leaving=leaving, warnings=warnings)
 
 
 def _several(found: list[Object]) -> str:
     served = active(found)
-    told = ", ".join(
-        f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'made by somebody else'}"
+    reported = ", ".join(
+        f"{site['metadata']['name']} ({'ours' if is_ours(site) else 'created by someone else'}"
         f"{', the one that Skupper serves' if site is served else ''})"
         for site in found
     )
     namespace = found[0]["metadata"]["namespace"]
     return (
-        f"namespace {namespace} has {len(found)} Sites: {told}. Skupper serves one for a namespace. Delete those that are not "
+        f"namespace {namespace} has {len(found)} Sites: {reported}. Skupper serves one for a namespace. Delete those that are not "
         f"wanted (kubectl -n {namespace} delete site NAME)"
     )
 
 
-def _adopt(spec: Mapping[str, Any], site: Object, leaving: tuple[Object, ...]) -> Plan:
+def _adopt(spec: NetworkSiteSpec, site: Object, leaving: tuple[Object, ...]) -> Plan:
     name, namespace = site["metadata"]["name"], site["metadata"]["namespace"]
     access = text((site.get("spec") or {}).get("linkAccess"))
-    if has_access(spec) and access in NO_ACCESS and not state.status(site).get("endpoints"):
-        patch = f'{{"spec":{{"linkAccess":"{text(spec["link_access"])}"}}}}'
+    if spec.has_access and access in NO_ACCESS and not state.status(site).get("endpoints"):
+        patch = f'{{"spec":{{"linkAccess":"{spec.link_access}"}}}}'
         return Plan(
             leaving=leaving,
-            fault=f"{state.named(site)} was made by somebody else and lets no other site link to it. Whose it is may open it "
-            f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role makes its own",
+            fault=f"{state.named(site)} was created by someone else and lets no other site link to it. Its owner may open it "
+            f"(kubectl -n {namespace} patch site {name} --type merge -p '{patch}'), or delete it, and this role creates its own",
         )
     return Plan(
         adopted=site,
         leaving=leaving,
-        warnings=(f"{state.named(site)} was made by somebody else: it is used as it is, and never changed or deleted",),
+        warnings=(
+            f"{state.named(site)} was created by someone else: it is used as it is, and never changed or deleted",
+        ),
     )
 
 
 def dependents(site_uid: str, objects: Iterable[Object]) -> list[str]:
-    """What Skupper made for a Site and Kubernetes has not cleared away yet, for people.
+    """What Skupper created for a Site and Kubernetes has not deleted yet, for people.
 
-    A Site that is made again before its predecessor's router configuration is gone trips over it.
+    A Site that is recreated before its predecessor's router configuration is gone fails because of it.
     """
     return [state.named(obj) for obj in objects if site_uid in owners(obj, "Site")]

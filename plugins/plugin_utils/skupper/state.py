@@ -6,7 +6,7 @@
 
 Which conditions are set, and what they mean, is taken from Skupper's code of 2.2.1; the texts of its CustomResourceDefinitions
 differ in places (a Listener has C(Matched), not C(Operational)). A Listener can be Ready although it has no Service, and an
-AccessGrant stays Ready when it has expired, so more than conditions is looked at.
+AccessGrant stays Ready when it has expired, so not only conditions are checked.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from typing import Any, NamedTuple
 from ..apply.readiness import condition
 from ..base.values import text
 from ..kube import pod_health as site_pods
-from ..manifests.skupper import NO_ACCESS
+from ..spec.network_spec import NO_ACCESS
+from . import security
 
 Object = Mapping[str, Any]
 
 SECOND_SITE = "active site already exists"
-_MARGIN = datetime.timedelta(seconds=20)  # a grant that ends sooner is not begun with
+_MARGIN = datetime.timedelta(seconds=20)  # a grant that expires sooner is not used
 
 # States of a grant.
 PENDING, USABLE, EXPIRED, EXHAUSTED = "pending", "usable", "expired", "exhausted"
 
 
 class State(NamedTuple):
-    """C(ready), or what is missing; C(hopeless) says that waiting cannot help."""
+    """C(ready), or what is missing; C(hopeless) means that waiting cannot help."""
 
     ready: bool
     why: str = ""
@@ -59,7 +60,7 @@ def status(obj: Object | None) -> Mapping[str, Any]:
 def is_true(obj: Object, kind: str) -> bool:
     """Whether a condition is true, and of the present generation."""
     found = condition(obj, kind)
-    return bool(found) and found.get("status") == "True" and not _stale(obj, found)
+    return found is not None and found.get("status") == "True" and not _stale(obj, found)
 
 
 def _stale(obj: Object, found: Mapping[str, Any]) -> bool:
@@ -68,7 +69,7 @@ def _stale(obj: Object, found: Mapping[str, Any]) -> bool:
 
 
 def said(obj: Object, kind: str) -> str:
-    """What a condition, or else the status, says."""
+    """The message of a condition, or else of the status."""
     message = text((condition(obj, kind) or {}).get("message")) or text(status(obj).get("message"))
     return "" if message == "OK" else message
 
@@ -78,34 +79,47 @@ def _untouched(obj: Object) -> bool:
 
 
 _NOBODY = (
-    "no controller has looked at it. Is Skupper's controller running in the cluster (Deployment skupper-controller)? One that "
-    "serves single namespaces only serves this one when skupper_site_controller names it"
+    "no controller has processed it. Is Skupper's controller running in the cluster (Deployment skupper-controller)? One that "
+    "serves single namespaces only serves this one when skupper_site_controller lists it"
 )
 
 
-def site(obj: Object, services: Iterable[Object] = (), pods: Sequence[Object] = ()) -> State:
+def site(
+    obj: Object,
+    services: Iterable[Object] = (),
+    pods: Sequence[Object] = (),
+    deployments: Iterable[Object] = (),
+    namespace: Object | None = None,
+) -> State:
     """A Site: configured, a router runs and, where others may link to it, it has an address.
 
     Args:
         obj: the Site.
-        services: Services of its namespace, to say why there is no address.
-        pods: its router's pods, to say why none runs.
+        services: Services of its namespace, to find why there is no address.
+        pods: its router's pods, to find why none runs.
+        deployments: its routers' Deployments, to find why there are no pods.
+        namespace: its namespace, for the same.
     """
     if _untouched(obj):
         return State(False, _NOBODY)
     if not is_true(obj, "Configured"):
         why = said(obj, "Configured")
         if SECOND_SITE in why:
-            return State(False, f"{why}; Skupper takes one for a namespace, so delete the one that is not wanted", True)
+            return State(
+                False, f"{why}; Skupper supports one for a namespace, so delete the one that is not wanted", True
+            )
         if "LinkAccess" in why:
             return State(
                 False,
-                f"{why}. The controller has to be started with this type among its -enabled-access-types, or "
-                "skupper_site_link_access has to name another",
+                f"{why}. Start the controller with this type among its -enabled-access-types, or set "
+                "skupper_site_link_access to another one",
                 True,
             )
-        return State(False, f"it is not Configured: {why or 'no reason given'}")
+        return State(False, f"it is not Configured: {why or 'no reason reported'}")
     if not is_true(obj, "Running"):
+        refused = security.refusal(deployments, namespace)
+        if refused is not None:
+            return State(False, f"its router does not run: {refused.why}", refused.hopeless)
         return State(False, f"its router does not run: {site_pods.summary(pods)}")
     if text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS and not (
         is_true(obj, "Resolved") and status(obj).get("endpoints")
@@ -121,35 +135,66 @@ def _address_wanted(obj: Object, services: Iterable[Object]) -> str:
         if not ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
             return (
                 "the load balancer of Service skupper-router has not got one. Is there a load balancer in the cluster? "
-                "skupper_site_link_access can name another way (route, nodeport, ingress, ...)"
+                "skupper_site_link_access can be set to another type (route, nodeport, ingress, ...)"
             )
-    return said(obj, "Resolved") or "nobody has given one to its RouterAccess skupper-router"
+    return said(obj, "Resolved") or "its RouterAccess has none: skupper-router"
 
 
 def has_link_access(obj: Object) -> bool:
-    """Whether other sites may link to a Site: by its own setting, or by a RouterAccess that somebody made for it."""
+    """Whether other sites may link to a Site: by its own setting, or by a RouterAccess that someone created for it."""
     return text((obj.get("spec") or {}).get("linkAccess")) not in NO_ACCESS or bool(status(obj).get("endpoints"))
 
 
-def link(obj: Object, remote: str = "") -> State:
+def made(obj: Object | None) -> str:
+    """When an object was created: RFC 3339, in UTC and whole seconds, so that texts are in the order of time."""
+    return text(((obj or {}).get("metadata") or {}).get("creationTimestamp"))
+
+
+def outlived(obj: Object, own_site: Object | None) -> bool:
+    """Whether an object is older than the Site of its namespace.
+
+    Skupper 2.2.1 never passes such a Link to the new Site's router, while the conditions that it had with the previous Site stay
+    as they were (internal/kube/site/site.go: the configuration with the Link is dropped).
+    """
+    return bool(made(obj)) and made(obj) < made(own_site)
+
+
+def _seen_by_site(obj: Object, own_site: Object | None) -> bool:
+    """Whether the Site itself, whose status is not older than it is, shows that a Link is up and leads to its target."""
+    for record in status(own_site).get("network") or []:
+        for one in record.get("links") or [] if record.get("id") == uid(own_site) else []:
+            if one.get("name") == obj["metadata"]["name"] and one.get("operational"):
+                return one.get("remoteSiteId") == status(obj).get("remoteSiteId")
+    return False
+
+
+def link(obj: Object, remote: str = "", own_site: Object | None = None) -> State:
     """A Link: written into the router's configuration, and up.
 
     Args:
         obj: the Link.
-        remote: uid of the Site that it has to lead to; any by default.
+        remote: uid of the Site to which it must lead; any by default.
+        own_site: the Site of its namespace. Conditions of a Link that is older than this are ignored, unless the Site shows the
+            same.
     """
     if _untouched(obj):
         return State(False, _NOBODY)
+    if outlived(obj, own_site) and not _seen_by_site(obj, own_site):
+        return State(
+            False,
+            f"it is older ({made(obj)}) than the Site of its namespace ({made(own_site)}), which does not show it: Skupper does not "
+            "pass Links of a previous Site to a new one's router. Its owner must delete and recreate it",
+        )
     if not is_true(obj, "Configured"):
-        return State(False, f"it is not Configured: {said(obj, 'Configured') or 'no reason given'}")
+        return State(False, f"it is not Configured: {said(obj, 'Configured') or 'no reason reported'}")
     if not is_true(obj, "Operational"):
         hosts = ", ".join(
             sorted({f"{entry.get('host')}:{entry.get('port')}" for entry in (obj["spec"].get("endpoints") or [])})
         )
         return State(
             False,
-            f"it is not Operational ({said(obj, 'Operational') or 'no reason given'}): the router of the site does not get "
-            f"through to {hosts}, or one of the two does not take the other's certificate",
+            f"it is not Operational ({said(obj, 'Operational') or 'no reason reported'}): the router of the site does not get "
+            f"through to {hosts}, or one of the two does not accept the other's certificate",
         )
     found = text(status(obj).get("remoteSiteId"))
     if remote and found != remote:
@@ -159,9 +204,9 @@ def link(obj: Object, remote: str = "") -> State:
     return READY
 
 
-def works(obj: Object, remote: str) -> bool:
-    """Whether a Link is up and leads to this Site."""
-    return bool(remote) and is_true(obj, "Ready") and text(status(obj).get("remoteSiteId")) == remote
+def works(obj: Object, remote: str, own_site: Object | None = None) -> bool:
+    """Whether a Link is up and leads to this Site. See C(link)."""
+    return bool(remote) and is_true(obj, "Ready") and link(obj, remote, own_site).ready
 
 
 def listener(obj: Object, service: Object | None) -> State:
@@ -170,14 +215,14 @@ def listener(obj: Object, service: Object | None) -> State:
         return State(False, _NOBODY)
     if not is_true(obj, "Configured"):
         why = said(obj, "Configured")
-        return State(False, f"it is not Configured: {why or 'no reason given'}", "already exists" in why)
+        return State(False, f"it is not Configured: {why or 'no reason reported'}", "already exists" in why)
     host = text(obj["spec"].get("host"))
     if service is None:
-        return State(False, f"Skupper has made no Service {host}, although it calls the Listener configured")
+        return State(False, f"Skupper has created no Service {host}, although it reports the Listener as configured")
     if not (is_true(obj, "Matched") or status(obj).get("hasMatchingConnector")):
         return State(
-            False, f"no connector in the network has its routing key {obj['spec'].get('routingKey')}: the hub has none, or there "
-            "is no way to the hub"
+            False, f"no connector in the network has its routing key {obj['spec'].get('routingKey')}: the hub has none, or the "
+            "hub is not reachable"
         )  # fmt: skip
     return READY
 
@@ -187,20 +232,20 @@ def connector(obj: Object) -> State:
     if _untouched(obj):
         return State(False, _NOBODY)
     if not is_true(obj, "Configured"):
-        why = said(obj, "Configured") or "no reason given"
+        why = said(obj, "Configured") or "no reason reported"
         return State(
-            False, f"it is not Configured: {why}; it takes ready pods of the SuperLink ({obj['spec'].get('selector')})"
+            False, f"it is not Configured: {why}; it needs ready pods of the SuperLink ({obj['spec'].get('selector')})"
         )
     return READY
 
 
 def certificate(obj: Object, secret: Object | None) -> State:
-    """A Certificate: Skupper has made a complete Secret of it."""
+    """A Certificate: Skupper has created a complete Secret for it."""
     if _untouched(obj):
         return State(False, _NOBODY)
     if not is_true(obj, "Ready"):
         why = said(obj, "Ready")
-        return State(False, f"it is not Ready: {why or 'no reason given'}", "not controlled" in why)
+        return State(False, f"it is not Ready: {why or 'no reason reported'}", "not controlled" in why)
     missing = [key for key in ("tls.crt", "tls.key", "ca.crt") if not ((secret or {}).get("data") or {}).get(key)]
     if missing:
         return State(
@@ -222,9 +267,9 @@ def grant(obj: Object, now: datetime.datetime) -> tuple[str, str]:
         try:
             end = datetime.datetime.fromisoformat(ends.replace("Z", "+00:00"))
         except ValueError:
-            return EXPIRED, f"its end, {ends}, is no time"
+            return EXPIRED, f"its expiry, {ends}, is not a timestamp"
         if end - _MARGIN <= now:
-            return EXPIRED, f"it ended on {ends}"
+            return EXPIRED, f"it expired on {ends}"
     allowed = (obj.get("spec") or {}).get("redemptionsAllowed") or 1
     if (found.get("redemptions") or 0) >= allowed:
         return EXHAUSTED, f"{found['redemptions']} of {allowed} redemptions are used"

@@ -17,7 +17,7 @@ from .settings import GO_DIR, Settings
 from .shell import run, run_logged
 
 _K8S = "k8s.io/kubernetes/cmd"
-# The second command is one of its own: with kubelet in one command Go stops with a case-insensitive import collision
+# The second command is separate: with kubelet in one command Go stops with a case-insensitive import collision
 # (Sirupsen/logrus, sirupsen/logrus).
 KUBERNETES = (
     (

@@ -36,15 +36,15 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("--sites", type=int, help="number of sites (default: FLEET_SITES, else 2)")
     up.add_argument("--kubectl", action="store_true", help="build kubectl too")
     commands.add_parser("down", help="remove everything except the caches, also after a crash")
-    status = commands.add_parser("status", help="show the clusters; ends with 3 if none runs, 1 if one is not well")
+    status = commands.add_parser("status", help="show the clusters; ends with 3 if none runs, 1 if one is not healthy")
     status.add_argument("--json", action="store_true")
     commands.add_parser("kubeconfig", help="print the path of the kubeconfig with all clusters")
     add = commands.add_parser("add-site", help="start one more site")
     add.add_argument("name", nargs="?", help="site-a to site-z (default: the next one)")
     for name, text in (
         ("cut", "cut the network link of a cluster"),
-        ("mend", "mend the network link of a cluster"),
-        ("crash", "kill a cluster as a power cut would; 'up' makes it anew"),
+        ("mend", "reconnect the network link of a cluster"),
+        ("crash", "kill a cluster as a power cut would; 'up' recreates it"),
     ):
         commands.add_parser(name, help=text).add_argument("name")
     execute = commands.add_parser("exec", help="run a command inside a cluster's namespaces: exec NAME -- CMD ...")
@@ -62,6 +62,8 @@ def parser() -> argparse.ArgumentParser:
             verbs.add_parser(verb, help=text)
         if name == "ocm":
             ocm.add_verbs(verbs)
+        if name == "skupper":
+            skupper.add_options(verbs)
     return top
 
 
@@ -83,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"fleet: {error}", file=sys.stderr)
         _leave(1)
     except KeyboardInterrupt:
-        print("fleet: interrupted; 'up' goes on from here, 'down' cleans up.", file=sys.stderr)
+        print("fleet: interrupted; 'up' continues from here, 'down' cleans up.", file=sys.stderr)
         _leave(130)
     except Exception:
         traceback.print_exc()
@@ -140,7 +142,8 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
         if options.addon == "ocm":
             ocm.run(options, wanted, console, state, hub)
         elif options.verb == "up":
-            ON_DEMAND[options.addon].up(wanted, console, state, hub)
+            pace = {"resync": options.resync} if options.addon == "skupper" else {}
+            ON_DEMAND[options.addon].up(wanted, console, state, hub, **pace)
         else:
             ON_DEMAND[options.addon].down(wanted, state, hub)
             console.line(f"{options.addon} is gone")
@@ -148,7 +151,7 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
     item = _running(wanted, state, options.name)
     if options.command == "crash":
         lifecycle.crash(state, item)
-        console.line(f"{item.name} is dead; 'fleet up' makes it anew")
+        console.line(f"{item.name} is dead; 'fleet up' recreates it")
     else:
         network.set_link(item, up=options.command == "mend")
         console.line(f"{item.name} is {'cut off' if options.command == 'cut' else 'back on the network'}")
@@ -187,7 +190,7 @@ def _up(wanted: Settings, console: Console, names: Sequence[str]) -> int:
     prepared = prepare.prepare(wanted, console)
     with console.phase("network and nodes"):
         if record is None or not network.host_link_exists():
-            # a stranger's half (no record), or a machine that was restarted: nothing of it can be used
+            # incomplete, of someone else (no record), or a machine that was restarted: nothing of it can be used
             lifecycle.remove_all(wanted)
             host.check_subnet(wanted.subnet)
             record = lifecycle.Record(str(wanted.subnet))

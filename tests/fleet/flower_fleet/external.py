@@ -29,7 +29,7 @@ def contexts(file: Path) -> list[str]:
 
 
 def check(file: Path, wanted: list[str]) -> list[str]:
-    """Contexts of the user's kubeconfig; FleetError if a wanted one is not there."""
+    """Contexts of the user's kubeconfig; FleetError if a wanted one does not exist."""
     have = contexts(file)
     missing = [name for name in wanted if name not in have]
     if missing:

@@ -89,8 +89,8 @@ def install_packages(settings: Settings, console: Console, *, build: bool) -> No
         return
     if not shutil.which("apt-get"):
         raise FleetError(
-            f"these packages are missing: {', '.join(packages)}. Only Debian and Ubuntu are installed by "
-            "itself; install them, or use your own clusters: FLOWER_FLEET_KUBECONFIG=file."
+            f"these packages are missing: {', '.join(packages)}. Only those of Debian and Ubuntu are installed "
+            "automatically; install them, or use your own clusters: FLOWER_FLEET_KUBECONFIG=file."
         )
     if "python3-cryptography" in packages and sys.prefix != sys.base_prefix:
         raise FleetError(

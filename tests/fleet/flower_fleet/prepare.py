@@ -137,7 +137,7 @@ def outdated(settings: Settings, in_use: list[str]) -> bool:
 
 
 def prune(settings: Settings, console: Console, prepared: Prepared, in_use: list[str]) -> None:
-    """Remove programs, archives and stores of other versions, so that the cache does not grow for ever."""
+    """Remove programs, archives and stores of other versions, so that the cache does not grow without a limit."""
     go = golang.find(settings)
     if not go:
         return

@@ -117,7 +117,7 @@ def cluster(name: str, subnet: ipaddress.IPv4Network) -> Cluster:
     if not match:
         raise FleetError(f"no such cluster: {name!r}. Clusters are called hub and site-a to site-z.")
     index = string.ascii_lowercase.index(match.group(1)) + 1
-    extended = {"nvidia.com/gpu": "2"} if name == "site-b" else {}
+    extended = {"nvidia.com/gpu": "4"} if name == "site-b" else {}
     return Cluster(name, index, subnet, REGIONS[(index - 1) % len(REGIONS)], extended)
 
 

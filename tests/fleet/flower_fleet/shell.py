@@ -107,7 +107,7 @@ class Lock:
         self._socket: socket.socket | None = None
 
     def acquire(self, *, timeout: float, waiting: Callable[[], None]) -> None:
-        """Wait up to ``timeout`` seconds; ``waiting`` is called once if somebody else holds the lock."""
+        """Wait up to ``timeout`` seconds; ``waiting`` is called once if someone else holds the lock."""
         handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         end = time.monotonic() + timeout
         told = False

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the result of every task as one line of JSON to the file FLOWER_RESULTS, so that tests can look at it.
+"""Writes the result of every task as one line of JSON to the file FLOWER_RESULTS, so that tests can read it.
 
 With the name of the task and the time, so that one can see where the seconds of a run went.
 """

@@ -37,7 +37,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import NotFound
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.tests.integration.scenarios import at_the_door
+from ansible_collections.federated.flower.tests.integration.scenarios import gateway_probe
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -73,7 +73,7 @@ GPU = {
     "node_config": {"partition-id": "{partition}", "site": "{cluster}"},
 }
 
-# Asks an ops door of a sidecar from within its pod.
+# Calls an ops port of a sidecar from within its pod.
 _ASK_SIDECAR = """\
 import sys, urllib.error, urllib.request
 try:
@@ -120,7 +120,7 @@ class Run:
 
     @property
     def table(self) -> list[str]:
-        """The lines that status.yml shows to people."""
+        """The lines of the report of status.yml."""
         return next(one["result"]["msg"] for one in self.results if isinstance(one["result"].get("msg"), list))
 
     @property
@@ -132,7 +132,7 @@ class Run:
         """The warnings of tasks, one a line."""
         return "\n".join(str(text) for one in self.results for text in one["result"].get("warnings") or [])
 
-    def told(self) -> str:
+    def details(self) -> str:
         """What failed, for the message of an assertion."""
         bad = [
             line[:2000]
@@ -143,7 +143,7 @@ class Run:
 
 
 class Federation:
-    """The federation, its inventory, and ways to look at what is really there."""
+    """The federation, its inventory, and methods to read the real state."""
 
     namespace = NAMESPACE
 
@@ -158,7 +158,7 @@ class Federation:
             path.mkdir()
         self.runs = 0
         self.secrets: dict[str, str] = {}  # what must never be seen -> where it lies
-        self._collected: set[tuple[str, str]] = set()  # versions of Secrets that were looked at
+        self._collected: set[tuple[str, str]] = set()  # versions of Secrets that were read
         self.left_behind: list[str] = []
         self.processes = Processes()
         self.settled = (
@@ -195,7 +195,7 @@ class Federation:
             "flower_sites": {"hosts": {name: found for name, found in hosts.items() if name != "hub"}},
         }
         text = json.dumps({"all": {"vars": {**self.common, **common}, "children": groups}}, indent=1)
-        # The same one has the same name: what a run was about is told by its inventory, too.
+        # The same one has the same name: its inventory also shows what a run did.
         path = self.folder / f"inventory-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
         path.write_text(text)
         return path
@@ -276,7 +276,7 @@ class Federation:
         run = self.start(playbook, *arguments, hosts=hosts, **common)()
         self.left_behind += [f"{run.log.stem}: {path}" for path in self.tmp.rglob("*") if not path.is_dir()]
         if rc is not None:
-            assert run.rc == rc, run.told()
+            assert run.rc == rc, run.details()
         if (
             playbook == "site"
             and hosts is None
@@ -288,15 +288,29 @@ class Federation:
         return run
 
     def site(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> Run:
-        """Run site.yml, which has to end well."""
+        """Run site.yml, which must succeed."""
         return self.play("site", *arguments, hosts=hosts, **common)
+
+    def settle(self) -> None:
+        """Have the clusters as the base inventory wants them; the first time as a user would, later changes of scenarios are reverted."""
+        if not self.settled:
+            self.site(None, *self.forgetting())
+
+    def forgetting(self) -> list[str]:
+        """Arguments that forget all sites that the base inventory does not have."""
+        known = set()
+        if self.hub.get("v1", "Namespace", NAMESPACE) is not None:
+            found, unreadable = self.ledger().read_sites()
+            known = {*found, *unreadable}
+        gone = sorted(known - set(self.base()))
+        return ["-e", f"flower_forget_sites={','.join(gone)}", "-e", f"flower_forget_max={len(gone)}"] if gone else []
 
     def unchanged(self, hosts: Hosts | None = None, *arguments: str, **common: Any) -> None:
         """Run site.yml once more: nothing may change."""
         run = self.site(hosts, *arguments, **common)
         assert set(run.changed.values()) == {0}, f"the second run changed something: {run.changed}, see {run.log}"
 
-    # Looking at the clusters
+    # Reading the clusters
 
     def cluster(self, context: str) -> Cluster:
         """A connection to a cluster of the fleet."""
@@ -333,7 +347,7 @@ class Federation:
         return result.stdout.decode()
 
     def door(self) -> dict[str, Any]:
-        """Host and port that sites dial."""
+        """Host and port to which sites connect."""
         publication = self.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)["data"]
         host, _colon, port = publication["address"].rpartition(":")
         return {"host": host, "port": int(port)}
@@ -352,17 +366,17 @@ class Federation:
         where: tuple[str, str, str] | None = None,
         seconds: float = 90,
     ) -> list[dict[str, Any]]:
-        """Make calls from within a container, see at_the_door.py; without a host they go to the door for sites."""
+        """Make calls from within a container, see gateway_probe.py; without a host they go to the port for sites."""
         context, pod, container = where or ("site-a", min(self.pods("site-a")), "supernode")
         wanted = [{**self.door(), **call} for call in calls]
         request = {"calls": wanted, "identity": identity}
         cluster = connect({"kubeconfig": str(self.kubeconfig), "context": context})  # threads share no connection
-        output = in_pod.run(cluster, NAMESPACE, pod, container, at_the_door, request, seconds=seconds)
+        output = in_pod.run(cluster, NAMESPACE, pod, container, gateway_probe, request, seconds=seconds)
         assert output.rc == 0, f"{pod}/{container}: {output.said}"
         return json.loads(output.answers[0])
 
     def probe(self, context: str, url: str = "http://127.0.0.1:8404/probe/now") -> tuple[int, dict[str, str]]:
-        """Code, and what the gateway said, through the ops door of a sidecar, which takes calls from its own pod only."""
+        """Code, and what the gateway said, through the ops port of a sidecar, which accepts calls from its own pod only."""
         code, *answer = self.python(context, min(self.pods(context)), "supernode", _ASK_SIDECAR, url).split()
         return int(code), self.probed(answer)
 
@@ -416,18 +430,18 @@ class Federation:
         return {node: facts["status"] for node, facts in FlowerCLI(self.hub, NAMESPACE).nodes().items()}
 
     def trail(self) -> list[dict[str, Any]]:
-        """The entries of the audit trail, which have to be a whole chain."""
+        """The entries of the audit trail, which must be a complete chain."""
         verdict = verify(*Trail(self.hub, NAMESPACE, "scenario").read())
         assert not verdict.fault and not verdict.notes, (verdict.fault, verdict.notes)
         return verdict.entries
 
     @staticmethod
     def noted(entry: dict[str, Any], site: str, kind: str, change: str) -> list[dict[str, Any]]:
-        """What an entry tells of a change in a cluster."""
+        """The facts of an entry about a change in a cluster."""
         return [one for one in entry["sites"].get(site, {}).get(kind, []) if one["change"] == change]
 
     def wait(self, what: str, condition: Callable[[], Any], seconds: float = 120, pause: float = 0.5) -> Any:
-        """Wait until a condition is true; returns what it gave. Whoever asks Flower pauses longer: a question costs a second of CPU."""
+        """Wait until a condition is true; returns its value. Pause longer for calls of Flower: each costs a second of CPU."""
         deadline = time.monotonic() + seconds
         while True:
             found = condition()
@@ -479,7 +493,7 @@ class Federation:
         return [name for name in NAMESPACES if name in found]
 
     def clear(self) -> None:
-        """Delete all that scenarios may have left, whoever made it."""
+        """Delete everything that scenarios may have left, of any run."""
         going = []
         for context in self.contexts:
             for name in NAMESPACES:
@@ -516,7 +530,7 @@ class Processes:
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
-        self._looked: dict[str, int] = {}  # process id -> how often it was looked at
+        self._looked: dict[str, int] = {}  # process id -> how often it was read
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -533,7 +547,7 @@ class Processes:
             self._looked = {pid: self._looked.get(pid, 0) + 1 for pid in there}
             for pid in (pid for pid, times in self._looked.items() if times <= 3):
                 for part in ("cmdline", "environ"):
-                    # It may have ended, or be somebody else's.
+                    # It may have ended, or be someone else's.
                     with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
                         self.seen.add(Path(f"/proc/{pid}/{part}").read_text("utf-8", "replace"))
 
@@ -577,7 +591,7 @@ def _middle(value: bytes, start: int, end: int) -> str:
 def federation(
     fleet_kubeconfig: Path, fleet_contexts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Federation]:
-    """The federation before it is deployed; whatever is left at the end is deleted."""
+    """The federation before it is deployed; what is left at the end is deleted."""
     missing = {"hub", "site-a", "site-b"} - set(fleet_contexts)
     assert not missing, f"the fleet's kubeconfig has no context {', '.join(sorted(missing))}"
     made = Federation(fleet_kubeconfig, fleet_contexts, tmp_path_factory.mktemp("federation"))
@@ -590,6 +604,5 @@ def federation(
 @pytest.fixture
 def fed(federation: Federation) -> Federation:
     """The federation, deployed as the base inventory wants it."""
-    if not federation.settled:
-        federation.site(None, "-e", "flower_forget_sites=true")
+    federation.settle()
     return federation

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the scenarios of this process run: every worker of pytest-xdist has a federation of its own on the same fleet."""
+"""Where the scenarios of this process run: every worker of pytest-xdist has its own federation on the same fleet."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_limit_touches_one_site(fed):
 def test_tags_touch_the_hub_alone(federation):
     lives = federation.lives("hub", name="superlink")
     run = federation.play("site", "--tags", "superlink", flower_annotations={"scenario/tags": "yes"})
-    assert run.changed == {"hub": run.changed["hub"] or 1, "site-a": 0, "site-b": 0}
+    assert run.changed == {"hub": run.changed["hub"] or 1}, "a site was worked on"
     assert marked(federation, "scenario/tags") == {"hub"}
     assert federation.lives("hub", name="superlink") == lives
 
@@ -86,7 +86,7 @@ def test_tags_touch_the_hub_alone(federation):
 def test_serial_goes_site_by_site(federation):
     # Takes the annotations of the tests before off again.
     run = federation.site(None, "-e", "flower_serial=1")
-    applied = run.output.count("TASK [federated.flower.supernode : Apply the SuperNodes]")
+    applied = run.output.count("TASK [federated.flower.supernode : Deploy the SuperNodes]")
     assert applied == 2, f"the sites were not taken one by one: {applied} batches"
     assert marked(federation, "scenario/tags") == marked(federation, "scenario/limit") == set()
     assert federation.play("site", CHECK, "-e", "flower_serial=1").changed == {"hub": 0, "site-a": 0, "site-b": 0}

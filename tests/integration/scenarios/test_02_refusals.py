@@ -63,7 +63,7 @@ def knock(fed, context, pod, container, host, port, paths, identity=None):
 def told(answer):
     """The code, or why there is none."""
     if "Your browser sent an invalid request" in answer["text"]:
-        return "malformed"  # HAProxy's own words: nobody behind it has seen the request
+        return "malformed"  # HAProxy's own message: the request was not forwarded
     return answer["code"] or answer["text"]
 
 

@@ -59,14 +59,27 @@ def test_site_joins_and_leaves(fed, others):
     assert others() == before
     (node,) = fed.keys("site-d").values()
 
-    # Now site-d is taken out of the inventory, and nobody has said goodbye.
+    # Now site-d is taken out of the inventory, and its administrators did nothing.
     assert "site-d is not in the inventory" in fed.site().messages()
     assert fed.nodes()[node] == "online", "a missing host is no reason to throw a site out"
     report = fed.play("status", "-e", "flower_status_format=json").report
     assert report["forgotten"] == ["site-d"] and not report["healthy"]
     assert any(problem.startswith("site-d is not in the inventory") for problem in report["problems"]), report
 
-    fed.site(None, "-e", "flower_forget_sites=true")
+    # Only who is named is forgotten: an inventory may lack sites by mistake.
+    empty = {"hub": fed.base()["hub"]}
+    for hosts, names, words in (
+        (None, "true", "must be names of sites"),
+        (None, "site-a", "site-a is in the inventory"),
+        (empty, "site-a,site-b,site-d", "the inventory group flower_sites has no host"),
+        ({"site-a": fed.base()["site-a"], **empty}, "site-b,site-d", "flower_forget_max=2"),
+    ):
+        refused = fed.play("site", "-e", f"flower_forget_sites={names}", hosts=hosts, rc=2)
+        assert words in refused.messages(failed=True), refused.details()
+        assert set(refused.changed.values()) == {0}
+    assert fed.nodes()[node] == "online"
+
+    fed.site(None, "-e", "flower_forget_sites=site-d")
     assert fed.nodes()[node] == "unregistered"
     assert fed.pools("site-d") == {} and fed.keys("site-d") == {}
     assert others() == before
@@ -78,7 +91,7 @@ def test_site_joins_and_leaves(fed, others):
     assert renewed != node and fed.nodes()[renewed] == "online"
     assert fed.pools("site-d")["late"]["offset"] == offset
     assert others() == before
-    fed.site(None, "-e", "flower_forget_sites=true")
+    fed.site(None, "-e", "flower_forget_sites=site-d")
     fed.cluster("site-a").delete("v1", "Namespace", f"{NAMESPACE}-d", propagation="Background")
 
 

@@ -133,10 +133,10 @@ def test_daemon_set_pool_and_a_node_without_key(fed, pools):
 
     finish = fed.start("site", *ON_SITE_B, hosts=hosts)
     fed.wait("the new key", lambda: fed.held("site-b", "each") == {"site-b"}, 60)
-    # A kubelet looks at a pod's Secrets once a minute; when the pod changes, at once.
+    # A kubelet updates a pod's Secrets once a minute; when the pod changes, at once.
     site.patch("v1", "Pod", pod, fed.namespace, {"metadata": {"annotations": {"scenario/look": "now"}}})
     run = finish()
-    assert run.rc == 0, run.told()
+    assert run.rc == 0, run.details()
     assert fed.nodes()[old] == "unregistered"
     agree(fed, {"gpu": 1, "each": None})
     fed.unchanged(hosts, *ON_SITE_B)

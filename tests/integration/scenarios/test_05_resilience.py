@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods and containers die, also during a run; the federation comes back by itself and forgets nothing."""
+"""Pods and containers die, also during a run; the federation recovers automatically and loses nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ END = "import os, signal; os.kill(1, signal.SIGTERM)"
 
 
 def replaced(fed, context, pod, name="supernode"):
-    """Delete a pod; says whether there is another one, which may not have waited until somebody killed the first."""
+    """Delete a pod; says whether there is another one, which may not have waited until someone killed the first."""
     uid = fed.pods(context, name=name)[pod]["metadata"]["uid"]
     fed.cluster(context).delete("v1", "Pod", pod, fed.namespace, propagation="Background")
     grace_ends = fed.cluster(context).get("v1", "Pod", pod, fed.namespace)["metadata"]["deletionTimestamp"]
@@ -37,7 +37,7 @@ def test_superlink_pod_is_deleted_during_a_run(fed):
     fed.wait_online(*fed.keys("site-a").values(), *fed.keys("site-b").values())
 
     result = finish()
-    assert result.rc == 0, result.told()
+    assert result.rc == 0, result.details()
     assert "in 2 rounds" in result.messages() and "completed" in result.messages()
     assert fed.app_runs()[run] == "finished:completed"
     assert look() == before, "a pod was restarted, or something was forgotten"

@@ -18,13 +18,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store impo
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE = f"{NAMESPACE}-race"
+MISSING = f"{NAMESPACE}-race-missing"
 TIMES = 10
+ROUNDS = 5
 POOLS = [{"name": "two", "replicas": 2, "node_config": {"partition-id": "{partition}"}}]
 
 
 @pytest.fixture
 def ledger(federation):
-    """An empty ledger of its own, with the hub's publication beside it."""
+    """A separate, empty ledger, with the hub's publication beside it."""
     hub = federation.hub
     if hub.get("v1", "Namespace", SPACE) is None:
         hub.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
@@ -47,32 +49,39 @@ def numbers(ledger):
 
 
 def test_two_playbooks_at_once(federation, ledger):
-    sites = [[f"{side}-{count}" for count in range(TIMES)] for side in ("left", "right")]
-    hosts = {"hub": federation.base()["hub"], **{site: {} for site in chain(*sites)}}
-    play = {
-        "hosts": "hub",
-        "gather_facts": False,
-        "tasks": [
-            {
-                "federated.flower.supernode_allocate": {
-                    "hub": "hub",
-                    "hub_namespace": SPACE,
-                    "federation": "race",
-                    "sites": ["{{ item }}"],
-                    "default_pools": POOLS,
-                },
-                "loop": "{{ mine }}",
-            }
-        ],
+    """Each takes its sites one by one. Their namespace is missing, so that nothing is made there: numbers come before."""
+    sides = [[f"{side}-{count}" for count in range(ROUNDS)] for side in ("left", "right")]
+    where = {
+        "flower_context": "hub",
+        "flower_namespace": SPACE,
+        "flower_federation": "race",
+        "flower_create_namespace": False,
+        "supernode_namespace": MISSING,
+        "supernode_pools": POOLS,
     }
-    path = federation.folder / "race.yml"
-    path.write_text(json.dumps([play]))
+    plays = [
+        {
+            "hosts": side,
+            "gather_facts": False,
+            "serial": 1,
+            "tasks": [
+                {"federated.flower.supernode": {}, "run_once": True, "register": "deployed"},
+                {"ansible.builtin.assert": {"that": f"'{MISSING}' in deployed.sites[inventory_hostname].msg"}},
+            ],
+        }
+        for side in sides
+    ]
+    hosts = {"hub": federation.base()["hub"], **dict.fromkeys(chain(*sides), where)}
     settled = federation.settled
-    started = [federation.start(str(path), "-e", json.dumps({"mine": mine}), hosts=hosts) for mine in sites]
+    started = []
+    for number, play in enumerate(plays):
+        path = federation.folder / f"race-{number}.yml"
+        path.write_text(json.dumps([play]))
+        started.append(federation.start(str(path), hosts=hosts))
     for run in [finish() for finish in started]:
-        assert run.rc == 0, run.told()
-        assert run.changed == {"hub": 1}
-    assert numbers(ledger) == list(range(2 * 2 * TIMES))
+        assert run.rc == 0, run.details()
+    assert numbers(ledger) == list(range(2 * 2 * ROUNDS))
+    assert set(ledger.read_book()["sites"]) == set(chain(*sides))
     federation.settled = settled
 
 

@@ -102,7 +102,7 @@ def test_what_is_no_app_is_refused_before_anything(other: Path) -> None:
     (other / "pyproject.toml").unlink()
     rc, output = playbook(other)
     assert rc == 2
-    assert "is no Flower app: it has no pyproject.toml" in " ".join(output.split())
+    assert "is not a Flower app: it has no pyproject.toml" in " ".join(output.split())
     assert not re.search(r"\brun \d{6,}", output)
 
 
@@ -110,7 +110,7 @@ def test_flower_refuses_an_app_without_its_module(other: Path) -> None:
     (other / "quickstart" / "server_app.py").unlink()
     rc, output = playbook(other)
     assert rc == 2
-    assert "does not take the app federated-flower/quickstart" in output
+    assert "does not accept the app federated-flower/quickstart" in output
     assert "quickstart.server_app" in output
 
 
@@ -126,4 +126,4 @@ def test_check_mode_submits_nothing() -> None:
 def test_an_unknown_run() -> None:
     rc, output = playbook(APP, flower_app=None, flower_run_config=None, flower_run_id="123")
     assert rc == 2
-    assert "tells nothing of run 123" in " ".join(output.split())
+    assert "has no information about run 123" in " ".join(output.split())

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may come in: client certificates, certificates that were taken back, and sites that are denied for a while."""
+"""Access: client certificates, revoked certificates, and denied sites."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def served(fed):
 def revoked(fed):
     """Serials in the gateway's list of revoked certificates."""
     data = fed.hub.get("v1", "ConfigMap", "superlink-clients", fed.namespace)["data"]
-    return certificates.crl_serials(data["crl.pem"], data["ca.crt"])
+    return set(certificates.crl_entries(data["crl.pem"], data["ca.crt"]))
 
 
-def door_log(fed):
-    """Lines of the gateway on the door for sites."""
+def gateway_log(fed):
+    """Lines of the gateway about the port for sites."""
     lines = [line for line in fed.log("hub", "superlink-0", "gateway").splitlines() if line.startswith('{"t"')]
     return [line for line in map(json.loads, lines) if line["door"] == "fleet"]
 
@@ -80,7 +80,7 @@ def test_only_certificates_of_this_federation_open_the_door(fed, client_ca):
     assert fed.probed(probe["text"].split()) == {"serial": served(fed), "cn": "site-a"}
     # By the same CA, as another federation of this hub would have it.
     assert fed.call([PROBE], issued(client_ca, federation="other"))[0]["code"] == 503
-    told = {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
+    told = {(line["claims"], line["verify"]) for line in gateway_log(fed) if "claims" in line}
     assert {("-", 0), ("site-a", 10), ("site-a", 20)} <= told, told
 
 
@@ -98,7 +98,7 @@ def test_a_stolen_supernode_key_is_useless_without_the_certificate_of_its_site(f
     assert answer["code"] is None and "ssl" in answer["text"].lower(), answer
     assert fed.call([SHAKE])[0]["alert"] == "SSLV3_ALERT_HANDSHAKE_FAILURE"
     assert fed.call([heartbeat], fed.identity("site-a"))[0]["code"] == 503
-    assert {"cn": "site-a", "s": 503}.items() <= door_log(fed)[-1].items(), "the thief is not named"
+    assert {"cn": "site-a", "s": 503}.items() <= gateway_log(fed)[-1].items(), "the thief is not named"
 
 
 def test_the_sidecar_proves_which_certificate_it_takes(fed):
@@ -134,10 +134,10 @@ def test_only_registered_keys_get_an_id(fed):
         assert "SuperNode ID" not in told[name], f"{name}: {told[name]}"
     assert "Failed to initialize the connection to the SuperLink" in told["none"], told["none"]
     # Who registers himself does not get past the gateway.
-    assert {("/v1/fleet/register-node", 503)} <= {(line.get("u"), line.get("s")) for line in door_log(fed)}
+    assert {("/v1/fleet/register-node", 503)} <= {(line.get("u"), line.get("s")) for line in gateway_log(fed)}
     after = fed.nodes()
     assert after.pop(node) == "unregistered"
-    assert (fed.lives("hub", name="superlink"), fed.lives("site-a"), after) == before, "somebody else took notice"
+    assert (fed.lives("hub", name="superlink"), fed.lives("site-a"), after) == before, "someone else took notice"
 
 
 def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
@@ -156,13 +156,13 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
     fed.wait("the certificate that has ended", lambda: fed.probe("site-b")[0] != 200, 20)
     assert fed.probe("site-b")[0] in (502, 503), "a SuperNode would not try again"
     told = fed.wait(
-        "a refusal", lambda: {line["verify"] for line in door_log(fed) if line.get("claims") == "site-b"}, 20
+        "a refusal", lambda: {line["verify"] for line in gateway_log(fed) if line.get("claims") == "site-b"}, 20
     )
     assert 10 in told, told
     assert fed.probe("site-a")[0] == 200
     fed.wait_online(*fed.keys("site-a").values())
 
-    # A new key and certificate mend it; the old certificate is revoked.
+    # A new key and certificate resolve it; the old certificate is revoked.
     site.delete("v1", "Secret", "supernode-client-key", fed.namespace)
     fed.site(None, "--limit", "site-b")
     new = fed.identity("site-b")
@@ -177,7 +177,7 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
     fed.wait("the list of revoked certificates", lambda: fed.call([SHAKE], old)[0]["alert"], 20)
     assert fed.call([SHAKE], old)[0]["alert"] == "SSLV3_ALERT_CERTIFICATE_REVOKED"
     assert fed.call([PROBE], new)[0]["code"] == 200
-    assert ("site-b", 23) in {(line["claims"], line["verify"]) for line in door_log(fed) if "claims" in line}
+    assert ("site-b", 23) in {(line["claims"], line["verify"]) for line in gateway_log(fed) if "claims" in line}
     fed.wait("the sidecar's new certificate", lambda: fed.probe("site-b")[0] == 200, 20)
     fed.wait_online(*keys.values())
     assert fed.lives("site-b") == lives and fed.keys("site-b") == keys and fed.lives("hub", name="superlink") == hub
@@ -187,7 +187,7 @@ def test_a_certificate_that_has_ended_and_a_lost_key(fed, client_ca):
 
 @pytest.fixture
 def access(fed):
-    """Change the access of site-b; whatever a test leaves, the site is admitted after it."""
+    """Change the access of site-b; after every test the site is admitted."""
 
     def change(state, *arguments, rc=0):
         settled = fed.settled
@@ -219,8 +219,8 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
 
     run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 2, "sleep": 4.0})
     fed.wait("work for site-b", lambda: busy(fed, run), 60)
-    # Meanwhile somebody calls twenty times a second with the site's certificate, over one connection.
-    former = len(door_log(fed))  # tests before this one called with the same certificate
+    # Meanwhile someone calls twenty times a second with the site's certificate, over one connection.
+    former = len(gateway_log(fed))  # tests before this one called with the same certificate
     with ThreadPoolExecutor(1) as pool:
         watched = pool.submit(fed.call, [{"path": "/probe", "until": 40}], fed.identity("site-b"))
         time.sleep(2)
@@ -233,7 +233,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     since = datetime.datetime.fromisoformat(denied["since"]).timestamp()
     assert seen["code"] == 503 and seen["good"] > 10
     assert seen["at"] - since < 2 + 1, "the date is in whole seconds"
-    assert ("site-b", "/probe", 503) in {(line.get("cn"), line.get("u"), line.get("s")) for line in door_log(fed)}
+    assert ("site-b", "/probe", 503) in {(line.get("cn"), line.get("u"), line.get("s")) for line in gateway_log(fed)}
     entry = fed.trail()[-1]
     assert entry["sites"]["site-b"] == {"access": [{"change": "denied", "reason": "a scenario"}]}
     assert fed.noted(entry, "hub", "objects", "changed")[0]["object"] == f"ConfigMap {NAMESPACE}/superlink-clients"
@@ -246,19 +246,19 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
     fed.wait("a reload", lambda: "files changed, reloaded" in fed.log("hub", "superlink-0", "gateway"), 20)
     assert refused(fed) and fed.probe("site-a")[0] == 200
 
-    # A run of site.yml neither fails nor waits for it, and says so.
+    # A run of site.yml neither fails nor waits for it, and reports it.
     told = fed.site()
     assert set(told.changed.values()) == {0}
     assert "site-b is denied since" in told.warnings() and "a scenario" in told.warnings()
     assert "Denied: site-b." in told.messages()
 
     fed.wait("site-b to be offline", lambda: fed.nodes()[node] == "offline", since + 60 + 5 - time.time(), pause=3)
-    own = {line["u"] for line in door_log(fed)[former:] if line.get("cn") == "site-b" and line.get("s") == 503} - {
+    own = {line["u"] for line in gateway_log(fed)[former:] if line.get("cn") == "site-b" and line.get("s") == 503} - {
         "/probe"
     }
     assert own and all(path.startswith("/v1/fleet/") for path in own), f"its SuperNode was not refused: {own}"
     result = finish()
-    assert result.rc == 0, result.told()
+    assert result.rc == 0, result.details()
     last = next(line for line in result.table if line.startswith("round 2: "))
     assert "(2 nodes, " in last and "site-b" not in last, last
     assert (fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="serverapp")) == lives
@@ -279,7 +279,7 @@ def test_a_site_is_denied_in_the_middle_of_a_run(fed, access):
 
     assert access("admitted").changed == RECORDED
     admitted = time.monotonic()
-    # Flower's SuperNode waits for up to 20 s between two tries; the first one after the admission has to succeed.
+    # Flower's SuperNode waits for up to 20 s between two tries; the first one after the admission must succeed.
     fed.wait_online(node, seconds=20 + 8)
     print(f"online {time.monotonic() - admitted:.1f} s after site-b was admitted")
     assert not refused(fed)

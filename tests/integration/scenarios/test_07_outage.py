@@ -10,7 +10,7 @@ import yaml
 
 @pytest.fixture
 def dead(federation):
-    """A kubeconfig whose clusters do not answer: nobody listens on port 1."""
+    """A kubeconfig whose clusters do not answer: there is no listener on port 1."""
     config = yaml.safe_load(federation.kubeconfig.read_text())
     for cluster in config["clusters"]:
         cluster["cluster"]["server"] = "https://127.0.0.1:1"

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wrong inputs: a clear error that names host, variable, value and the way out, before anything is touched.
+"""Wrong inputs: a clear error that names host, variable, value and the remedy, before anything is touched.
 
-All of them would deploy into namespaces that are not there yet; so whatever was touched is easy to see.
+All of them would deploy into namespaces that are not there yet; so any change is easy to see.
 """
 
 from __future__ import annotations
@@ -40,7 +40,43 @@ VARIABLES = {
     ),
     "between": ({"flower_version": "1.36.0"}, ["supernode_version", "'1.36.0'", "use 1.40 or later"]),
     "too-old": ({"flower_version": "1.30.0"}, ["supernode_version", "'1.30.0'", "use 1.40 or later"]),
-    "negative": ({"supernode_pools": pool(replicas=-1)}, ["supernode_pools[0].replicas", "-1", "below 0"]),
+    "negative": ({"supernode_pools": pool(replicas=-1)}, ["supernode_pools[0].replicas", "-1", "between 0 and 1000"]),
+    "Capital_1": ({}, ["'Capital_1'", "the name of this host", "Rename the host"]),
+    "many": ({"supernode_pools": pool(replicas=10**9)}, ["supernode_pools[0].replicas", "between 0 and 1000"]),
+    "other-digits": ({"supernode_pools": pool(replicas="1_0")}, ["supernode_pools[0].replicas", "'1_0'"]),
+    "unknown": (
+        {"supernode_pool": pool(), "superlink_exposre": "route"},
+        ["supernode_pool: ", "supernode_pools", "superlink_exposre: ", "superlink_exposure", "flower_own_variables"],
+    ),
+    "undefined": (
+        {"supernode_env": [{"name": "A", "value": "{{ there_is_no_such_variable }}"}]},
+        ["supernode_env: its template cannot be evaluated", "there_is_no_such_variable"],
+    ),
+    "one-delivery": (
+        {"supernode_delivery": "ocm", "supernode_key_source": "site"},
+        ["supernode_delivery: 'ocm' contradicts flower_delivery: 'direct'", "set flower_delivery to 'ocm'"],
+    ),
+    "one-connectivity": (
+        {"supernode_connectivity": "skupper"},
+        ["supernode_connectivity: 'skupper' contradicts flower_connectivity: 'direct'"],
+    ),
+    "misspelt-env": ({"supernode_env": [{"name": "A", "vlaue": "s3cr3t"}]}, ["supernode_env[0]", "keys name, vlaue"]),
+    "large-env": (
+        {"supernode_env": [{"name": "A", "value": "x" * 2**20}]},
+        ["supernode_env[0].value", "131071"],
+    ),
+    "misspelt-reference": (
+        {"supernode_env": [{"name": "A", "valueFrom": {"secretKeyReff": {"name": "a", "key": "b"}}}]},
+        ["StatefulSet", "secretKeyReff", "supernode_env"],
+    ),
+    "misspelt-volume": (
+        {"supernode_volumes": [{"name": "data", "emptyDirr": {}}]},
+        ["StatefulSet", "emptyDirr", "supernode_volumes"],
+    ),
+    "above-limit": (
+        {"supernode_pools": pool(superexec_resources={"requests": {"cpu": "2"}, "limits": {"cpu": "1"}})},
+        ["StatefulSet", "must be less than or equal to cpu limit", "supernode_resources"],
+    ),
     "namespace": ({"supernode_namespace": "Not A Name"}, ["supernode_namespace", "'Not A Name'", "lower case"]),
 }
 
@@ -73,7 +109,10 @@ def play(federation, untouched):
 @pytest.fixture(scope="module")
 def variables(federation, play):
     """One run with a site for each wrong variable."""
-    sites = {name: {"flower_context": "site-a", **wrong} for name, (wrong, _words) in VARIABLES.items()}
+    sites = {
+        name: {"flower_context": "site-a", "supernode_namespace": f"{NAMESPACE}-wrong-{number}", **wrong}
+        for number, (name, (wrong, _words)) in enumerate(VARIABLES.items())
+    }
     return play({"hub": federation.base()["hub"], **copy.deepcopy(sites)})
 
 
@@ -83,12 +122,27 @@ def test_wrong_variable(variables, host):
     assert host in words, f"the host is not named: {words!r}"
     missing = [word for word in VARIABLES[host][1] if word not in words]
     assert not missing, f"{missing} not in {words!r}"
+    assert "s3cr3t" not in variables.output
+    assert "Task failed" not in words
 
 
-def test_wrong_variable_of_one_site_stops_all(federation, play):
+def test_wrong_variable_of_one_site_stops_that_site_alone(federation, play):
     hosts = {**federation.base(), "bad": {"flower_context": "site-b", **VARIABLES["pool-name"][0]}}
-    run = play(hosts)
+    run = play(hosts, "--tags", "preflight")
     assert "GPU_1" in run.messages("bad", failed=True)
+    assert {host: numbers["failed"] for host, numbers in run.recap.items()} == {
+        "hub": 0,
+        "site-a": 0,
+        "site-b": 0,
+        "bad": 1,
+    }
+
+
+def test_groups_that_are_no_fleet(federation, play):
+    base = federation.base()
+    sites = {name: found for name, found in base.items() if name != "hub"}
+    for hosts, word in ((sites, "flower_hub has no host"), ({"hub": base["hub"]}, "flower_sites has no host")):
+        assert word in play(hosts).messages("localhost", failed=True)
 
 
 def test_wrong_version_of_the_hub(federation, play):
@@ -146,6 +200,11 @@ def clusters(federation, play, few_rights):
         cluster["cluster"]["server"] = "https://127.0.0.1:1"
     (federation.folder / "closed.kubeconfig").write_text(yaml.safe_dump(closed))
     (federation.folder / "broken.kubeconfig").write_text("apiVersion: [")
+    anonymous = yaml.safe_load(federation.kubeconfig.read_text())
+    for one in anonymous["users"]:
+        one["user"] = {}
+    nobody = federation.folder / "nobody.kubeconfig"
+    nobody.write_text(yaml.safe_dump(anonymous))
     hosts = {
         "hub": federation.base()["hub"],
         "no-file": {"flower_kubeconfig": "/nowhere/kubeconfig", "flower_context": "site-a"},
@@ -153,11 +212,35 @@ def clusters(federation, play, few_rights):
         "no-context": {"flower_context": "site-q"},
         "unreachable": {"flower_kubeconfig": str(federation.folder / "closed.kubeconfig"), "flower_context": "site-a"},
         "few-rights": {"flower_kubeconfig": few_rights, "flower_context": "site-b"},
+        "server-type": {"flower_kubeconfig": entry(server=5, user={"token": "t"})},
+        "user-type": {"flower_kubeconfig": entry(user="s3cr3t")},
+        "auth-type": {"flower_auth": "s3cr3t"},
+        "no-credentials": {"flower_kubeconfig": str(nobody), "flower_context": "site-a"},
+        "proxy-scheme": {"flower_context": "site-a", "flower_auth": {"proxy": "ftp://u:s3cr3t@127.0.0.1"}},
+        "split-token": {"flower_auth": {"host": "https://127.0.0.1:1", "api_key": "s3cr3t\nrest"}},
+        "server-password": {"flower_auth": {"host": "https://u:s3cr3t@127.0.0.1:1", "api_key": "x"}},
     }
     return play(hosts, "--limit", "flower_sites")
 
 
+def entry(server="https://127.0.0.1:1", user=None):
+    """A kubeconfig as a mapping."""
+    return {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user}],
+    }
+
+
 CLUSTERS = {
+    "server-type": ["'server' in cluster 'k' of the kubeconfig is not text"],
+    "user-type": ["the kubeconfig"],
+    "auth-type": ["flower_auth is not a mapping"],
+    "no-credentials": ["no usable credentials", "system:anonymous", "flower_auth"],
+    "proxy-scheme": ["option proxy", "socks5"],
+    "split-token": ["the option api_key", "not shown"],
+    "server-password": ["the option host", "user name or password"],
     "no-file": ["/nowhere/kubeconfig"],
     "broken-file": ["broken.kubeconfig"],
     "no-context": ["site-q", "site-a"],  # what there is instead, too
@@ -175,6 +258,7 @@ CLUSTERS = {
 def test_wrong_cluster(clusters, host):
     words = clusters.messages(host, failed=True)
     assert words.startswith(f"{host}: "), f"the host is not named: {words!r}"
+    assert "s3cr3t" not in words
     missing = [word for word in CLUSTERS[host] if word not in words]
     assert not missing, f"{missing} not in {words!r}"
 
@@ -191,3 +275,23 @@ def test_gpu_that_no_node_has_is_a_warning(federation, play):
     for word in ("site-a: pool gpu", "1 x nvidia.com/gpu", "site-a has no extended resources"):
         assert word in run.warnings(), run.warnings()
     assert "site-b: pool" not in run.warnings(), "site-b has what its pool asks for"
+
+
+def test_nothing_is_rehearsed_where_nothing_changes(fed):
+    fed.site()
+    run = fed.play("site", "--tags", "preflight")
+    rehearsed = [one["result"]["rehearsed"] for one in run.results if "rehearsed" in one["result"]]
+    assert rehearsed == [False] * 3, rehearsed
+
+
+def test_a_change_that_the_api_server_refuses_is_found_before_anything_is_changed(fed):
+    hosts = fed.base()
+    hosts["site-a"]["supernode_volumes"] = [{"name": "data", "emptyDirr": {}}]
+    before = fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="superlink")
+    run = fed.play("site", hosts=hosts, rc=2)
+    words = run.messages("site-a", failed=True)
+    assert all(word in words for word in ("site-a: ", "emptyDirr", "supernode_volumes")), words
+    assert set(run.changed.values()) == {0}, run.changed
+    assert run.recap["site-b"]["failed"] == 0, "the other site continues"
+    assert (fed.lives("site-a"), fed.lives("site-b"), fed.lives("hub", name="superlink")) == before
+    fed.settled = True  # nothing was changed

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pod Security: namespaces enforce "restricted", and everything runs as whatever user a cluster hands out."""
+"""Pod Security: namespaces enforce "restricted", and everything runs as any user that a cluster assigns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors i
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
 SPACE = f"{NAMESPACE}-uid"
-# As OpenShift's SCC restricted-v2 does it: a user from the namespace's range, group 0, and files belong to nobody known.
+# As OpenShift's SCC restricted-v2 does it: a user from the namespace's range, group 0, and files belong to an unknown user.
 ANY_USER = {"flower_run_as_user": 1000650000, "flower_run_as_group": 0, "flower_fs_group": None}
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who may talk to whom: NetworkPolicies are read back from the API servers and an analyser (cyclonus) is asked.
+"""Allowed connections: NetworkPolicies are read back from the API servers and an analyser (cyclonus) is asked.
 
 The fleet's network enforces no policies, so nothing is sent. The analyser goes by the API's rules: it knows no nodes
 (kubelet's probes), no address translation and no network plugin.
@@ -240,8 +240,7 @@ def site(fed) -> Scene:
 @pytest.fixture(scope="module")
 def scenes(federation) -> dict[str, Scene]:
     """Both kinds of clusters, once the federation is there."""
-    if not federation.settled:
-        federation.site(None, "-e", "flower_forget_sites=true")
+    federation.settle()
     return {"hub": hub(federation), "site": site(federation)}
 
 
@@ -292,7 +291,7 @@ def loosened(policies: Policies) -> Iterator[tuple[dict[str, Any], str, str, Pol
 
 
 def alone(scene: Scene) -> Scene:
-    """The same in somebody else's namespace: nothing closes pods but the policies made for them."""
+    """The same in someone else's namespace: nothing closes pods but the policies made for them."""
     closed = ("stranger", "in the CA's")
     return replace(
         scene,

@@ -26,7 +26,7 @@ def test_lost_database(fed):
         return found["metadata"]["uid"] != claim["metadata"]["uid"]
 
     def replaced():
-        # The pod may come before the old claim is gone, and then waits for ever for it.
+        # The pod may come before the old claim is gone, and then waits for it without end.
         pod = fed.hub.get("v1", "Pod", "superlink-0", fed.namespace)
         if fresh():
             return True

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A federation of its own, from the first Role to the teardown, by identities that have the generated rights and no others.
+"""A separate federation, from the first Role to the teardown, by identities that have the generated rights and no others.
 
-Requests go through a recorder, so it can be told at the end that every right was needed.
+Requests go through a recorder, so the end can show that every right was needed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.grants import controller_rights, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, TEARDOWN, WORKS, Right, rights
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -49,8 +51,8 @@ COMMON = {
 CPU = {"name": "cpu", "replicas": 2, "node_config": {"partition-id": "{partition}"}}
 EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"}}
 HUB = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
-# A site that makes its keys itself, and whose pods nobody may enter: what reads its Secrets is in no rule.
-ALONE = {"supernode_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
+# A site that makes its keys itself, and without the right to exec into its pods: no rule reads its Secrets.
+ALONE = {"flower_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
 SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
 PARTS = {"hub": "superlink", "site-a": "supernode", "site-b": "supernode"}
 API = "rbac.authorization.k8s.io"
@@ -84,7 +86,7 @@ class World:
         return run
 
     def start(self, playbook: str, *arguments: str, hosts: dict[str, Any]) -> Any:
-        """Start a playbook, to go on meanwhile."""
+        """Start a playbook in the background."""
         return self.federation.start(playbook, *arguments, hosts=hosts, **COMMON)
 
     def administrators(self, **sites: Any) -> dict[str, Any]:
@@ -160,7 +162,7 @@ class World:
         found += cluster.list(f"{API}/v1", "ClusterRole", labels="app.kubernetes.io/instance=rights")
         return [role for role in found if f"-{holder}" in role["metadata"]["name"]]
 
-    def spec(self, context: str, **changes: Any) -> dict[str, Any]:
+    def spec(self, context: str, **changes: Any) -> HubSpec | SiteSpec:
         """The specification as the role has it: its defaults and what the inventory says."""
         part = PARTS[context]
         text = (ROOT / "roles" / part / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
@@ -171,7 +173,10 @@ class World:
             for name, value in {"hub": HUB, **SITES}[context].items()
             if name.startswith(f"{part}_")
         }
-        return {**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes}
+        if part == "supernode":
+            own["key_source"] = SITES[context].get("flower_key_source", "controller")
+        kind = SiteSpec if part == "supernode" else HubSpec
+        return kind.parse({**spec, "federation": "rights", "namespace": SPACE, "keys_account": True, **own, **changes})
 
     def needed(self, context: str, *works: str) -> dict[str, list[Right]]:
         """What the table says that the controller needs, of what it is to do there."""
@@ -261,7 +266,7 @@ def without(world: World, context: str, taken: Right) -> Iterator[None]:
         one for one in world.roles(context, "controller") if one["metadata"].get("namespace", "") == taken.namespace
     )
     kept = [one for one in singles(role) if one != taken]
-    assert len(kept) == len(singles(role)) - 1, f"{taken} is no right of {role['metadata']['name']}"
+    assert len(kept) == len(singles(role)) - 1, f"{taken} is not a right of {role['metadata']['name']}"
     role = cluster.replace({**role, "rules": as_rules(kept)})
     yield
     cluster.replace({**role, "rules": as_rules([*kept, taken])})
@@ -328,7 +333,7 @@ def test_status(deployed):
 
 
 def test_every_right_is_missed_by_name(deployed):
-    """Each right in turn is taken away; the check before a deployment or a teardown then names it, and it alone."""
+    """Each right in turn is removed; the preflight check of a deployment or a teardown then reports it, and only it."""
     checked = 0
     for context in deployed.federation.contexts:
         needed = deployed.needed(context, *WORKS)
@@ -418,9 +423,10 @@ def test_keys_of_a_site_that_makes_them_are_seen_by_nobody_else(deployed):
 
 
 def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed):
-    """Nobody may enter the pods of site-b, so they cannot be asked which certificates they take."""
+    """Without the right to exec into pods of site-b, they cannot be asked which certificates they accept."""
     run = deployed.play("rotate_certs", "-e", "flower_rotate=leaf", hosts=deployed.controllers(), rc=2)
-    assert f"get pods/exec in namespace {NAMESPACE}-rights" in run.messages("site-b", failed=True)
+    words = run.messages(failed=True)
+    assert "site-b: " in words and f"get pods/exec in namespace {NAMESPACE}-rights" in words, words
     assert set(run.changed.values()) == {0}, "something was changed before the missing right was named"
 
 
@@ -428,7 +434,7 @@ def test_a_missing_right_of_a_rotation_is_named_before_anything_changes(deployed
 
 
 def allowed(cluster: Cluster, namespace: str) -> set[Right]:
-    """All that somebody may do in a namespace, but for what everybody may."""
+    """All rights of a subject in a namespace, except those of every user."""
     review = cluster.request(
         "POST",
         "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
@@ -443,7 +449,7 @@ def allowed(cluster: Cluster, namespace: str) -> set[Right]:
 
 
 def expected(holder: str, context: str, world: World) -> dict[str, set[Right]]:
-    """Namespace -> what the table gives somebody."""
+    """Namespace -> what the table gives someone."""
     given = grants(holder, PARTS[context], world.spec(context), CA_SPACE)
     return {
         namespace: {one for need in given.get(namespace, []) for one in rights(need, namespace)}
@@ -474,7 +480,7 @@ def test_a_scientist_submits_lists_reads_and_stops_runs(deployed):
     assert stopped.ok, stopped.message
     assert runs.follow(cli, run_id, 60)[0].status == "finished:stopped"
     run = finish()
-    assert run.rc == 0, run.told()
+    assert run.rc == 0, run.details()
     assert any("round 1: accuracy" in line for line in run.table), run.table
     assert {found.status for found in recorder.seen} <= {101, 200}
     seen = {(found.verb, found.resource, found.namespace, found.name) for found in recorder.seen}
@@ -557,7 +563,7 @@ def test_every_right_was_used(deployed):
     used: dict[str, set[tuple[str, str, str, str, str]]] = {"superlink": set(), "supernode": set()}
     for context, recorder in deployed.recorders.items():
         denied = {str(found) for found in recorder.seen if found.status == 403}
-        # The blocked runs were told of their missing rights, they did not run into them.
+        # The blocked runs reported their missing rights before they needed them.
         assert not denied, f"{context}: {denied}"
         used[PARTS[context]] |= {(one.verb, one.group, one.resource, one.namespace, one.name) for one in recorder.seen}
     for context in deployed.federation.contexts:

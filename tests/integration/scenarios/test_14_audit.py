@@ -46,7 +46,7 @@ def news(fed):
 
 
 def test_a_deployment_is_recorded(fed):
-    """The first entry is that of the first deployment, whatever scenarios have run since."""
+    """The first entry is that of the first deployment, even after other scenarios."""
     entry, *later = fed.trail()
     assert entry["who"]["user"] == pwd.getpwuid(os.getuid()).pw_name and entry["who"]["host"] == socket.gethostname()
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -174,7 +174,7 @@ def test_it_is_shown_and_exported(fed):
     ).stdout
     assert "entry 1 (" in " ".join(told.split()) and "was altered" in " ".join(told.split())
     run = fed.play("audit", "-e", f"flower_audit_anchor={'0' * 64}", rc=2)
-    assert "no entry has the noted hash 000" in run.messages("hub", failed=True)
+    assert "no entry has the anchor hash 000" in run.messages("hub", failed=True)
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def tampered(fed):
     """Function: change the lines of a ConfigMap of the trail and put them back; returns what is wrong meanwhile."""
 
     def write(item, text):
-        # One that is full can be changed by nobody, but deleted and made anew.
+        # A full one is immutable, but can be deleted and recreated.
         meta = {name: item["metadata"][name] for name in ("name", "namespace", "labels")}
         fed.hub.delete("v1", "ConfigMap", meta["name"], fed.namespace, propagation="Background")
         fed.hub.create({**item, "metadata": meta, "data": {"log.jsonl": text}})
@@ -217,7 +217,7 @@ def test_tampering_is_found_and_named(fed, tampered):
     assert "was altered" in tampered(lambda lines: [*lines, "rubbish\n"], newest)
     head = fed.hub.get("v1", "ConfigMap", NAME, fed.namespace)
     fed.hub.delete("v1", "ConfigMap", NAME, fed.namespace, propagation="Background")
-    assert "no good head record" in verify(*Trail(fed.hub, fed.namespace, "scenario").read()).fault
+    assert "no valid head record" in verify(*Trail(fed.hub, fed.namespace, "scenario").read()).fault
     fed.hub.create({**head, "metadata": {name: head["metadata"][name] for name in ("name", "namespace", "labels")}})
     assert fed.trail() == whole
     fed.settled = settled

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Three sources of the gateway's certificate, one behaviour; and from one source to the next without losing a site.
 
-The federation of these tests has namespaces of its own: one site, one SuperNode. cert-manager is the real one (fleet addon
+The federation of these tests has its own namespaces: one site, one SuperNode. cert-manager is the real one (fleet addon
 cert-manager), its certificates live for minutes and are renewed every few seconds.
 """
 
@@ -24,7 +24,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE, CA_SPACE = f"{NAMESPACE}-cert", f"{NAMESPACE}-cert-ca"
-NAME = "superlink.scenario.flower.internal"  # sites dial an IP address
+NAME = "superlink.scenario.flower.internal"  # sites connect to an IP address
 DAY = datetime.timedelta(days=1)
 API = "cert-manager.io/v1"
 
@@ -36,10 +36,11 @@ SHORT = {
 
 
 def hosts(**hub):
-    """The inventory: the hub with some variables, and one site."""
+    """The inventory: the hub with some variables, in a namespace that somebody else made for the Issuer, and one site."""
     pool = {"name": "one", "replicas": 1, "node_config": {"site": "{cluster}"}}
+    base = {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
     return {
-        "hub": {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi", **hub},
+        "hub": {**base, "superlink_create_namespace": False, **hub},
         "site-a": {"flower_context": "site-a", "supernode_pools": [pool]},
     }
 
@@ -59,7 +60,7 @@ class Small:
         return run
 
     def lives(self):
-        """What would tell of a restart, on both ends."""
+        """What would show a restart, on both ends."""
         return self.of.lives("hub", SPACE, "superlink"), self.of.lives("site-a", SPACE)
 
     def online(self):
@@ -93,6 +94,10 @@ class Small:
 @pytest.fixture(scope="module")
 def small(federation):
     made = Small(federation)
+    words = made.play("site", "--limit", "hub", rc=2).messages("hub", failed=True)
+    for space in (SPACE, CA_SPACE):
+        assert f"there is no namespace {space}, and flower_create_namespace is false" in words, words
+        made.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     yield made
     for context in federation.contexts:
         for space in (SPACE, CA_SPACE):
@@ -110,8 +115,7 @@ def cert_manager(fleet_addon):
 
 @pytest.fixture(scope="module")
 def issuer(small, cert_manager):
-    """A CA Issuer in the hub's namespace, as somebody keeps it; and a second CA for later."""
-    small.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+    """A CA Issuer in the hub's namespace, as someone keeps it; and a second CA for later."""
     for name in ("root-one", "root-two"):
         spec = {
             "isCA": True, "commonName": name, "secretName": name, "privateKey": {"algorithm": "ECDSA", "size": 256},
@@ -155,7 +159,7 @@ def told(small, certificate, facts):
 
 
 def same_for_all(small, **hub):
-    """What has to hold with every source: online, facts right, a second run changes nothing."""
+    """What must hold with every source: online, facts right, a second run changes nothing."""
     assert small.online() == 1
     certificate = small.served()
     for _attempt in range(3):  # cert-manager may have renewed it in between
@@ -182,7 +186,7 @@ OF_CERT_MANAGER = {
 
 @pytest.fixture(scope="module")
 def by_cert_manager(small, issuer):
-    """The federation on empty clusters with cert-manager's certificate, and what would tell of a restart."""
+    """The federation on empty clusters with cert-manager's certificate, and what would show a restart."""
     run = small.play("site", **OF_CERT_MANAGER)
     assert "1 SuperNodes of 1 sites are online" in run.messages()
     return small.lives()
@@ -197,7 +201,7 @@ def test_cert_manager_from_empty_clusters(small, by_cert_manager):
 
 @pytest.fixture(scope="module")
 def corporate():
-    """A CA of somebody's company."""
+    """A CA of someone's company."""
     return certificates.make_ca("corporate", 300 * DAY)
 
 
@@ -240,12 +244,16 @@ def wrong(federation, corporate):
         {"ansible.builtin.import_role": {"name": "federated.flower.superlink", "tasks_from": "preflight"}}]}]  # fmt: skip
     path = federation.folder / "wrong-certificates.yml"
     path.write_text(json.dumps(play))
-    common = {"flower_namespace": f"{NAMESPACE}-wrong", "flower_ca_namespace": f"{NAMESPACE}-wrong-ca"}
     base = {"flower_context": "hub", "superlink_exposure": "node_port", "flower_sites_group": "none"}
+    spaces = {name: f"{NAMESPACE}-wrong-{name}" for name in variables}
+    hubs = {
+        name: {**base, "flower_namespace": spaces[name], "flower_ca_namespace": f"{spaces[name]}-ca", **one}
+        for name, one in variables.items()
+    }
     settled = federation.settled
-    run = federation.play(str(path), hosts={name: {**base, **one} for name, one in variables.items()}, rc=2, **common)
+    run = federation.play(str(path), hosts=hubs, rc=2)
     federation.settled = settled
-    assert federation.gone("hub", *common.values()), "something was made"
+    assert federation.gone("hub", *spaces.values(), *(f"{space}-ca" for space in spaces.values())), "something was made"
     return run
 
 
@@ -260,13 +268,13 @@ WRONG = {
         "it covers other.example, 192.0.2.1",
         "flower_server_name",
     ],
-    "ended": ["CN=gateway ended on", "the clock of the controller shows"],
+    "ended": ["CN=gateway expired on", "the clock of the controller shows"],
     "untrusted": [
         "its chain ends in CN=stranger, a root that is not among the trusted ones",
         "Trusted are CN=corporate (superlink_ca_bundle)",
     ],
     "no-issuer": ["superlink_"],  # what it says depends on whether cert-manager is there: below
-    "no-secret": [f"there is no Secret 'nothing' in namespace {NAMESPACE}-wrong"],
+    "no-secret": [f"there is no Secret 'nothing' in namespace {NAMESPACE}-wrong-no-secret"],
 }
 
 
@@ -283,21 +291,21 @@ def test_an_issuer_that_is_not_there(wrong, federation):
     words = wrong.messages("no-issuer", failed=True)
     served = federation.hub.request("GET", "/apis")["groups"]
     if any(group["name"] == "cert-manager.io" for group in served):
-        assert f"superlink_issuer: Issuer 'nobody' does not exist in namespace {NAMESPACE}-wrong" in words
+        assert f"superlink_issuer: Issuer 'nobody' does not exist in namespace {NAMESPACE}-wrong-no-issuer" in words
     else:
         assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
 
 
 def test_cert_manager_renews_by_itself(small, by_cert_manager):
-    """cert-manager, the kubelet and the gateway do it; since the last run nobody else has done anything."""
+    """cert-manager, the kubelet and the gateway do it; there was no other change since the last run."""
     began, first = time.monotonic(), small.served()
     small.of.wait("a renewed certificate at the gateway", lambda: small.served() != first, 150)
-    print(f"renewed certificate served by itself, seen after {time.monotonic() - began:.0f} s")
+    print(f"renewed certificate served automatically, seen after {time.monotonic() - began:.0f} s")
     assert small.lives() == by_cert_manager and small.online() == 1
 
 
 def test_cert_manager_gets_another_ca(small, by_cert_manager):
-    """Sites trust the new CA before its first certificate is served, and the old one until somebody says it is over."""
+    """Sites trust the new CA before its first certificate is served, and the old one until someone says it is over."""
     set_ca(small, "root-two")
     small.play("site", **OF_CERT_MANAGER)
     assert certificates.split(small.published()["ca.crt"])[1:], "the new CA is not published"
@@ -317,7 +325,7 @@ def test_cert_manager_gets_another_ca(small, by_cert_manager):
 
 
 def store(small, issued, ca):
-    """Put a certificate into the Secret that somebody keeps."""
+    """Put a certificate into the Secret that someone keeps."""
     from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode
 
     data = {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": ca.certificate}
@@ -343,7 +351,7 @@ def test_existing_after_cert_manager(small, corporate):
         run = small.play("site", **variables)
         small.of.wait("the new certificate", lambda: "CN=corporate" in issuer_of(small.served()), 60)
     same_for_all(small, **variables)
-    # Renewed by whoever keeps it: the next run has it served at once, without a restart.
+    # Renewed by its owner: the next run serves it at once, without a restart.
     lives = small.lives()
     host = small.published()["address"].rpartition(":")[0]
     store(small, certificates.issue(corporate, "gateway", [NAME, host], 90 * DAY), corporate)
@@ -360,7 +368,7 @@ def test_builtin_after_existing(small):
         assert "the gateway keeps the certificate of Secret" in small.play("site").warnings()
     small.play("site")
     small.of.wait("a certificate of the own CA", lambda: "scenario federation CA" in issuer_of(small.served()), 60)
-    small.play("site")  # now that the own CA's certificate is served, the former ones are not trusted any longer
+    small.play("site")  # now that the own CA's certificate is served, the previous ones are not trusted any longer
     certificate, report = same_for_all(small)
     assert [one["subject"] for one in report["hub"]["trust"]] == ["CN=scenario federation CA"]
     # Renewed because it is due, here for want of a name.

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates, keys and secrets are replaced while runs go on; sites that are down and controllers that die are waited for.
+"""Certificates, keys and secrets are replaced during runs; sites that are down and control nodes that die are waited for.
 
-Two of them have a long form that C(make soak) runs. FLOWER_SEED=N kills at the same moments as a former run.
+Two of them have a long form that C(make soak) runs. FLOWER_SEED=N kills at the same moments as a previous run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def rotate(fed, kind, *arguments, rc=0, **inventory):
 
 
 def authority(fed):
-    """The CA's Secret: what it tells of a rotation."""
+    """The CA's Secret: the state of a rotation."""
     live = fed.hub.get("v1", "Secret", "flower-ca", fed.common["flower_ca_namespace"])
     return read(entries(live), live["metadata"].get("annotations") or {})
 
@@ -53,12 +53,12 @@ def leaf(fed):
 
 
 def published(fed):
-    """What sites are told."""
+    """The ConfigMap for sites."""
     return fed.hub.get("v1", "ConfigMap", "flower-federation", fed.namespace)["data"]
 
 
 def served(fed):
-    """Serial of the certificate that the gateway shows at the door, verified with what is published."""
+    """Serial of the certificate that the gateway serves at its port, verified with what is published."""
     told, door = published(fed), fed.door()
     context = ssl.create_default_context(cadata=told["ca.crt"])
     with (
@@ -136,7 +136,7 @@ def test_what_is_due_is_told_and_nothing_changed(fed):
     assert "let the next CA sign" in told and "site-a, site-b" in told
     due = ("-e", "cert_rotation_certificate_days=200", "-e", "cert_rotation_renew_before=100d")
     told = fed.play("rotate_certs", "--check", *due).messages()
-    assert "leaf: it ends on" in told and "nothing restarts" in told
+    assert "leaf: it expires on" in told and "nothing restarts" in told
     assert signer(fed) == ca and leaf(fed) == before
 
 
@@ -166,10 +166,10 @@ def test_certificates_and_the_ca_during_a_run(fed, is_long):
 
     waiting = fed.start("rotate_certs", "-e", "flower_rotate=superexec")
     result = finish()
-    assert result.rc == 0, result.told()
+    assert result.rc == 0, result.details()
     assert f"run {number} of federated-flower/quickstart completed" in result.messages(), result.messages()
     renewed = waiting()
-    assert renewed.rc == 0, renewed.told()
+    assert renewed.rc == 0, renewed.details()
     assert f"waiting for run {number}" in renewed.output
     after = lives(fed)
     assert all(
@@ -179,7 +179,7 @@ def test_certificates_and_the_ca_during_a_run(fed, is_long):
     _number, finish = start_run(fed, 1)
     assert finish().rc == 0, "the new secrets do not fit"
     told = " ".join(words(entry, "hub") for entry in fed.trail()[-5:])
-    assert "the change of the CA is adding" in told and "the change of the CA is over" in told
+    assert "the rotation of the CA is adding" in told and "the rotation of the CA is complete" in told
     assert (
         f"restarted pod {fed.namespace}/superlink-0" in told
         and "all shared secrets and internal certificates are new" in told
@@ -188,7 +188,7 @@ def test_certificates_and_the_ca_during_a_run(fed, is_long):
 
 
 def kill(fed, tasks, seconds):
-    """Begin a change of the CA and kill it, so many seconds after so many tasks."""
+    """Start a rotation of the CA and kill it, so many seconds after so many tasks."""
     finish = fed.start("rotate_certs", "-e", "flower_rotate=ca", *AT_ONCE)
     fed.wait("its tasks", lambda: finish.tasks() >= tasks or not finish.running())
     time.sleep(seconds)
@@ -198,20 +198,20 @@ def kill(fed, tasks, seconds):
 
 @pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.soak)])
 def test_killed_on_its_way(fed, times):
-    """kill -9 at random points of a change of the CA: each time the next run ends in the same state."""
+    """kill -9 at random points of a rotation of the CA: each time the next run ends in the same state."""
     seed = int(os.environ.get("FLOWER_SEED") or random.randrange(10**6))
     print(f"FLOWER_SEED={seed}")
     moments = random.Random(seed)
     before = lives(fed)
     for _number in range(times):
         ca, told = signer(fed), len(fed.trail())
-        kill(fed, moments.randrange(8, 36), moments.uniform(0, 3))
+        kill(fed, moments.randrange(6, 24), moments.uniform(0, 3))
         state = authority(fed)
         following = state.authority.next.certificate if state.phase == "adding" else signer(fed)
-        # A run that finds nothing open begins anew: "due" completes what is open and no more.
+        # A run that finds nothing open starts a new rotation: "due" completes what is open and no more.
         rotate(fed, "ca" if following == ca else "due", *AT_ONCE)
         over(fed, ca)
-        assert following in (ca, signer(fed)), "another CA was made than the one that was begun"
+        assert following in (ca, signer(fed)), "another CA was created than the one of the started rotation"
         assert lives(fed) == before, "a pod was restarted"
         new = fed.trail()[told:]
         assert [entry.get("interrupted") is not None for entry in new] in ([True, False], [False], [True]), new
@@ -247,7 +247,7 @@ def scale(fed, site, pool, replicas):
 
 
 def test_without_sidecars_and_with_a_site_that_is_stopped(fed):
-    """SuperNodes read their trust once: they are restarted in waves, all online, no run active. A stopped site holds it."""
+    """SuperNodes read their CA bundle once: they are restarted in waves, all online, no run active. A stopped site stops it."""
     hosts = fed.base()
     for site in SITES:
         hosts[site]["supernode_sidecar"] = False
@@ -267,7 +267,8 @@ def test_without_sidecars_and_with_a_site_that_is_stopped(fed):
     scale(fed, "site-b", "gpu", 1)
     fed.wait("its return", lambda: fed.pods("site-b"), 60)
     all_online(fed)
-    number, finish = start_run(fed, 2, 5.0)
+    # Still active when the playbook comes to the restart, also on a busy machine.
+    number, finish = start_run(fed, 2, 12.0)
     told = rotate(fed, "due", *AT_ONCE, "-e", "cert_rotation_wait=1", rc=2, **plain).messages(failed=True)
     assert f"run {number}" in told and "cert_rotation_force" in told, told
     assert authority(fed) == state, "it went on although SuperNodes do not trust the next CA"

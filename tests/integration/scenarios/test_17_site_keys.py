@@ -25,6 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import job, keys, site_keygen
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 HOME = f"{NAMESPACE}-keys"  # for jobs without a federation
@@ -36,7 +37,7 @@ EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"
 
 def specification(name, **changes):
     """As much of a site's specification as its job needs."""
-    return {
+    given = {
         "cluster": "site-a",
         "federation": "scenario",
         "namespace": name,
@@ -48,6 +49,7 @@ def specification(name, **changes):
         "pools": [{"name": "cpu"}],
         **changes,
     }
+    return SiteSpec.parse(given)
 
 
 def leftovers(site, where):
@@ -72,12 +74,12 @@ def home(federation):
     site = federation.cluster("site-a")
     apply_objects(site, namespace.objects(specification(HOME)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "_take_away", _and_keep_the_log(federation, job._take_away))
+        patch.setattr(job, "_delete", _and_keep_the_log(federation, job._delete))
         yield site
     site.delete("v1", "Namespace", HOME, propagation="Background")
 
 
-def _and_keep_the_log(federation, take_away):
+def _and_keep_the_log(federation, delete):
     """The end of a job, whose pod's log is kept with those of the playbooks."""
     client = CoreV1Api(new_client_from_config(str(federation.kubeconfig), "site-a"))
 
@@ -85,7 +87,7 @@ def _and_keep_the_log(federation, take_away):
         for pod in site.list("v1", "Pod", HOME, labels=f"job-name={key_job.NAME}", fields="status.phase!=Pending"):
             name = pod["metadata"]["name"]
             (federation.logs / f"{name}.log").write_text(client.read_namespaced_pod_log(name, HOME))
-        take_away(site, ended)
+        delete(site, ended)
 
     return end
 
@@ -159,7 +161,7 @@ def test_a_secret_that_is_gone_is_noticed_without_a_right_on_secrets(federation,
         home.delete("v1", "Secret", name, HOME, propagation="Background")
     federation.wait("the owners' end", lambda: len(noticed()) == 2, 20)
     after = make(home, pool)
-    assert after.found.reasons == ["supernode-cpu-keys: there is none", "supernode-superexec: there is none"]
+    assert after.found.reasons == ["supernode-cpu-keys: it does not exist", "supernode-superexec: it does not exist"]
     assert not set(prints(after).values()) & set(prints(before).values())
     requests = (outcome.found.client_request for outcome in (before, after))
     assert len(set(map(certificates.request_fingerprint, requests))) == 1
@@ -193,7 +195,9 @@ def test_two_controllers_at_once_make_one_set_of_keys(federation, home):
     final = prints(make(home, POOL, pool))["race", "0"]
     told = [outcome for outcome in outcomes if outcome != final]
     assert len(outcomes) == 2 and len(told) <= 1
-    assert all("another run of the role has just started" in message for message in told), told
+    # On a busy machine the job of the one may look to the other like one whose run has died.
+    lost = ("another run of the role has just started", "was deleted by someone else; run again")
+    assert all(any(words in message for words in lost) for message in told), told
 
 
 def test_a_job_whose_control_node_died_is_no_hindrance(federation, home, monkeypatch):
@@ -228,7 +232,7 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(federation, home, monkeypatc
     secret = home.get("v1", "Secret", "supernode-cpu-keys", HOME)
     broken = dict.fromkeys(secret["data"], "bm8ga2V5")  # "no key"
     home.replace({**secret, "data": broken})
-    with pytest.raises(ClusterError, match="supernode-cpu-keys holds something that is no SuperNode key"):
+    with pytest.raises(ClusterError, match="supernode-cpu-keys contains an entry that is not a SuperNode key"):
         make(home, POOL, other)
     home.delete("v1", "Secret", "supernode-cpu-keys", HOME, propagation="Background")
     federation.wait("the end of the job's belongings", lambda: not leftovers(home, HOME), 30)
@@ -304,8 +308,6 @@ def test_a_dead_key_is_replaced_and_numbers_move_with_their_keys(federation, hos
     (answer,) = FlowerCLI(fed.hub, fed.namespace).unregister([lost])
     assert answer.ok, answer.message
     hosts["site-a"]["supernode_pools"] = [{**hosts["site-a"]["supernode_pools"][0], "replicas": 3}, EDGE]
-    run = fed.play("site", hosts=hosts, rc=2)
-    assert "Run again: their SuperNodes get new keys" in run.messages("site-a", failed=True)
     fed.site(hosts)
     after, nodes, offset = fed.keys("site-a"), fed.nodes(), fed.pools("site-a")["cpu"]["offset"]
     assert (offset != start) == crowded

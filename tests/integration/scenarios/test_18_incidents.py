@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the guide on rotation says to do in an emergency, done: each incident is made, seen, and mended with its commands."""
+"""What the guide on rotation says to do in an emergency, done: each incident is caused, detected, and resolved with its commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def secret(fed, name, namespace=None):
 
 
 def write(fed, name, data, namespace=None):
-    """Change a Secret on the hub, as somebody with a text editor would."""
+    """Change a Secret on the hub, as someone with a text editor would."""
     live = secret(fed, name, namespace)
     fed.hub.replace({**live, "data": {**live["data"], **{key: encode(text) for key, text in data.items()}}})
 
@@ -77,7 +77,7 @@ def test_a_certificate_of_a_wrong_ca(fed):
 
 
 def test_keys_of_a_site_were_stolen(fed):
-    """Who has the old keys and the old certificate gets nowhere; the site itself is back with new ones."""
+    """The old keys and the old certificate are useless; the site itself is back with new ones."""
     before, others = fed.keys("site-a"), (fed.keys("site-b"), fed.lives("site-b"))
     stolen = fed.identity("site-a")
     site = ("-e", "flower_site=site-a")

@@ -3,7 +3,7 @@
 """Sites that join through a Skupper network, with a stand-in for Skupper's controller and router (tests/skupper_standin).
 
 The federation of the other scenarios, with site-a linked directly and site-b by a token. Most of it runs the plays on
-Skupper alone (--tags skupper); who breaks something has the next run mend it.
+Skupper alone (--tags skupper); a test that breaks something lets the next run repair it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from typing import Any
 
 import pytest
 from cryptography import x509
+
+from ansible_collections.federated.flower.tests.skupper_standin.turn import turn
 
 API = "skupper.io/v2alpha1"
 ROOT = Path(__file__).parents[3]
@@ -43,7 +45,7 @@ FAILED = "Controller got failed response: "
 
 
 class Network:
-    """The Skupper network of the federation, and ways to look at what is really there."""
+    """The Skupper network of the federation, and methods to read the real state."""
 
     def __init__(self, fed: Any) -> None:
         self.fed = fed
@@ -135,7 +137,7 @@ class Network:
         self.fed.wait(f"connections of {local} with {peers}, there are {self.wires()}", there, 60)
 
     def served(self) -> str:
-        """Serial of the certificate that the hub's router shows to somebody who comes now."""
+        """Serial of the certificate that the hub's router shows to someone who comes now."""
         (site,) = self.all("hub", "Site").values()
         host = site["status"]["endpoints"][0]["host"]
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -171,7 +173,7 @@ class Network:
         self.fed.wait(f"the end of {kind} {name}", gone)
 
     def unlink(self, site: str, *kinds: str) -> None:
-        """Take away what a site has of its link, some kinds of it only."""
+        """Delete the objects of a site's link, of some kinds only."""
         versions = {"AccessToken": API, "Link": API, "Secret": "v1"}
         for kind in kinds or versions:
             for name in ("flower-hub", "flower-hub-skupper-router"):  # of a token, and of ours
@@ -180,13 +182,22 @@ class Network:
 
 
 def serial(pem: str) -> str:
-    """Serial of the first certificate, as the routers tell it."""
+    """Serial of the first certificate, as the routers report it."""
     return format(x509.load_pem_x509_certificate(pem.encode()).serial_number, "x")
 
 
 def is_true(item: dict[str, Any], kind: str) -> bool:
     """Whether a condition is true."""
     return any(one["type"] == kind and one["status"] == "True" for one in item.get("status", {}).get("conditions", []))
+
+
+LEVEL = "pod-security.kubernetes.io/"
+
+
+def levels(net: Network, context: str, name: str = "") -> dict[str, str]:
+    """Mode of Pod Security admission -> level of a namespace."""
+    labels = net.fed.cluster(context).get("v1", "Namespace", name or net.space)["metadata"]["labels"]
+    return {key.removeprefix(LEVEL): value for key, value in labels.items() if key.startswith(LEVEL)}
 
 
 def fleet(*words: str) -> str:
@@ -203,16 +214,17 @@ def bare(federation: Any) -> Iterator[Network]:
     """The federation, before Skupper's API is in its clusters."""
     if os.geteuid() != 0 or fleet("kubeconfig") != str(federation.kubeconfig):
         pytest.skip("these are not the local fleet's clusters: the stand-in has no business in others")
-    fleet("addon", "skupper", "down")
-    yield Network(federation)
-    federation.settled = False
-    fleet("addon", "skupper", "down")
+    with turn(federation.kubeconfig):
+        fleet("addon", "skupper", "down")
+        yield Network(federation)
+        federation.settled = False
+        fleet("addon", "skupper", "down")
 
 
 @pytest.fixture(scope="module")
 def net(bare: Network) -> Network:
-    """The same with the stand-in."""
-    fleet("addon", "skupper", "up")
+    """The same with the stand-in, at a pace of 5 s; Skupper's is 30."""
+    fleet("addon", "skupper", "up", "--resync", "5")
     return bare
 
 
@@ -233,8 +245,24 @@ def test_missing_definitions(bare):
     assert set(run.changed.values()) == {0}
 
 
+def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
+    """By the stand-in's manifests: its controller only sleeps, so the Site reports that no controller has processed it."""
+    file = bare.fed.folder / "controller.yml"
+    command = [sys.executable, str(ROOT / "tests" / "skupper_standin"), "manifests"]
+    file.write_text(subprocess.run(command, text=True, capture_output=True, check=True).stdout)
+    space = {"flower_namespace": f"{bare.space}-c", "skupper_site_wait_timeout": 60}
+    install = ("--limit", "hub", "-e", "skupper_site_install=manifests", "-e", f"skupper_site_manifests={file}")
+    bare.join(*install, "-e", "skupper_site_wait=false", common=space)
+    home = bare.fed.hub.get("v1", "Namespace", "skupper")
+    assert home["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "federated.flower"
+    uninstall = ("-e", "flower_teardown=true", "-e", "skupper_site_uninstall=true")
+    bare.fed.play("teardown", *install, *uninstall, hosts=bare.hosts(), **space)
+    assert bare.fed.gone("hub", "skupper")
+    bare.fed.hub.delete("v1", "Namespace", space["flower_namespace"], propagation="Background")
+
+
 def test_bad_input(net):
-    """All of it is told by one run, of all sites, before anything is changed."""
+    """All faults are reported by one run, of all sites, before anything is changed."""
     run = net.join(
         rc=None,
         site_a={"skupper_listener_host": "Flower_Superlink", "skupper_listener_port": 70000},
@@ -242,10 +270,14 @@ def test_bad_input(net):
     )
     told = {site: run.messages(site, failed=True) for site in SITES}
     assert run.rc and set(run.changed.values()) == {0} and not net.all("hub", "Site")
-    assert "skupper_listener_host: 'Flower_Superlink' is no DNS-1123 label" in told["site-a"], told
+    assert "skupper_listener_host: 'Flower_Superlink' is not a DNS-1123 label" in told["site-a"], told
     assert "skupper_listener_port: 70000 is not between 1 and 65535" in told["site-a"], told
     assert "has 64 characters, at most 63 are possible" in told["site-b"], told
-    assert "skupper_link_mode: 'direct,token' asks for several modes" in told["site-b"], told
+    assert "skupper_link_mode: 'direct,token' requests several modes" in told["site-b"], told
+    wrong = net.hosts(site_a={"skupper_listener_port": 70000})
+    run = net.fed.play("site", "--tags", "preflight", rc=None, hosts=wrong)
+    failed = {host for host, numbers in run.recap.items() if numbers["failed"]}
+    assert failed == {"site-a"}, "a wrong site stops others"
 
 
 def test_check_mode_without_a_network(net):
@@ -261,6 +293,10 @@ def test_join(net):
     # One link by a certificate of the hub, one by a token, which has gone when it had done its work.
     assert set(net.all("hub", "Certificate", OURS)) == {"flower-link-site-a"}
     assert not net.all("hub", "AccessGrant") and not net.all("site-b", "AccessToken")
+    # The routers would be refused at restricted; what is audited and warned of is still that.
+    for context in ("hub", *SITES):
+        assert levels(net, context) == {"enforce": "baseline", "audit": "restricted", "warn": "restricted"}
+    assert levels(net, "hub", f"{net.space}-ca")["enforce"] == "restricted"
     for site in SITES:
         config = net.get(site, "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
         assert f"server hub flower-superlink.{net.space}.svc.cluster.local:9092" in config
@@ -277,8 +313,8 @@ def test_second_run_and_check_mode_change_nothing(joined):
 def test_name_of_a_service_that_is_there(joined):
     joined.make("site-a", "Service", "taken", {"ports": [{"port": 1}]}, "v1")
     run = joined.join("--check", rc=None, site_a={"skupper_listener_host": "taken"})
-    said = f"Service {joined.space}/taken is there already, and is none of Skupper's"
-    assert run.rc and said in run.messages("site-a", failed=True), run.told()
+    said = f"Service {joined.space}/taken exists already, and was not created by Skupper"
+    assert run.rc and said in run.messages("site-a", failed=True), run.details()
     assert run.recap["site-b"]["failed"] == 0, "one site held up the other"
     joined.drop("site-a", "Service", "taken", "v1")
 
@@ -319,7 +355,7 @@ def test_status(joined):
 # Tokens that are of no use: each recognised, and the sites linked in the same run.
 
 NO_CLAIM, NO_ACCESS = FAILED + "404 (Not Found) No such claim", FAILED + "404 (Not Found) No such access granted"
-NAMES = {"app.kubernetes.io/managed-by": "federated.flower"}
+NAMES = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}
 
 
 def begun(net: Network, site: str, **grant: Any) -> dict[str, str]:
@@ -361,7 +397,7 @@ def mended(net: Network, **why: str) -> None:
     """One run links both sites, and says what was wrong with their tokens."""
     run = net.join(site_a={"skupper_link_mode": "token"})
     for site, reason in ((key.replace("_", "-"), text) for key, text in why.items()):
-        assert f"its token was made anew: {reason}" in run.messages(site), run.messages(site)
+        assert f"its token was recreated: {reason}" in run.messages(site), run.messages(site)
         assert net.is_linked(site) and not net.all(site, "AccessToken")
     assert not net.all("hub", "AccessGrant")
 
@@ -375,7 +411,7 @@ def test_tokens_expired_and_exhausted(joined):
     token(joined, "site-b", spent)
     refused(joined, "site-a", NO_CLAIM)
     refused(joined, "site-b", NO_ACCESS)
-    mended(joined, site_a="the hub no longer knows its grant (expired", site_b="its grant was used up")
+    mended(joined, site_a="the hub no longer has its grant (expired", site_b="its grant was used up")
 
 
 def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
@@ -385,25 +421,25 @@ def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
     token(joined, "site-b", spec)
     refused(joined, "site-a", FAILED + "403 (Forbidden)")
     refused(joined, "site-b", NO_CLAIM)
-    mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer knows its grant (deleted)")
+    mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer has its grant (deleted)")
 
 
-def test_tokens_with_a_secret_that_is_still_there_and_one_of_somebody_else(joined):
-    """That of an earlier token is replaced; for one of somebody else no redemption is wasted, and only its site waits."""
+def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined):
+    """That of an earlier token is replaced; for one of someone else no redemption is wasted, and only its site waits."""
     joined.unlink("site-a", "Link", "AccessToken")
     joined.unlink("site-b")
     assert joined.get("site-a", "Secret", "flower-hub", "v1")
     joined.make("site-b", "Secret", "flower-hub", {}, "v1")
     run = joined.join(rc=None, site_a={"skupper_link_mode": "token"})
-    said = f"Secret {joined.space}/flower-hub is there already, and was not made by this collection"
-    assert run.rc and said in run.messages("site-b", failed=True), run.told()
+    said = f"Secret {joined.space}/flower-hub exists already, and was not created by this collection"
+    assert run.rc and said in run.messages("site-b", failed=True), run.details()
     assert not joined.all("hub", "AccessGrant") and joined.is_linked("site-a")
     joined.drop("site-b", "Secret", "flower-hub", "v1")
     joined.join("--limit", "hub,site-b")
     assert joined.is_linked("site-b")
 
 
-def test_hub_of_somebody_else_without_link_access(joined):
+def test_hub_of_someone_else_without_link_access(joined):
     cluster, space = joined.fed.hub, f"{joined.space}-d"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     site = {"apiVersion": API, "kind": "Site", "metadata": {"name": "theirs", "namespace": space}, "spec": {}}
@@ -412,7 +448,7 @@ def test_hub_of_somebody_else_without_link_access(joined):
     run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
     assert (
         run.rc
-        and f"Site {space}/theirs was made by somebody else and lets no other site link to it"
+        and f"Site {space}/theirs was created by someone else and lets no other site link to it"
         in run.messages("hub", True)
     )
     assert f"kubectl -n {space} patch site theirs" in run.messages("hub", True)
@@ -451,7 +487,7 @@ def test_hub_address_changed(joined):
 
     joined.fed.wait("another address", moved)
     joined.join()
-    assert joined.links() == links, "a Link was made anew"
+    assert joined.links() == links, "a Link was recreated"
     for site in SITES:
         for link in joined.all(site, "Link").values():
             assert {one["host"] for one in link["spec"]["endpoints"]} == {wanted}
@@ -460,11 +496,16 @@ def test_hub_address_changed(joined):
 
 def test_site_renamed_and_a_second_site(joined):
     (before,) = joined.all("site-a", "Site").values()
+    links = joined.links("site-a")
     run = joined.join("--limit", "hub,site-a", site_a={"skupper_site_name": "renamed"})
     assert "is replaced by a Site named renamed" in run.warnings()
     (after,) = joined.all("site-a", "Site").values()
     assert (after["metadata"]["name"], joined.is_linked("site-a")) == ("renamed", True)
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    # Its router does not use the previous Site's Link, which stays Ready all the same: it is recreated.
+    config = joined.get("site-a", "ConfigMap", "skupper-router", "v1")["data"]["router.json"]
+    assert [one["name"] for one in json.loads(config)["links"]] == ["flower-hub-skupper-router"]
+    assert not links["site-a"] & joined.links("site-a")["site-a"]
     joined.make("site-a", "Site", "second", {})
     run = joined.join("--limit", "hub,site-a", rc=None, site_a={"skupper_site_name": "renamed"})
     assert (
@@ -501,9 +542,30 @@ def test_waits_say_what_is_missing(joined):
         common={"flower_namespace": space, "skupper_site_annotations": annotations, "skupper_site_wait_timeout": 12},
     )  # fmt: skip
     assert run.rc and "the load balancer of Service skupper-router has not got one" in run.messages("hub", True), (
-        run.told()
+        run.details()
     )
     cluster.delete("v1", "Namespace", space, propagation="Background")
+
+
+def test_a_namespace_that_refuses_routers(joined):
+    """One of someone else's is left alone, with the reason and the remedy; one of ours is lowered for them, with a message."""
+    cluster, space = joined.fed.hub, f"{joined.space}-d"
+    meta = {"name": space, "labels": {f"{LEVEL}enforce": "restricted"}}
+    joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("hub", space))
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+    run = joined.join("--limit", "hub", rc=None, common={"flower_namespace": space})
+    told = run.messages("hub", True)
+    assert run.rc and 'Deployment skupper-router: pods "skupper-router-' in told, told
+    assert 'violates PodSecurity "restricted:latest": seccompProfile' in told and "kubectl label namespace" in told
+    assert levels(joined, "hub", space) == {"enforce": "restricted"}
+    cluster.delete("v1", "Namespace", space, propagation="Background")
+    site = joined.fed.cluster("site-a")
+    site.patch("v1", "Namespace", joined.space, None, {"metadata": {"labels": {f"{LEVEL}enforce": "restricted"}}})
+    check = joined.join("--check", "--limit", "hub,site-a")
+    assert check.changed["site-a"] and levels(joined, "site-a")["enforce"] == "restricted"
+    run = joined.join("--limit", "hub,site-a")
+    assert "From now on it enforces baseline" in run.warnings() and levels(joined, "site-a")["enforce"] == "baseline"
+    assert joined.join("--limit", "hub,site-a").changed["site-a"] == 0
 
 
 # Rotation
@@ -520,31 +582,31 @@ def test_rotation_of_links_and_of_the_server(joined):
     joined.play("skupper_rotate", "-e", "flower_skupper_rotate=server")
     last = joined.serials()
     assert {what for what in after if after[what] != last[what]} == {"server"}
-    # Who is connected stays so, with the former certificate; who comes now is shown the new one.
+    # Connections stay, with the previous certificate; new ones get the new one.
     joined.fed.wait("the new certificate", lambda: joined.served() == last["server"], 30)
     assert joined.is_linked("site-a") and joined.is_linked("site-b")
     joined.stand_in("hub")
     run = joined.fed.play("rotate_certs", hosts=joined.hosts(), skupper_link_renew_before="899s")
-    assert "link: those of site-a, site-b end" in run.messages(), run.messages()
+    assert "link: those of site-a, site-b expire" in run.messages(), run.messages()
     now = joined.serials()
     assert {what for what in last if last[what] != now[what]} == {"server", *SITES}
     joined.wait_wires(now["server"], now["site-a"], now["site-b"])
-    assert joined.links() == links, "a Link was made anew"
+    assert joined.links() == links, "a Link was recreated"
 
 
 def test_rotation_of_the_ca_that_breaks_off(joined):
     links, before = joined.links(), joined.serials()
     run = joined.play("skupper_rotate", "-e", "flower_skupper_rotate=ca", "--limit", "hub,site-a", rc=None)
-    assert run.rc and "site-b: this run did not reach it" in run.messages(failed=True), run.told()
+    assert run.rc and "site-b: this run did not reach it" in run.messages(failed=True), run.details()
     assert joined.serials()["ca"] != before["ca"] and joined.serials()["server"] == before["server"]
     assert joined.trusts()["hub"] == 2 and joined.is_linked("site-a") and joined.is_linked("site-b")
     _run, finish = joined.fed.begin(**{"num-server-rounds": 2})
-    joined.play("skupper_rotate")  # it was begun, so it is due
-    assert finish().rc == 0, "a run of an app did not survive the change of the CA"
+    joined.play("skupper_rotate")  # it was started, so it is due
+    assert finish().rc == 0, "a run of an app did not survive the rotation of the CA"
     after = joined.serials()
     assert not set(before.values()) & set(after.values())
     assert joined.trusts() == {"hub": 1, "site-a": 1, "site-b": 1}
-    assert joined.links() == links, "a Link was made anew"
+    assert joined.links() == links, "a Link was recreated"
     joined.wait_wires(after["server"], after["site-a"], after["site-b"])
 
 
@@ -578,7 +640,7 @@ def test_a_revoked_site_stays_out_until_it_is_admitted(joined):
 
 
 def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined):
-    """site-b as it was; site-a as somebody made it by hand, with the objects of the command `skupper`: used and left alone."""
+    """site-b as it was; site-a as someone made it by hand, with the objects of the command `skupper`: used and left alone."""
     for site in SITES:
         joined.fed.cluster(site).delete("v1", "Namespace", joined.space, propagation="Background")
     cluster = joined.fed.cluster("site-a")
@@ -600,17 +662,19 @@ def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(jo
     joined.make("site-a", "Listener", "fleet-api", listener)
     kinds = ("Site", "Link", "Listener")
     before = {kind: joined.all("site-a", kind) for kind in kinds}
-    run = joined.fed.site(joined.hosts())  # waits for the end of site-b's namespace
+    # site-a's namespace is somebody else's: the inventory says that it is to be used as it is.
+    hosts = joined.hosts(site_a={"flower_create_namespace": False})
+    run = joined.fed.site(hosts)  # waits for the end of site-b's namespace
     assert "3 SuperNodes of 2 sites are online" in run.messages()
     assert joined.is_linked("site-a") and joined.is_linked("site-b")
     for kind in kinds:
         after = joined.all("site-a", kind)
-        assert set(after) == set(before[kind]), f"a {kind} was made beside that of somebody else"
+        assert set(after) == set(before[kind]), f"a {kind} was made beside that of someone else"
         assert all(after[name]["spec"] == before[kind][name]["spec"] for name in after)
         assert all(after[name]["metadata"]["uid"] == before[kind][name]["metadata"]["uid"] for name in after)
-    joined.fed.unchanged(joined.hosts())
-    run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=joined.hosts())
-    assert f"Site {joined.space}/theirs, made by somebody else, stays" in run.messages("site-a")
+    joined.fed.unchanged(hosts)
+    run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=hosts)
+    assert f"Site {joined.space}/theirs, created by someone else, stays" in run.messages("site-a")
     assert {kind: set(joined.all("site-a", kind)) for kind in kinds} == {kind: set(before[kind]) for kind in kinds}
     joined.drop("hub", "Certificate", "link-hub")
     cluster.delete("v1", "Namespace", joined.space, propagation="Background")
@@ -629,12 +693,15 @@ def test_mixed_fleet_and_teardown(net):
     assert "flower-superlink" not in config
     net.fed.play("skupper_leave", "-e", "flower_site=site-b", hosts=hosts)
     assert not net.all("site-b", "Site") and not net.all("site-b", "Listener") and net.is_linked("site-a")
-    net.fed.play("teardown", "-e", "flower_teardown=true", hosts=net.hosts())
+    # A switch of the command line is a string.
+    uninstall = ("-e", "skupper_site_install=manifests", "-e", "skupper_site_uninstall=true")
+    net.fed.play("teardown", "-e", "flower_teardown=true", *uninstall, hosts=net.hosts())
+    assert net.fed.cluster("site-a").get("v1", "Namespace", "skupper"), "it was not the collection's"
     for context in ("hub", *SITES):
         assert not any(net.all(context, kind, OURS) for kind in MADE), f"what we made is left on {context}"
     # What Skupper made of it goes with the Sites, when Kubernetes' garbage collector comes by.
     net.fed.wait("an empty hub", lambda: {name for kind in MADE for name in net.all("hub", kind)} == {"theirs"}, 30)
-    assert net.get(*theirs), "what somebody else made was deleted"
+    assert net.get(*theirs), "what someone else made was deleted"
 
 
 def test_no_secret_and_no_code_was_shown(net):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ClientApps as a workload of their own, brought to sites by Open Cluster Management's own controllers."""
+"""ClientApps in their own pods, delivered to sites by Open Cluster Management's own controllers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Apps(Fleet):
         return found
 
     def lives(self, name: str) -> dict[str, Any]:
-        """What tells whether pods are the same as before."""
+        """Identity of pods, to compare with before."""
         return {site: self.federation.lives(site, NAME, name) for site in ("site-a", "site-b")}
 
 

@@ -60,8 +60,41 @@ def test_teardown_keeps_the_volume_unless_told(fed):
     fed.wait_online(*(node for site in nodes.values() for node in site.values()))
 
 
+def test_teardown_keeps_the_hub_while_a_site_is_left(fed):
+    hosts = fed.base()
+    hosts["site-b"]["flower_auth"] = {"host": "https://127.0.0.1:9", "api_key": "-"}
+    lives = {context: fed.lives(context) for context in ("site-a", "site-b")} | {
+        "hub": fed.lives("hub", name="superlink")
+    }
+    run = fed.play("teardown", "--limit", "hub,site-b", "-e", "flower_teardown=true", hosts=hosts, rc=2)
+    assert "The hub is kept" in run.messages("hub", failed=True) and "site-b" in run.messages("hub", failed=True)
+    assert {c: fed.lives(c) for c in ("site-a", "site-b")} | {"hub": fed.lives("hub", name="superlink")} == lives
+    assert not any(run.changed.values()), run.changed
+    fed.settled = True
+
+
 def test_teardown(fed):
-    fed.play("teardown", "-e", "flower_teardown=true")
+    """The SuperLink is gone already, so no SuperNode is unregistered; and one of the namespaces holds something of someone else."""
+    fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
+    site = fed.cluster("site-a")
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "theirs", "namespace": NAMESPACE},
+        "data": {"a": "1"},
+    }
+    site.request(
+        "POST", f"/api/v1/namespaces/{NAMESPACE}/configmaps", query={"fieldManager": "kubectl-create"}, body=theirs
+    )
+    run = fed.play("teardown", "-e", "flower_teardown=true")
+    assert "the SuperLink is removed already" in run.messages()
+    assert f"namespace {NAMESPACE} stays (it contains ConfigMap theirs, created by someone else)" in run.messages("site-a")
+    left = {
+        kind: {item["metadata"]["name"] for item in site.list("v1", kind, NAMESPACE)}
+        for kind in ("ConfigMap", "Secret", "Service")
+    }
+    assert left == {"ConfigMap": {"kube-root-ca.crt", "theirs"}, "Secret": set(), "Service": set()}
+    site.delete("v1", "ConfigMap", "theirs", NAMESPACE, propagation="Background")
     told = {site: facts.get("words") for site, facts in fed.trail()[-1]["sites"].items()}
     assert told == {"hub": None, "site-a": ["forgotten"], "site-b": ["forgotten"]}
     run = fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")

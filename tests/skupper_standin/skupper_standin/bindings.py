@@ -70,7 +70,7 @@ def listen(space: Space, before: Object, taken: Iterable[int]) -> list[Object]:
 
 
 def _foreign(space: Space, host: str) -> str | None:
-    """§4: from 2.2 on somebody else's Service is left alone; before, it was overwritten."""
+    """§4: from 2.2 on someone else's Service is left alone; before, it was overwritten."""
     service = space.get("Service", host)
     if service is None or space.switches.before_2_2:
         return None

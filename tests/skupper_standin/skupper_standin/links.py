@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from .conditions import CONFIGURED, OK, OPERATIONAL, error, pending
@@ -35,8 +36,37 @@ def configure(space: Space) -> list[Object]:
     return found
 
 
+def leave_behind(space: Space) -> None:
+    """§1: Links that a former Site had configured never reach the router of a new one, unless someone changes them."""
+    assert space.site is not None
+    if space.switches.before_2_2:
+        return
+    config = space.get("ConfigMap", "skupper-router")
+    given = json.loads(config["data"]["router.json"]) if config else {}
+    is_own = given.get("site", {}).get("id") == space.site["metadata"]["uid"]
+    known = {one["name"] for one in given["links"]} if is_own else set()
+    for item in space.all("Link"):
+        if space.status(item).is_true(CONFIGURED) and item["metadata"]["name"] not in known:
+            space.left_behind[item["metadata"]["uid"]] = _form(item)
+
+
+def _form(item: Object) -> str:
+    """What someone else than the controller can change of a Link."""
+    data = item["metadata"]
+    return json.dumps([item["spec"], data.get("annotations"), data.get("labels")], sort_keys=True)
+
+
+def _is_left_behind(space: Space, item: Object) -> bool:
+    uid = item["metadata"]["uid"]
+    if space.left_behind.get(uid, _form(item)) != _form(item):
+        del space.left_behind[uid]
+    return uid in space.left_behind
+
+
 def _due(space: Space, item: Object) -> bool:
     """§2a.8: a new Link waits for the next event, up to 30 s; 2.1 takes it at once."""
+    if _is_left_behind(space, item):
+        return False
     status = space.status(item)
     if status.is_true(CONFIGURED) or space.switches.before_2_2:
         return True
@@ -49,10 +79,12 @@ def _due(space: Space, item: Object) -> bool:
 
 
 def tell(space: Space) -> None:
-    """Configured, for the Links that have been written to the routers' configuration."""
+    """Configured, for the Links that have been written to the routers' configuration. §1: without a Site it stays as it was."""
     for item in space.all("Link"):
         status = space.status(item)
         if space.site is None:
+            if status.is_true(CONFIGURED):
+                continue
             status.set(CONFIGURED, error("No active site in namespace"))  # §1
         elif _due(space, item):
             status.set(CONFIGURED, OK)
@@ -64,7 +96,7 @@ def seen(space: Space, records: list[Object]) -> None:
     for item in space.all("Link"):
         status = space.status(item)
         record = by_name.get(item["metadata"]["name"])
-        if record is None and not status.value.get("remoteSiteId"):
+        if _is_left_behind(space, item) or (record is None and not status.value.get("remoteSiteId")):
             continue
         if record is not None:
             status.field("remoteSiteId", record["remoteSiteId"])

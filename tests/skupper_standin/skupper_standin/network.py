@@ -9,6 +9,7 @@ all clusters, puts it together. What Links, Listeners and Connectors say comes f
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,12 +42,18 @@ def gather(spaces: list[Space]) -> list[SiteView]:
         for item in space.all("ConfigMap"):
             if (item["metadata"].get("labels") or {}).get("internal.skupper.io/standin") != "state":
                 continue
-            state = json.loads(item["data"]["state.json"])
+            state = _outward(json.loads(item["data"]["state.json"]), data["uid"])
             if state.get("site", {}).get("id") == data["uid"] and space.get("Pod", state["pod"]):
                 view.routers.append(state)
         if view.routers:
             found.append(view)
     return found
+
+
+def _outward(state: Object, uid: str) -> Object:
+    """What a router tells, without its connections to another router of its own Site."""
+    links = [link for link in state.get("links", []) if link["remoteSite"] != uid]
+    return {**state, "links": links, "inbound": [one for one in state.get("inbound", []) if one != uid]}
 
 
 def neighbours(views: list[SiteView]) -> dict[str, set[str]]:
@@ -117,12 +124,53 @@ def publish(space: Space, views: list[SiteView]) -> None:
     have = space.get("ConfigMap", NAME)
     if not status["siteStatus"] or space.switches.network == "frozen":
         return
+    if have is not None:
+        status = {"siteStatus": _late(space, json.loads(have["data"][KEY])["siteStatus"], status["siteStatus"])}
     data = {KEY: json.dumps(status, sort_keys=True)}
     if have is None:
         metadata = {"name": NAME, "ownerReferences": space.owner}
         space.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     elif have.get("data") != data:
         space.replace({**have, "data": data})
+
+
+def _late(space: Space, before: list[Object], now: list[Object]) -> list[Object]:
+    """§7: what is new is told at once, what other Sites have lost only after a while.
+
+    A router that was replaced knows nothing of others: then what it tells shrinks at once.
+    """
+    assert space.site is not None
+    uid = space.site["metadata"]["uid"]
+    old, new = ({one["site"]["identity"]: one for one in listed} for listed in (before, now))
+    if _routers(old.get(uid)) != _routers(new.get(uid)):
+        space.missed.clear()
+        return now
+    found, time_now = dict(new), time.monotonic()
+    for one, entry in old.items():
+        if one == uid or _holds(entry) <= _holds(new.get(one)):
+            space.missed.pop(one, None)
+            continue
+        left = space.missed.setdefault(one, time_now) + space.switches.staleness - time_now
+        if left > 0:
+            found[one] = entry
+            space.later(left)
+    space.missed = {one: since for one, since in space.missed.items() if one in old}
+    return list(found.values())
+
+
+def _routers(entry: Object | None) -> list[str]:
+    return sorted(one["router"]["name"] for one in (entry or {}).get("routerStatus", []))
+
+
+def _holds(entry: Object | None) -> set[tuple[str, str]]:
+    """What of a Site matters to others: that it is there, its links that are up, addresses that it serves or listens to."""
+    if entry is None:
+        return set()
+    found = {("site", entry["site"]["identity"])}
+    for router in entry["routerStatus"]:
+        found |= {("link", one["name"]) for one in router["links"] if one["status"] == "up"}
+        found |= {(kind, one["address"]) for kind in ("connectors", "listeners") for one in router[kind]}
+    return found
 
 
 def records(space: Space) -> list[Object]:

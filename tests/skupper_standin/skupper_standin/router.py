@@ -740,6 +740,22 @@ class Adaptor:
         return json.dumps({"pod": pod, "trouble": self._trouble, **self.router.state()}, indent=1, sort_keys=True)
 
 
+def prepare(config_map: str) -> None:
+    """The init container: returns when there is a configuration, and each TLS Secret that it names (§2b)."""
+    kube, said = Kube(), ""
+    while True:
+        try:
+            config = json.loads(json.load(kube.request("GET", f"configmaps/{config_map}"))["data"]["router.json"])
+            for name in config.get("profiles", {}):
+                kube.request("GET", f"secrets/{name}").read()
+            return
+        except (OSError, HTTPException, ValueError, KeyError) as error:
+            if str(error) != said:
+                said = str(error)
+                log(f"waits: {said}")
+            time.sleep(RETRY)
+
+
 async def main(config_map: str) -> None:
     """Run as a pod's program."""
     adaptor = Adaptor(config_map)
@@ -763,4 +779,7 @@ async def main(config_map: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    if sys.argv[1] == "--init":
+        prepare(sys.argv[2])
+    else:
+        asyncio.run(main(sys.argv[1]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from . import access, certificates
+from . import access, certificates, links
 from .conditions import CONFIGURED, OK, REDEEMED, RESOLVED, RUNNING, State, error, ok_or, pending
 from .kube import ApiError, Object
 from .space import CONTROLLED, Space, owned_by
@@ -15,6 +15,9 @@ from .space import CONTROLLED, Space, owned_by
 ROUTER = "skupper-router"
 CODE = "skupper-standin-router"  # ConfigMap with the router's program
 PROGRAM = Path(__file__).with_name("router.py")
+PROGRAM_PATH = "/standin/router.py"  # in the pods
+# The router's program does kube-adaptor's work, too.
+IDLE = "import signal; signal.signal(signal.SIGTERM, lambda *_: exit()); signal.pause()"
 SELECTOR = {"application": ROUTER, "skupper.io/component": "router"}
 UID = 49999  # of the user in Flower's images
 
@@ -41,9 +44,12 @@ def choose(space: Space) -> None:
         config = space.get("ConfigMap", ROUTER)
         active = next((item for item in found if config and owned_by(config, item["metadata"]["uid"])), None)
     active = active or next(iter(found), None)
-    if before is not None and (active is None or active["metadata"]["uid"] != before["metadata"]["uid"]):
+    changed = before is None or active is None or active["metadata"]["uid"] != before["metadata"]["uid"]
+    if before is not None and changed:
         _deleted(space)
     space.site = active
+    if active is not None and changed:
+        links.leave_behind(space)
     for item in found:
         status = space.status(item)
         status.field("controller", {"name": "skupper-controller", "namespace": "skupper", **_version(space)})
@@ -60,6 +66,7 @@ def _version(space: Space) -> dict[str, str]:
 def _deleted(space: Space) -> None:
     """§2a.6: tokens that were redeemed for a Site that is gone stay redeemed, with an error (2.2 and later)."""
     space.links_seen.clear()
+    space.left_behind.clear()
     space.revisions.clear()
     space.applied.clear()
     if space.switches.before_2_2:
@@ -162,7 +169,7 @@ def write_config(space: Space, config: Object) -> None:
     assert space.site is not None
     wanted = groups(space.site)
     for group in wanted:
-        data = {"router.json": json.dumps(config, indent=1, sort_keys=True)}
+        data = {"router.json": json.dumps(_of_group(space.site, group, config), indent=1, sort_keys=True)}
         have = space.get("ConfigMap", group)
         if have is None:
             labels = {"internal.skupper.io/router-config": ""}
@@ -176,6 +183,14 @@ def write_config(space: Space, config: Object) -> None:
             space.delete("Deployment", name)
             space.delete("ConfigMap", name)
             space.applied.clear()
+
+
+def _of_group(item: Object, group: str, config: Object) -> Object:
+    """§4, HA: with link access the second router dials the first, with the certificate that both show."""
+    if group == ROUTER or RESOLVED not in required(item):
+        return config
+    first = {"name": ROUTER, "host": ROUTER, "port": "55671", "profile": "skupper-site-server", "cost": 1}
+    return {**config, "links": [*config["links"], first]}
 
 
 def run_routers(space: Space, image: str, *, again: bool) -> None:
@@ -205,7 +220,7 @@ def run_routers(space: Space, image: str, *, again: bool) -> None:
 
 
 def _deployment(item: Object, group: str, image: str) -> Object:
-    """One router, fit for Pod Security ``restricted``."""
+    """One router. Its pods keep to Pod Security ``restricted`` but for the seccompProfile, which Skupper's do not set."""
     labels = {
         "app.kubernetes.io/name": ROUTER,
         "app.kubernetes.io/part-of": "skupper",
@@ -213,11 +228,7 @@ def _deployment(item: Object, group: str, image: str) -> Object:
         "skupper.io/group": group,
         "skupper.io/type": "site",
     }
-    container = {
-        "name": "router",
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["python", "-I", "-u", "/standin/router.py", group],
+    router = {
         "env": [
             {"name": "SKUPPER_SITE_ID", "value": item["metadata"]["uid"]},
             {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
@@ -229,19 +240,27 @@ def _deployment(item: Object, group: str, image: str) -> Object:
             {"name": "edge", "containerPort": 45671},
         ],
         "readinessProbe": {"httpGet": {"path": "/healthz", "port": 9090}, "periodSeconds": 1, "failureThreshold": 1},
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": UID,
-            "readOnlyRootFilesystem": True,
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
         "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
-        "volumeMounts": [
-            {"name": "code", "mountPath": "/standin", "readOnly": True},
-            {"name": "certs", "mountPath": "/tmp"},
+    }
+    pod: Object = {
+        "serviceAccountName": item["spec"].get("serviceAccount") or ROUTER,
+        "terminationGracePeriodSeconds": 2,
+        "enableServiceLinks": False,
+        "securityContext": {"runAsNonRoot": True},
+        "initContainers": [_container("config-init", image, PROGRAM_PATH, "--init", group)],
+        "containers": [
+            _container("router", image, PROGRAM_PATH, group, **router),
+            _container("kube-adaptor", image, "-c", IDLE),
+        ],
+        "volumes": [
+            {"name": "code", "configMap": {"name": CODE}},
+            {"name": "certs", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
         ],
     }
+    if item["spec"].get("ha"):  # so a switch of HA replaces the first router's pod, too
+        apart = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": SELECTOR}}
+        term = {"weight": 100, "podAffinityTerm": apart}
+        pod["affinity"] = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -260,19 +279,27 @@ def _deployment(item: Object, group: str, image: str) -> Object:
         "spec": {
             "replicas": 1,
             "selector": {"matchLabels": {"skupper.io/component": "router", "skupper.io/group": group}},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {
-                    "serviceAccountName": item["spec"].get("serviceAccount") or ROUTER,
-                    "terminationGracePeriodSeconds": 2,
-                    "enableServiceLinks": False,
-                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-                    "containers": [container],
-                    "volumes": [
-                        {"name": "code", "configMap": {"name": CODE}},
-                        {"name": "certs", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
-                    ],
-                },
-            },
+            "template": {"metadata": {"labels": labels}, "spec": pod},
         },
+    }
+
+
+def _container(name: str, image: str, *words: str, **more: object) -> Object:
+    return {
+        "name": name,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["python", "-I", "-u", *words],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": UID,
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "code", "mountPath": "/standin", "readOnly": True},
+            {"name": "certs", "mountPath": "/tmp"},
+        ],
+        **more,
     }

@@ -44,6 +44,8 @@ class Space:
     later: Callable[[float], None]
     site: Object | None = None  # the active one
     links_seen: dict[str, float] = field(default_factory=dict)  # uid -> time
+    left_behind: dict[str, str] = field(default_factory=dict)  # uid of a Link of a former Site -> its form then
+    missed: dict[str, float] = field(default_factory=dict)  # uid of a Site that has lost something -> time
     revisions: dict[str, Revision] = field(default_factory=dict)  # profile -> revision
     tried: dict[str, str] = field(default_factory=dict)  # uid of an AccessToken -> resource version at the last try
     applied: dict[str, str] = field(default_factory=dict)  # path -> digest
@@ -135,7 +137,7 @@ class Space:
         return self._statuses[key]
 
     def flush(self, only: Object | None = None) -> None:
-        """Write the statuses that changed. Raises AgainError if one object was changed by somebody else."""
+        """Write the statuses that changed. Raises AgainError if one object was changed by someone else."""
         lost = ""
         for key, status in list(self._statuses.items()):
             if only is not None and key != (only["kind"], only["metadata"]["uid"]):

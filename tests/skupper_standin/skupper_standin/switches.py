@@ -36,6 +36,9 @@ class Switches:
     redeem_by_key: bool = False
     redeem_timeout: float = 60.0  # seconds; the real one has none (§2a.7)
     certificate_seconds: float = 0.0  # lifetime of all certificates made from now on; 0: five years
+    staleness: float = (
+        30.0  # seconds until it is told that another Site has lost something (§7: more than 10, less than 70)
+    )
     network: str = "live"  # or "frozen": what is said of links and bindings is not renewed
     stopped: bool = False  # the controller does nothing
 

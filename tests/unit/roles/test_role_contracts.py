@@ -7,6 +7,7 @@ UPDATE_GOLDEN=1 pytest writes the tables of the READMEs anew.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -15,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from ansible_collections.federated.flower.tests.unit.read import role_options, yaml_file
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
     "cert_rotation", "clientapp", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode",
 )  # fmt: skip
 # What they are told goes to a renderer as a spec.
-WITH_SPEC = ("ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode")
+WITH_SPEC = ("ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink")
 TABLE = re.compile(r"(## Parameters\n.*?\n)(?=\n## )", re.S)
 HEAD = "| Parameter | Description | Type | Required | Default |\n|---|---|---|---|---|\n"
 
 
 def options(role: str) -> dict[str, Any]:
-    text = (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    return role_options(role)
 
 
 def sections(role: str) -> list[tuple[str, list[str]]]:
@@ -39,8 +40,8 @@ def sections(role: str) -> list[tuple[str, list[str]]]:
     for line in (ROOT / "roles" / role / "defaults" / "main.yml").read_text(encoding="utf-8").splitlines():
         if empty and line.startswith("# "):
             found.append((line[2:].split(". ")[0].rstrip("."), []))
-        elif re.match(r"[a-z_]+:", line):
-            found[-1][1].append(line.split(":")[0])
+        elif named := re.match(r"(?:# )?([a-z_]+):", line):  # a comment: a variable without a default
+            found[-1][1].append(named[1])
         empty = not line
     return found
 
@@ -105,13 +106,12 @@ def test_readme_says_what_a_role_promises(role: str) -> None:
 @pytest.mark.parametrize("role", WITH_SPEC)
 def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
     """So that a fault in the spec can name the variable."""
-    variables = yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text(encoding="utf-8"))
+    variables = yaml_file("roles", role, "vars", "main.yml")
     spec = variables[f"__{role}_spec"]
-    found_by_tasks = {"cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names"}
+    found_by_tasks = {
+        "cluster", "ca_bundle", "allocation", "client_certificate", "gateway_secret", "gateway_names", "skupper",
+    }  # fmt: skip
     renamed = {"superlink_address": "superlink_address"} if role == "superlink" else {}
-    if isinstance(spec, str):  # one expression, a mapping with an entry a line
-        spec = dict(re.findall(r"^ *'(\w+)': (.+),$", spec, re.M))
-        assert len(spec) > 50
     for key, expression in spec.items():
         variable = renamed.get(key, f"{role}_{key}")
         assert key in found_by_tasks or re.search(rf"\b{variable}\b", expression), f"{key}: {expression}"
@@ -119,6 +119,20 @@ def test_keys_of_the_spec_are_variables_without_their_prefix(role: str) -> None:
 
 
 def test_pools_have_the_options_that_the_renderer_knows() -> None:
-    from ansible_collections.federated.flower.plugins.plugin_utils.spec.supernode_spec import POOL_KEYS
+    from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import POOL_KEYS
 
     assert set(options("supernode")["supernode_pools"]["options"]) == set(POOL_KEYS)
+
+
+def test_every_option_of_a_site_or_hub_is_read() -> None:
+    from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import APART
+    from ansible_collections.federated.flower.plugins.plugin_utils.spec import hub_spec, pods_spec, pool_spec, site_spec
+
+    def names(*kinds: type) -> set[str]:
+        return {one.name for kind in kinds for one in dataclasses.fields(kind)}
+
+    given = {name.removeprefix("supernode_") for name in options("supernode") if name.startswith("supernode_")}
+    assert given - set(APART) - names(site_spec.SiteSpec, pool_spec.PoolSpec) == set()
+    known = names(hub_spec.HubSpec, pods_spec.PodsSpec)
+    known |= {f"{hub_spec.SERVERAPP}{name}" for name in names(pods_spec.PodsSpec)}
+    assert set(yaml_file("roles", "superlink", "vars", "main.yml")["__superlink_spec"]) - known == set()

@@ -23,6 +23,8 @@ SOURCES = {
         ("config-policy-controller@v0.16.0", "deploy/crds/*_configurationpolicies.yaml"),
     ],
 }
+# file -> the one whose differences from it are stored, as a merge patch
+BASES = {"ocm-1.2.1": "ocm-0.16.0"}
 # What the collection writes, in the version that it writes.
 KINDS = {
     "AddOnDeploymentConfig": "v1alpha1",
@@ -71,7 +73,12 @@ def definitions(modules: Path, sources: list[tuple[str, str]]) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    for name, sources in SOURCES.items():
-        made = definitions(Path(sys.argv[1]), sources)
-        (HERE / f"{name}.json").write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    sys.path.insert(0, str(HERE.parent))
+    from read import differences
+
+    found = {name: definitions(Path(sys.argv[1]), sources) for name, sources in SOURCES.items()}
+    for name, made in found.items():
+        base = BASES.get(name)
+        stored = {"base": base, "changes": differences(found[base], made)} if base else made
+        (HERE / f"{name}.json").write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         print(name, *made)

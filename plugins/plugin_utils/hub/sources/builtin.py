@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Certificates that are issued here: by a CA of the federation's own, or by one that is handed in and never stored."""
+"""Certificates that are issued here: by the federation's own CA, or by one that the user provides and that is never stored."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from collections.abc import Iterable
 from ...manifests.gateway import SECRET
 from ...pki import certificates, chain
 from ..authority import Authority, trust_bundle
-from ..made import Made
-from ..wanted import Ref, Seen, Wanted, secret_ref
-from .source import BUILTIN, Plan
+from ..made import SecretPlan
+from ..wanted import Observed, Ref, Wanted, secret_ref
+from .interface import BUILTIN, Plan
 
 CA = "flower-ca"
 SUBJECT = "superlink"
 
 
 class Builtin:
-    """A CA of the federation's own, with its key in a Secret of a namespace of its own.
+    """The federation's own CA, with its key in a Secret of a separate namespace.
 
-    It is made only where there is none: replacing it is a rotation with overlap.
+    It is created only if there is none: replacing it is a rotation with overlap.
     """
 
     name = BUILTIN
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The CA and the certificate."""
         return [secret_ref(wanted.ca_namespace, CA), secret_ref(wanted.namespace, SECRET)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
-        """Make what is missing or no longer good."""
-        made = Made(wanted, seen)
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
+        """Create what is missing or invalid."""
+        made = SecretPlan(wanted, seen)
         authority = Authority.read(seen.entries(wanted.ca_namespace, CA))
         if authority is None:
-            authority = Authority(certificates.make_ca(f"{wanted.federation} federation CA", wanted.ca_lifetime))
-            made.write(wanted.ca_namespace, CA, authority.entries(), "there was none", "kubernetes.io/tls")
+            authority = Authority(
+                certificates.make_ca(certificates.ca_name(wanted.federation, "federation CA"), wanted.ca_lifetime)
+            )
+            made.write(wanted.ca_namespace, CA, authority.entries(), "it did not exist", "kubernetes.io/tls")
         place = f"Secret {wanted.ca_namespace}/{CA}"
         of_no_use = _cannot_sign(authority.current)
         if of_no_use:
@@ -64,7 +66,7 @@ def _cannot_sign(ca: certificates.Issued) -> str | None:
 
 
 class HandedIn:
-    """A CA whose certificate and key come from variables, for example out of a vault. Its key is never stored."""
+    """A CA whose certificate and key come from variables, for example from a vault. Its key is never stored."""
 
     name = BUILTIN
 
@@ -78,11 +80,11 @@ class HandedIn:
         """
         self._certificate, self._key, self._bundle = certificate, key, bundle
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The certificate."""
         return [secret_ref(wanted.namespace, SECRET)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Issue a certificate when there is none or it is no longer good."""
         fault = self._fault()
         if fault:
@@ -92,7 +94,7 @@ class HandedIn:
         ca = certificates.Issued("".join(certificates.split(self._certificate)), self._key.strip() + "\n")
         where = "superlink_ca_bundle" if self._bundle else "superlink_ca_certificate"
         trust = trust_bundle(self._bundle or _roots(ca.certificate))
-        return _issued(Made(wanted, seen), ca, trust, where, remembers=False)
+        return _issued(SecretPlan(wanted, seen), ca, trust, where, remembers=False)
 
     def _fault(self) -> str | None:
         """Why nothing can be issued."""
@@ -103,11 +105,11 @@ class HandedIn:
             variable = "superlink_ca_key"
             chain.check_key(own[0], self._key)
         except chain.ChainError as error:
-            return f"{variable} {error}: give the certificate of the CA and the private key that belongs to it"
+            return f"{variable} {error}: set the certificate of the CA and the private key that belongs to it"
         if not self._bundle and not _roots(self._certificate):
             return (
-                f"superlink_ca_certificate: {chain.subject(own[0])} is no root and none follows it, so nothing says what sites "
-                "are to trust; put the certificates of its issuers behind it, or give the root in superlink_ca_bundle"
+                f"superlink_ca_certificate: {chain.subject(own[0])} is not a root CA and none follows it, so it is not defined what sites "
+                "trust; append the certificates of its issuers, or set the root CA in superlink_ca_bundle"
             )
         return None
 
@@ -116,7 +118,7 @@ def _roots(pem: str) -> str:
     return "".join(part for part in certificates.split(pem) if chain.is_root(chain.read(part)[0]))
 
 
-def _issued(made: Made, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
+def _issued(made: SecretPlan, ca: certificates.Issued, trust: str, trust_where: str, *, remembers: bool) -> Plan:
     wanted = made.wanted
     leaf = made.leaf(SECRET, ca, SUBJECT, wanted.names, wanted.lifetime, wanted.renew_before)
     return Plan(

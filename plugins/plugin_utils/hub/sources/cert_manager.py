@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A certificate from an issuer of cert-manager in the hub's cluster, which keeps it renewed by itself.
+"""A certificate from an issuer of cert-manager in the hub's cluster, which renews it automatically.
 
 Source of the rules: cert-manager.io/v1 and the behaviour of its controllers 1.11.5 (tests/fleet/go/certmanager).
 """
@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...apply.readiness import condition
-from ...manifests.certificate import API, GROUP, KIND, NAME, SECRET, issuer_ref
+from ...manifests.certificate import API, KIND, NAME, SECRET
 from ...pki import certificates, chain
+from ...spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..authority import trust_bundle
-from ..wanted import Ref, Seen, Wanted, secret_ref
-from .source import CERT_MANAGER, Plan
+from ..wanted import Observed, Ref, Wanted, secret_ref
+from .interface import CERT_MANAGER, Plan
 
 _NAMESPACED, _WIDE = "Issuer", "ClusterIssuer"
 # Reasons of the condition Issuing after which cert-manager waits for an hour or longer before it tries again.
@@ -29,15 +30,14 @@ class CertManager:
 
     name = CERT_MANAGER
 
-    def __init__(self, spec: Mapping[str, Any], rendered: Mapping[str, Any] | None, bundle: str = "") -> None:
-        """Take what is asked for.
+    def __init__(self, spec: HubSpec, rendered: Mapping[str, Any] | None, bundle: str = "") -> None:
+        """Set what is requested.
 
         Args:
-            spec: the superlink spec, for the issuer.
             rendered: the Certificate (manifests/certificate.py), None while the hub's address is not known.
-            bundle: what sites trust, PEM; by default what the issuer tells (C(ca.crt)).
+            bundle: what sites trust, PEM; by default what the issuer publishes (C(ca.crt)).
         """
-        self._issuer = issuer_ref(spec)
+        self._issuer = spec.issuer
         self._rendered = rendered
         self._bundle = bundle
 
@@ -47,25 +47,25 @@ class CertManager:
         return Ref(API, KIND, wanted.namespace, NAME)
 
     def _issuer_ref(self, wanted: Wanted, name: str | None = None) -> Ref | None:
-        """The issuer, or with an empty name all of its kind; None for those of other groups, of which nothing is known."""
-        kind = self._issuer["kind"]
-        if self._issuer["group"] != GROUP or kind not in (_NAMESPACED, _WIDE):
+        """The issuer, or with an empty name all of its kind; None for unknown groups."""
+        kind = self._issuer.kind
+        if self._issuer.group != CERT_MANAGER_GROUP or kind not in (_NAMESPACED, _WIDE):
             return None
         where = wanted.namespace if kind == _NAMESPACED else ""
-        return Ref(API, kind, where, self._issuer["name"] if name is None else name)
+        return Ref(API, kind, where, self._issuer.name if name is None else name)
 
     def _requests_ref(self, wanted: Wanted) -> Ref:
         return Ref(API, "CertificateRequest", wanted.namespace, "")
 
-    def _ca_ref(self, wanted: Wanted, seen: Seen) -> Ref | None:
-        """The Secret of an Issuer that is a CA. That of a ClusterIssuer lies where nobody else should be able to look."""
+    def _ca_ref(self, wanted: Wanted, seen: Observed) -> Ref | None:
+        """The Secret of an Issuer that is a CA. That of a ClusterIssuer is in a namespace that should not be readable."""
         where = self._issuer_ref(wanted)
         if where is None or where.kind != _NAMESPACED:
             return None
         name = (((seen.get(where) or {}).get("spec") or {}).get("ca") or {}).get("secretName")
         return secret_ref(wanted.namespace, name) if name else None
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """Certificate, Secret and issuer; then what explains why something is missing."""
         certificate, issuer = self._certificate_ref(wanted), self._issuer_ref(wanted)
         refs = [certificate, secret_ref(wanted.namespace, SECRET), *([issuer] if issuer else [])]
@@ -78,10 +78,10 @@ class CertManager:
                 refs.append(self._requests_ref(wanted))
         return refs
 
-    # ---- what is to be done ------------------------------------------------------------------------------------------
+    # ---- the plan ------------------------------------------------------------------------------------------
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
-        """Have the Certificate there, wait for it, take what it brought."""
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
+        """Apply the Certificate, wait for it, use its Secret."""
         place = f"Secret {wanted.namespace}/{SECRET}"
         own = f"ca.crt of {place}"
         trust_where = "superlink_ca_bundle" if self._bundle else own
@@ -100,8 +100,8 @@ class CertManager:
         plan.certificate, plan.key = there["tls.crt"], there["tls.key"]
         if not self._bundle and not there.get("ca.crt", "").strip():
             plan.faults.append(
-                f"{self._described}: it tells no CA (ca.crt of {place} is empty), as issuers of public CAs do; give the root "
-                "that sites are to trust in superlink_ca_bundle"
+                f"{self._described}: it publishes no CA (ca.crt of {place} is empty), as issuers of public CAs do; set "
+                "the root CA in superlink_ca_bundle"
             )
             return plan
         plan.trust = trust_bundle(self._bundle or there["ca.crt"], self._coming(wanted, seen))
@@ -109,14 +109,14 @@ class CertManager:
 
     @property
     def _described(self) -> str:
-        return f"superlink_issuer: {self._issuer['kind']} {self._issuer['name']!r}"
+        return f"superlink_issuer: {self._issuer.kind} {self._issuer.name!r}"
 
-    def _fault(self, wanted: Wanted, seen: Seen) -> str | None:
-        """What nobody but a person can mend, in the order in which they would."""
+    def _fault(self, wanted: Wanted, seen: Observed) -> str | None:
+        """Faults that only a user can resolve, in that order."""
         if self._certificate_ref(wanted) in seen.unserved:
             return (
                 f"superlink_certificates_source: 'cert_manager', but the hub's cluster does not serve {KIND} ({API}); install "
-                "cert-manager there, or choose builtin or existing"
+                "cert-manager there, or select builtin or existing"
             )
         where = self._issuer_ref(wanted)
         if where is None:
@@ -130,10 +130,10 @@ class CertManager:
         if ready is None:
             return f"{self._described} has no condition Ready: does cert-manager's controller run?"
         if ready.get("status") != "True":
-            return f"{self._described} is not ready ({_told(ready)}); mend it first"
+            return f"{self._described} is not ready ({_message(ready)}); resolve this first"
         acme = "acme" in issuer["spec"]
         if acme and not self._bundle:
-            return f"{self._described} is of a public CA (ACME); give the root that sites are to trust in superlink_ca_bundle"
+            return f"{self._described} is of a public CA (ACME); set the root CA in superlink_ca_bundle"
         if acme and any(name.endswith(".flower.internal") or "." not in name for name in wanted.names):
             return (
                 f"{self._described} is of a public CA (ACME), which signs no internal names; set "
@@ -142,9 +142,9 @@ class CertManager:
         return None
 
     def _lacks(
-        self, wanted: Wanted, seen: Seen, live: Mapping[str, Any] | None, there: Mapping[str, str]
+        self, wanted: Wanted, seen: Observed, live: Mapping[str, Any] | None, there: Mapping[str, str]
     ) -> tuple[str, bool]:
-        """What has to be waited for, and whether that cannot help."""
+        """What must be waited for, and whether waiting is hopeless."""
         what = f"{KIND} {wanted.namespace}/{NAME}"
         if live is None:
             return f"{what} is not there yet", False
@@ -153,19 +153,21 @@ class CertManager:
             missing = [name for name in wanted.names if not chain.covers(leaf, name)]
             return (f"{what} does not cover {', '.join(missing)} yet" if missing else ""), False
         issuing = condition(live, "Issuing") or {}
-        told = [_told(one) for one in (condition(live, "Ready"), issuing) if one and _told(one)]
+        reported = [_message(one) for one in (condition(live, "Ready"), issuing) if one and _message(one)]
         newest = max(
             (one for one in seen[self._requests_ref(wanted)] if _belongs(one)),
             key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]),
             default=None,
         ) if self._requests_ref(wanted) in seen else None  # fmt: skip
         if newest is not None:
-            word = _told(condition(newest, "Ready") or {})
-            told.append(f"CertificateRequest {newest['metadata']['name']}: {word or 'nobody has looked at it yet'}")
+            word = _message(condition(newest, "Ready") or {})
+            reported.append(
+                f"CertificateRequest {newest['metadata']['name']}: {word or 'it has not been processed yet'}"
+            )
         hopeless = _current(live, issuing) and issuing.get("status") == "False" and issuing.get("reason") in _GIVEN_UP
-        return f"{what} is not ready: {'; '.join(told) or 'cert-manager has not looked at it yet'}", hopeless
+        return f"{what} is not ready: {'; '.join(reported) or 'cert-manager has not processed it yet'}", hopeless
 
-    def _coming(self, wanted: Wanted, seen: Seen) -> str:
+    def _coming(self, wanted: Wanted, seen: Observed) -> str:
         """The CA that signs at the next renewal: sites can trust it before its first certificate is served."""
         where = self._ca_ref(wanted, seen)
         if where is None or seen[where] is None or self._bundle:
@@ -194,5 +196,5 @@ def _belongs(request: Mapping[str, Any]) -> bool:
     return (request["metadata"].get("annotations") or {}).get("cert-manager.io/certificate-name") == NAME
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _message(one: Mapping[str, Any]) -> str:
     return ": ".join(" ".join(str(one[key]).split()) for key in ("reason", "message") if one.get(key))

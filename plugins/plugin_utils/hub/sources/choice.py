@@ -2,37 +2,37 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The certificate source that a spec asks for."""
+"""The certificate source of a spec."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ...manifests import certificate, patches
-from ..wanted import Ref, Seen, Wanted
+from ...spec.hub_spec import HubSpec
+from ..wanted import Observed, Ref, Wanted
 from .builtin import Builtin, HandedIn
 from .cert_manager import CertManager
 from .existing import ExistingSecret, ExistingValues
-from .source import CERT_MANAGER, EXISTING, Plan, Source
+from .interface import CERT_MANAGER, EXISTING, Plan, Source
 
 
-def choose(spec: Mapping[str, Any], given: Mapping[str, str]) -> Source:
+def choose(spec: HubSpec, given: Mapping[str, str]) -> Source:
     """The source.
 
     Args:
         spec: the superlink spec; C(ca_bundle) is the user's.
         given: C(ca_certificate), C(ca_key), C(certificate) and C(certificate_key), which are in no spec.
     """
-    source, bundle = spec.get("certificates_source"), spec.get("ca_bundle") or ""
+    source, bundle = spec.certificates_source, spec.ca_bundle
     if source == CERT_MANAGER:
-        rendered = patches.apply(certificate.objects(spec), spec.get("patches"), partial=True)
+        rendered = patches.apply(certificate.objects(spec), spec.patches, partial=True)
         return CertManager(spec, rendered[0] if rendered else None, bundle)
     if source == EXISTING:
         values = (given["certificate"], given["certificate_key"])
-        if spec.get("certificate_secret") and not any(values):
-            return ExistingSecret(spec["certificate_secret"], bundle)
-        if all(values) and not spec.get("certificate_secret"):
+        if spec.certificate_secret and not any(values):
+            return ExistingSecret(spec.certificate_secret, bundle)
+        if all(values) and not spec.certificate_secret:
             return ExistingValues(*values, bundle)
         return Contradiction(
             source,
@@ -44,8 +44,8 @@ def choose(spec: Mapping[str, Any], given: Mapping[str, str]) -> Source:
     if bundle:
         return Contradiction(
             "builtin",
-            "superlink_ca_bundle has no effect on the federation's own CA, which says itself what sites trust; leave it out, "
-            "or choose another superlink_certificates_source",
+            "superlink_ca_bundle has no effect on the federation's own CA, which defines itself what sites trust; remove it, "
+            "or select another superlink_certificates_source",
         )
     return Builtin()
 
@@ -54,13 +54,13 @@ class Contradiction:
     """Variables that do not go together."""
 
     def __init__(self, name: str, fault: str) -> None:
-        """Take the name of the source that was chosen, and why it cannot be."""
+        """Set the name of the selected source, and why it is not possible."""
         self.name, self._fault = name, fault
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """Nothing."""
         return []
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """The fault."""
         return Plan("", "", "", "", faults=[self._fault])

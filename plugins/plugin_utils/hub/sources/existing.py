@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A certificate that is brought along: in a Secret of the hub's namespace, or as values, which may come from a vault."""
+"""An existing certificate: in a Secret of the hub's namespace, or as values, which may come from a vault."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from collections.abc import Iterable
 from ...manifests.gateway import SECRET
 from ...pki import certificates
 from ..authority import trust_bundle
-from ..made import Made
-from ..wanted import Ref, Seen, Wanted, secret_ref
-from .source import EXISTING, Plan
+from ..made import SecretPlan
+from ..wanted import Observed, Ref, Wanted, secret_ref
+from .interface import EXISTING, Plan
 
 
 class ExistingSecret:
-    """A Secret that somebody else keeps: C(tls.crt), C(tls.key), and C(ca.crt) unless there is a bundle."""
+    """A Secret that someone else keeps: C(tls.crt), C(tls.key), and C(ca.crt) unless there is a bundle."""
 
     name = EXISTING
 
     def __init__(self, secret: str, bundle: str = "") -> None:
-        """Take the name of the Secret, and what sites trust (PEM) if it is not the Secret's C(ca.crt)."""
+        """Set the name of the Secret, and what sites trust (PEM) if it is not the Secret's C(ca.crt)."""
         self._secret, self._bundle = secret, bundle
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The Secret."""
         return [secret_ref(wanted.namespace, self._secret)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
         """Nothing is written."""
         place = f"Secret {wanted.namespace}/{self._secret}"
         own = f"ca.crt of {place}"
@@ -39,7 +39,7 @@ class ExistingSecret:
         plan.outside = True
         if seen[secret_ref(wanted.namespace, self._secret)] is None:
             plan.faults.append(
-                f"superlink_certificate_secret: there is no Secret {self._secret!r} in namespace {wanted.namespace}; make "
+                f"superlink_certificate_secret: there is no Secret {self._secret!r} in namespace {wanted.namespace}; create "
                 "it with tls.crt and tls.key, or correct the name"
             )
             return plan
@@ -67,12 +67,12 @@ class ExistingValues:
         """Take certificate (with its chain behind it), private key and what sites trust, all PEM."""
         self._certificate, self._key, self._bundle = certificate, key, bundle
 
-    def reads(self, wanted: Wanted, seen: Seen) -> Iterable[Ref]:
+    def reads(self, wanted: Wanted, seen: Observed) -> Iterable[Ref]:
         """The Secret that was written before."""
         return [secret_ref(wanted.namespace, SECRET)]
 
-    def plan(self, wanted: Wanted, seen: Seen) -> Plan:
-        """Write the Secret when it is not what the variables say. What is in them is checked before (checks.py)."""
+    def plan(self, wanted: Wanted, seen: Observed) -> Plan:
+        """Write the Secret when it differs from the variables. Their values are checked before (checks.py)."""
         plan = Plan(SECRET, "superlink_certificate", "superlink_certificate_key", "superlink_ca_bundle")
         if not self._bundle:
             plan.faults.append(_no_trust("superlink_ca_bundle is empty"))
@@ -85,11 +85,11 @@ class ExistingValues:
         }
         there = seen.entries(wanted.namespace, SECRET)
         if any(there.get(name) != value for name, value in data.items()) and all(map(str.isascii, data.values())):
-            made = Made(wanted, seen)
-            made.write(wanted.namespace, SECRET, data, "it was another one" if there else "there was none")
+            made = SecretPlan(wanted, seen)
+            made.write(wanted.namespace, SECRET, data, "it differed" if there else "it did not exist")
             plan.secrets, plan.reasons = made.secrets, made.reasons
         return plan
 
 
 def _no_trust(reason: str) -> str:
-    return f"{reason}, so nothing says what sites are to trust; give the root of the certificate in superlink_ca_bundle"
+    return f"{reason}, so it is not defined what sites trust; set the root CA of the certificate in superlink_ca_bundle"

@@ -3,7 +3,7 @@
 """What is applied to every new cluster. An add-on is a module with the function ``addon(cluster)``; later ones (a fleet
 manager) join ``ALL``, and their images ``images.recipes``. One that is started only when a test asks for it is a module
 with ``up(settings, console, state, hub)`` and ``down(settings, state, hub)`` in ``ON_DEMAND`` of cli.py; ``ocm``, which
-has options and verbs of its own, has ``add_verbs`` and ``run`` there instead.
+has additional options and verbs, has ``add_verbs`` and ``run`` there instead.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ LABELS = {"k8s-app": "kube-dns"}
 
 
 def corefile(cluster: Cluster) -> str:
-    """CoreDNS' configuration. Names that nobody knows get NXDOMAIN at once: there is no way out of the fleet."""
+    """CoreDNS' configuration. Unknown names get NXDOMAIN at once: there is no route out of the fleet."""
     names = "\n".join(f"        {other.address} {other.hostname}" for other in all_clusters(cluster.subnet))
     return f"""cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {{
     errors
@@ -43,7 +43,7 @@ def corefile(cluster: Cluster) -> str:
 
 
 def addon(cluster: Cluster) -> Addon:
-    """CoreDNS with the Service address that kubelet tells to pods."""
+    """CoreDNS with the Service address that kubelet sets in pods."""
 
     def named(**extra: Any) -> dict[str, Any]:
         return {"name": "coredns", "namespace": NAMESPACE, **extra}

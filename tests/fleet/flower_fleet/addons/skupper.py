@@ -25,14 +25,19 @@ STANDIN = HERE.parents[1] / "skupper_standin"
 GROUP = "skupper.io"
 SPACE = "skupper"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-# Shorter than the real ones (30 s both), so that tests do not wait. The stand-in's README says how to change them.
-PACE = ("--resync=5", "--link-delay=1")
+RESYNC = 30  # seconds; that of Skupper's controller
 # What the controller makes, and Kubernetes' garbage collector removes with the Sites and Certificates.
 COLLECTED = ("v1/secrets", "v1/configmaps", "v1/services", "v1/serviceaccounts", "apps/v1/deployments")
 
 
-def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
-    """Put the definitions into every cluster and start the controller; anew if it is another one or clusters joined."""
+def add_options(verbs: Any) -> None:
+    """Put the options of this add-on on its verb ``up``."""
+    text = f"the controller's pace: remade Secrets, retries, late status (default: {RESYNC}, as Skupper's)"
+    verbs.choices["up"].add_argument("--resync", metavar="SECONDS", type=int, default=RESYNC, help=text)
+
+
+def up(settings: Settings, console: Console, state: Path, hub: Cluster, *, resync: int = RESYNC) -> None:
+    """Apply the definitions to every cluster and start the controller; restart it if it is another one or clusters joined."""
     clusters = [one for one in existing(state, hub.subnet) if usable(state, one)]
     with console.phase("the stand-in for Skupper") as phase:
         manifests = _manifests()
@@ -41,6 +46,7 @@ def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
             for item in manifests:
                 api.apply(item)
         words = [*_identity(state), f"--tag={_tag()}", f"--contexts={','.join(one.name for one in clusters)}"]
+        words += [f"--resync={resync}", f"--staleness={resync}", "--link-delay=1"]
         running = _processes(state)
         if running and all(set(words) <= set(line) for line in running.values()):
             phase.note = "it runs already"
@@ -49,7 +55,7 @@ def up(settings: Settings, console: Console, state: Path, hub: Cluster) -> None:
         ready = state / hub.name / "skupper-standin.ready"
         ready.unlink(missing_ok=True)
         log = state / hub.name / "log/skupper-standin.log"
-        command = [sys.executable, str(STANDIN), "run", *words, *PACE, f"--router-image={IMAGES[-1]}"]
+        command = [sys.executable, str(STANDIN), "run", *words, f"--router-image={IMAGES[-1]}"]
         with log.open("a") as stream:
             subprocess.Popen(
                 [*entering(state, hub), *command, f"--ready-file={ready}"],

@@ -20,7 +20,7 @@ from ..settings import Cluster
 from ..settings import cluster as plan
 from .api import Api, ApiError
 
-RESYNC = 30  # seconds a watch lasts; everything is compared anew after it
+RESYNC = 30  # seconds a watch lasts; everything is compared again after it
 # The API server chooses: a Service that stops being one of these arrives as deleted, and none other is ever sent.
 SERVICES = "/api/v1/services?fieldSelector=spec.type%3DLoadBalancer"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Processes that join a running cluster: a supervisor of their own in its namespaces, with which they end.
+"""Processes that join a running cluster: with their own supervisor in its namespaces, with which they end.
 
 Their files are in a folder of the cluster's, their logs beside those of the cluster.
 """
@@ -25,7 +25,7 @@ from . import supervisor
 from .lifecycle import entering, process_words
 
 END_TIMEOUT = 20.0  # seconds
-# Without its supervisor nobody would know of a process.
+# Without its supervisor a process would be unknown.
 BOUND = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
@@ -61,7 +61,7 @@ class Group:
         return words[2:3] == [str(self._file)] and words[1].endswith("clusters/supervisor.py")
 
     def start(self, entries: Sequence[dict[str, Any]]) -> bool:
-        """Start the processes (as in clusters.processes); anew if others run under this name. False if they run already."""
+        """Start the processes (as in clusters.processes); restart them if others run under this name. False if they run already."""
         bound = [{**entry, "argv": [*BOUND, *entry["argv"]]} for entry in entries]
         text = json.dumps(bound, indent=1)
         if self.supervisors() and self._file.read_text() == text:

@@ -49,7 +49,7 @@ class Record:
 
     @classmethod
     def load(cls, state: Path) -> Record | None:
-        """Read the record; None if there is none, or it was cut off while being written."""
+        """Read the record; None if there is none, or it was truncated."""
         try:
             data = json.loads((state / "fleet.json").read_text())
             return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
@@ -260,7 +260,7 @@ def wait(state: Path, items: list[Cluster], console: Console) -> None:
 
 
 def crash(state: Path, item: Cluster) -> None:
-    """Kill everything of one cluster at once, as a power cut would. ``up`` makes it anew, empty."""
+    """Kill everything of one cluster at once, as a power cut would. ``up`` recreates it, empty."""
     victims = launchers(state, item.name)
     for pid in victims:
         with contextlib.suppress(ProcessLookupError):
@@ -274,7 +274,7 @@ def _wait_gone(item: Cluster) -> None:
     while left := network.pids(item.netns):
         if time.monotonic() > end:
             raise FleetError(f"processes of {item.name} do not end: {left}")
-        if time.monotonic() > end - 18:  # whatever entered the namespaces from outside
+        if time.monotonic() > end - 18:  # processes that entered the namespaces from outside
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

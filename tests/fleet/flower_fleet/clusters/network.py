@@ -2,7 +2,7 @@
 # Copyright (c) 2026, the federated.flower authors
 """The switch and the links of the clusters.
 
-The switch is a bridge in a network namespace of its own: filter rules of the machine (Docker, ufw) do not touch what
+The switch is a bridge in its own network namespace: filter rules of the machine (Docker, ufw) do not touch what
 passes between clusters, and nothing of it is left when the namespace is gone. The machine itself has one link into it.
 """
 
@@ -40,7 +40,7 @@ def host_link_exists() -> bool:
 def ensure_switch(subnet: ipaddress.IPv4Network) -> None:
     """Make the switch unless it is complete.
 
-    Its address is the nodes' default gateway; it knows no way out of the fleet and says so at once (unreachable), so a
+    Its address is the nodes' default gateway; it has no route out of the fleet and answers at once (unreachable), so a
     try to pull an image fails fast.
     """
     if SWITCH in namespaces() and host_link_exists():
@@ -72,7 +72,7 @@ def attach(cluster: Cluster) -> None:
     _ip("netns", "add", cluster.netns)
     _ip("link", "add", cluster.link, "netns", SWITCH, "type", "veth", "peer", "name", "eth0", "netns", cluster.netns)
     _ip("link", "set", cluster.link, "master", "br0", "up", netns=SWITCH)
-    # One hardware address for ever: with a new one the others would send to the old for up to half a minute.
+    # A fixed hardware address: with a new one the others would send to the old for up to half a minute.
     hardware = ":".join(f"{byte:02x}" for byte in (2, 0, *ipaddress.ip_address(cluster.address).packed))
     _ip("link", "set", "eth0", "address", hardware, netns=cluster.netns)
     _ip("addr", "add", f"{cluster.address}/{cluster.subnet.prefixlen}", "dev", "eth0", netns=cluster.netns)
@@ -94,7 +94,7 @@ def pids(netns: str) -> list[int]:
 
 
 def set_link(cluster: Cluster, *, up: bool) -> None:
-    """Cut (down) or mend (up) the cluster's link to all others and to the machine."""
+    """Disconnect (down) or reconnect (up) the cluster's link to all others and to the machine."""
     _ip("link", "set", cluster.link, "up" if up else "down", netns=SWITCH)
 
 
@@ -105,13 +105,13 @@ def is_cut(cluster: Cluster) -> bool:
 
 
 def release_netns_folder() -> None:
-    """Remove /run/netns, which the first ``ip netns add`` mounts, if nobody else has a namespace there."""
+    """Remove /run/netns, which the first ``ip netns add`` mounts, if no other process has a namespace there."""
     if NETNS.is_dir() and not any(NETNS.iterdir()):
         while os.path.realpath(NETNS) in mount_points():
             run(["umount", NETNS])
         try:
             NETNS.rmdir()
         except OSError as error:
-            # Mounted in another mount namespace, or filled in this moment: somebody else's now.
+            # Mounted in another mount namespace, or filled in this moment: someone else's now.
             if error.errno not in (errno.EBUSY, errno.ENOTEMPTY):
                 raise

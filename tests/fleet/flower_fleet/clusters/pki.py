@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Certificates and kubeconfigs of one cluster (P-256; made anew with each cluster, about 0.1 s)."""
+"""Certificates and kubeconfigs of one cluster (P-256; created with each cluster, about 0.1 s)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ..settings import BUSYBOX_IMAGE, HERE, Cluster
 def processes(folder: Path, cluster: Cluster, binaries: Path, apiserver_args: Sequence[str]) -> list[dict[str, Any]]:
     """Name, command line and extra environment of every process of ``cluster``; the order is the order of start.
 
-    Each waits by itself for what it needs, so all start at once.
+    Each waits itself for what it needs, so all start at once.
     """
     pki = folder / "pki"
 

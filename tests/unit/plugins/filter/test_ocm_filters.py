@@ -31,10 +31,6 @@ def test_sites_with_client_apps_of_their_own_say_so_too():
     assert FILTERS["clientapp_sites"]({}, ["a"]) == []
 
 
-def test_a_cluster_is_called_what_the_role_calls_it():
-    assert FILTERS["ocm_clusters"](HOSTVARS, list(HOSTVARS)) == {"a": "a", "b": "cluster-b", "c": "other"}
-
-
 def test_a_wrong_spec_is_an_error_of_the_filter():
     with pytest.raises(AnsibleFilterError, match="ocm_addon_objects: the spec is incomplete"):
         FILTERS["ocm_addon_objects"]({"install": "Manual", "name": "a", "federation": "b", "namespace": "c"})

@@ -301,7 +301,7 @@ def test_nearest_placeholder(written: str, meant: str, options: dict[str, Any]) 
 
 
 def test_message_says_which_parameter_is_missing() -> None:
-    assert "first_partition was not given" in str(refused({"v": "{partition}"}))
+    assert "first_partition was not set" in str(refused({"v": "{partition}"}))
 
 
 def test_message_of_mixed_counting_names_both_places() -> None:
@@ -376,3 +376,18 @@ def test_any_text_arrives_as_it_is(seed: int) -> None:
         wanted = {key: re.sub(r"\{([a-z]+)\}", lambda m: values[m[1]], text) for key, text in config.items()}
         assert entry["config"] == wanted
         assert flower_toml.read(entry["argument"]) == wanted
+
+
+def test_a_number_of_replicas_has_a_bound() -> None:
+    with pytest.raises(NodeConfigError, match="replicas: must be an integer of at most 1000, not 1000000000"):
+        pool({"v": "{index}"}, replicas=10**9)
+    with pytest.raises(NodeConfigError, match="partitions: must be an integer of at most 2147483647"):
+        pool({"v": "{index}"}, partitions=2**31)
+
+
+def test_without_preview_an_argument_that_is_too_long_is_refused_all_the_same() -> None:
+    options = {"replicas": 1000, "first_partition": 1, "partitions": 2000}
+    assert pool({"v": "{partition}"}, preview=False, **options).preview == []
+    for preview in (False, True):
+        with pytest.raises(NodeConfigError, match="argument would have"):
+            pool({"v": "{partition}" + "x" * 131071}, preview=preview, **options)

@@ -9,7 +9,6 @@ UPDATE_GOLDEN=1 pytest writes the golden files anew; read the difference before 
 from __future__ import annotations
 
 import copy
-import json
 import os
 from pathlib import Path
 from typing import Any, Callable
@@ -19,17 +18,25 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.text import manifest
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import AddonSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.fields import Parsed
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.network_spec import (
+    LinkSpec,
+    ListenerSpec,
+    NetworkSiteSpec,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.tests.unit import goldens as goldens_on_disk
+from ansible_collections.federated.flower.tests.unit.read import role_options, schemas_of
 
 ROOT = Path(__file__).resolve().parents[4]
-GOLDEN = ROOT / "tests" / "unit" / "golden"
-SCHEMAS = ROOT / "tests" / "unit" / "schemas"
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
 def role_defaults(role: str) -> dict[str, Any]:
     """Defaults of a role's argument specification, without the role's prefix."""
-    options = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text())
-    options = options["argument_specs"]["main"]["options"]
+    options = role_options(role)
     return {name[len(role) + 1 :]: copy.deepcopy(option.get("default")) for name, option in options.items()}
 
 
@@ -115,18 +122,64 @@ def ocm_addon_spec() -> Callable[..., dict[str, Any]]:
     return make
 
 
+def _parsed(kind: type[Parsed], given: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+    return lambda **changes: kind.parse(given(**changes))
+
+
+@pytest.fixture
+def parsed_hub(superlink_spec: Callable[..., dict[str, Any]]) -> Callable[..., HubSpec]:
+    """Function: the same as C(superlink_spec), parsed. So are those below."""
+    return _parsed(HubSpec, superlink_spec)
+
+
+@pytest.fixture
+def parsed_site(supernode_spec: Callable[..., dict[str, Any]]) -> Callable[..., SiteSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(SiteSpec, supernode_spec)
+
+
+@pytest.fixture
+def parsed_ocm_site(ocm_site_spec: Callable[..., dict[str, Any]]) -> Callable[..., SiteSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(SiteSpec, ocm_site_spec)
+
+
+@pytest.fixture
+def parsed_addon(ocm_addon_spec: Callable[..., dict[str, Any]]) -> Callable[..., AddonSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(AddonSpec, ocm_addon_spec)
+
+
+@pytest.fixture
+def parsed_network_site(site_spec: Callable[..., dict[str, Any]]) -> Callable[..., NetworkSiteSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(NetworkSiteSpec, site_spec)
+
+
+@pytest.fixture
+def parsed_link(link_spec: Callable[..., dict[str, Any]]) -> Callable[..., LinkSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(LinkSpec, link_spec)
+
+
+@pytest.fixture
+def parsed_listener(listener_spec: Callable[..., dict[str, Any]]) -> Callable[..., ListenerSpec]:
+    """See C(parsed_hub)."""
+    return _parsed(ListenerSpec, listener_spec)
+
+
 @pytest.fixture
 def golden() -> Callable[[str, list[dict[str, Any]]], None]:
     """Function: compare objects with tests/unit/golden/<name>.golden, byte by byte."""
 
     def compare(name: str, objects: list[dict[str, Any]]) -> None:
-        path = GOLDEN / f"{name}.golden"
-        text = "# SPDX-License-Identifier: Apache-2.0\n" + manifest(objects)
+        path = goldens_on_disk.path_of(name)
+        text = goldens_on_disk.HEAD + manifest(objects)
         if os.environ.get("UPDATE_GOLDEN"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            assert "PYTEST_XDIST_WORKER" not in os.environ, "golden files follow from each other: without -n, please"
+            goldens_on_disk.write(name, text)
         assert path.exists(), f"{path} is missing: UPDATE_GOLDEN=1 pytest writes it"
-        assert text == path.read_text(encoding="utf-8"), f"{name} differs: UPDATE_GOLDEN=1 pytest, then read git diff"
+        assert text == goldens_on_disk.read(name), f"{name} differs: UPDATE_GOLDEN=1 pytest, then read git diff"
 
     return compare
 
@@ -134,8 +187,8 @@ def golden() -> Callable[[str, list[dict[str, Any]]], None]:
 @pytest.fixture
 def goldens() -> dict[str, list[dict[str, Any]]]:
     """Every variant of SuperLink and SuperNodes that a golden file holds: name -> objects."""
-    files = [path for part in ("superlink", "supernode") for path in GOLDEN.glob(f"{part}-*.golden")]
-    found = {path.stem: list(yaml.safe_load_all(path.read_text(encoding="utf-8"))) for path in files}
+    names = [name for name in goldens_on_disk.names() if name.startswith(("superlink-", "supernode-"))]
+    found = {name: list(yaml.load_all(goldens_on_disk.read(name), Loader=yaml.CSafeLoader)) for name in names}
     assert len(found) > 10
     return found
 
@@ -158,11 +211,6 @@ def _strict(schema: Any) -> Any:
     if "properties" in found and not open_ended:
         found.setdefault("additionalProperties", False)
     return found
-
-
-def schemas_of(name: str) -> dict[str, Any]:
-    """Kind -> schema, from tests/unit/schemas/<name>.json."""
-    return json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, settings: Settings, console: Console, state
     if options.verb in ("up", "down"):
         for one in (hub, *sites):
             if network.is_cut(one):
-                raise FleetError(f"{one.name} is cut off the network. 'fleet mend {one.name}' connects it again.")
+                raise FleetError(f"{one.name} is disconnected from the network. 'fleet mend {one.name}' connects it again.")
     if options.verb == "up":
         fleet.up(options.pending, options.lease, options.replica_sets)
     elif options.verb == "down":
@@ -166,7 +166,7 @@ class _Fleet:
             api.apply(item)
         access = self._access(site)
         if not access.exists():
-            # the agent would go on with what it has for an earlier hub
+            # the agent would continue with its state for an earlier hub
             api.delete(HUB_SECRET)
             access.mkdir(parents=True)
         return controllers.group(self.state, site).start(controllers.site_entries(programs, self.state, self.hub, site))
@@ -201,13 +201,13 @@ class _Fleet:
                 body = {**request, "status": {"conditions": [approval]}}
                 path = f"{REQUESTS}/{request['metadata']['name']}/approval"
                 _soon(lambda path=path, body=body: self.api.request("PUT", path, body))
-        # of a site that was made anew, the hub still believes for minutes that it is as it was
+        # the hub keeps the old state of a recreated site for minutes
         holding = all((self._access(one) / "tls.crt").exists() for one in sites)
         available = (_condition(self._cluster(name), "ManagedClusterConditionAvailable") for name in names)
         return holding and all(status == "True" for status in available)
 
     def _requests(self) -> list[manifests.Object]:
-        """Certificate requests of agents that nobody has decided on."""
+        """Pending certificate requests of agents."""
         found = _items(self.api, f"{REQUESTS}?labelSelector={NAME_LABEL}")
         undecided = [item for item in found if not item.get("status", {}).get("conditions")]
         return [
@@ -282,7 +282,7 @@ class _Fleet:
             apis = [self._api(one) for one in (self.hub, *self.sites)]
             for api in apis:
                 _purge_all(api)
-            # Namespaces first: their controller has to begin anew, seconds later, when a definition goes meanwhile.
+            # Namespaces first: their controller must start again, seconds later, when a definition is deleted meanwhile.
             _delete_all((api, path) for api in apis for path in _spaces(api))
             _delete_all((api, f"{DEFINITIONS}/{name}") for api in apis for name in _definitions(api))
 
@@ -304,7 +304,7 @@ def _items(api: Api, path: str) -> list[manifests.Object]:
 
 
 def _condition(item: manifests.Object, kind: str) -> str:
-    """Status of a condition, empty if it is not there."""
+    """Status of a condition, empty if it does not exist."""
     found = item.get("status", {}).get("conditions", [])
     return next((one["status"] for one in found if one["type"] == kind), "")
 
@@ -355,7 +355,7 @@ def _gone(api: Api, path: str) -> bool:
 
 
 def _purge(api: Api, root: str, plural: str, item: manifests.Object) -> None:
-    """Delete an object whose finalizers nobody serves any more."""
+    """Delete an object whose finalizers have no controller any more."""
     space = item["metadata"].get("namespace")
     path = f"{root}/namespaces/{space}/{plural}" if space else f"{root}/{plural}"
     path = f"{path}/{item['metadata']['name']}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026, the federated.flower authors
-"""Command lines of Open Cluster Management's controllers and agents, each with a service account of its own."""
+"""Command lines of Open Cluster Management's controllers and agents, each with its own service account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import manifests
 YEAR = 365 * 24 * 3600
 GROUP_NAME = "ocm"
 WEBHOOK_ACCOUNT = "registration-webhook-sa"
-# Seconds between looks at what a work has made. The agents' own default is 10, their operator's 60.
+# Seconds between checks of a work's objects. The agents' own default is 10, their operator's 60.
 STATUS_SYNC = 5
 
 
@@ -179,9 +179,9 @@ def _entries(state: Path, cluster: Cluster, commands: dict[str, Sequence[str]]) 
     temporary = group(state, cluster).folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     env = {
-        # they leave certificates of their own there
+        # they write their certificates there
         "TMPDIR": str(temporary),
-        # in a pod the API server would tell
+        # in a pod the API server provides it
         "POD_NAMESPACE": manifests.HUB_SPACE if cluster.name == "hub" else manifests.AGENT_SPACE,
         "PYTHONPATH": str(HERE.parent),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -33,7 +33,7 @@ def enabled(manager: dict[str, Any]) -> bool:
 
 
 def report(api: Api, manager: dict[str, Any]) -> None:
-    """Tell in the status which generation of the ClusterManager is in force."""
+    """Report in the status which generation of the ClusterManager is in force."""
     generation = manager["metadata"]["generation"]
     if manager.get("status", {}).get("observedGeneration") == generation:
         return

@@ -49,7 +49,7 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
                 'pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0',
             ),
             "quota",
-            "quota exceeded: q, requested: pods=1, used: pods=0, limited: pods=0. Ask for more, or make the object smaller",
+            "quota exceeded: q, requested: pods=1, used: pods=0, limited: pods=0. Request a higher quota, or reduce the object's resources",
         ),
         (
             error(ApiError, 400, 'admission webhook "w.example.com" denied the request: no latest tags'),
@@ -59,7 +59,7 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
         (
             error(ApiError, 500, 'Internal error occurred: failed calling webhook "w": no endpoints'),
             "webhook",
-            "the admission webhook 'w' did not answer (no endpoints); the cluster's administrator must mend or remove it",
+            "the admission webhook 'w' did not answer (no endpoints); the cluster's administrator must repair or remove it",
         ),
         (
             error(
@@ -82,7 +82,7 @@ def error(cls: type[ApiError], status: int, message: str, **details: Any) -> Api
         (
             error(NotFound, 404, 'namespaces "n" not found', name="n", kind="namespaces"),
             "not found",
-            "the namespace n does not exist: make it first, or add it to the list",
+            "the namespace n does not exist: create it first, or add it to the list",
         ),
         (error(NotServed, 404, "the API server does not serve X"), "not served", "the API server does not serve X"),
         (

@@ -108,7 +108,7 @@ STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", mes
         (obj("skupper.io/v2alpha1", "Site", observedGeneration=1), "its controller has not seen generation 2 yet"),
         (
             obj("example.com/v1", "X", conditions=condition("Available", "Unknown")),
-            "it is not Available (no reason given)",
+            "it is not Available (no reason reported)",
         ),
         (obj("example.com/v1", "X", conditions=condition("Stalled", "True", reason="No")), "it is stalled: No"),
         (obj("networking.k8s.io/v1", "Ingress", loadBalancer={}), ""),

@@ -39,7 +39,7 @@ def head(entries):
 
 
 def rehashed(entry, **changes):
-    """As somebody would alter an entry who knows how it is made."""
+    """As someone would alter an entry who knows how it is made."""
     told = {name: value for name, value in {**entry, **changes}.items() if name not in ("seq", "prev", "hash")}
     return seal(told, changes.get("seq", entry["seq"]), changes.get("prev", entry["prev"]))
 
@@ -67,7 +67,7 @@ def test_altered_entry(at):
     entries[at] = {**entries[at], "time": "2026-11-20T12:00:00+00:00"}
     verdict = verify(lines(entries), good)
     assert verdict.fault == (
-        f"entry {at + 1} (line {at + 1}) was altered: its content does not have the hash that it names"
+        f"entry {at + 1} (line {at + 1}) was altered: its content does not match its hash"
     )
     assert verdict.entries == entries[:at] and verdict.doubtful == entries[at:]
 
@@ -81,7 +81,7 @@ def test_altered_entry_with_a_hash_that_fits(at):
     if at + 1 < COUNT:
         assert fault == f"entry {at + 1} was replaced: entry {at + 2} (line {at + 2}) was chained to another one"
     else:
-        assert fault == f"entry {COUNT} is not the one that the head record names: one of the two was altered"
+        assert fault == f"entry {COUNT} does not match the head record: one of the two was altered"
 
 
 @pytest.mark.parametrize("at", range(COUNT))
@@ -100,7 +100,7 @@ def test_cut_off():
     entries = made()
     assert verify(lines(entries[:3]), head(entries)).fault.startswith("entries 4 to 6 are missing: ")
     assert verify([], head(entries)).fault.startswith("entries 1 to 6 are missing: ")
-    assert "no good head record" in verify(lines(entries), None).fault
+    assert "no valid head record" in verify(lines(entries), None).fault
 
 
 @pytest.mark.parametrize("at", range(COUNT))
@@ -136,7 +136,7 @@ def test_written_anew_as_a_whole_is_found_by_an_anchor_only():
     for entry in entries[1:]:
         forged.append(rehashed(entry, prev=forged[-1]["hash"]))
     assert not verify(lines(forged), head(forged)).fault
-    assert verify(lines(forged), head(forged), [noted]).fault.startswith(f"no entry has the noted hash {noted}")
+    assert verify(lines(forged), head(forged), [noted]).fault.startswith(f"no entry has the anchor hash {noted}")
 
 
 @pytest.mark.parametrize(
@@ -174,14 +174,14 @@ def test_the_same_json_written_in_another_way():
 def test_a_first_entry_that_names_one_before():
     (first,) = made(1)
     other = rehashed(first, prev="f" * 64)
-    assert "is not the beginning" in verify(lines([other]), head([other])).fault
+    assert "is not the first one" in verify(lines([other]), head([other])).fault
 
 
 def test_head_record_that_is_behind():
     entries = made()
     verdict = verify(lines(entries), head(entries[:5]))
     assert not verdict.fault and verdict.notes[0].startswith("the head record names 5 of 6 entries")
-    assert "entry 5 is not the one" in verify(lines(entries), Head(5, "0" * 64)).fault
+    assert "entry 5 does not match the head record" in verify(lines(entries), Head(5, "0" * 64)).fault
 
 
 def test_parts():
@@ -189,7 +189,7 @@ def test_parts():
     entries = [seal(told[0], 1, START)]
     entries.append(seal(told[1], 2, entries[0]["hash"]))
     assert verify(lines(entries), head(entries)).notes == [
-        "entry 1 has 3 parts, 2 are there: what wrote it was interrupted"
+        "entry 1 has 3 parts, 2 are there: its write was interrupted"
     ]
     entries.append(seal(told[2], 3, entries[1]["hash"]))
     assert verify(lines(entries), head(entries)).notes == []
@@ -208,7 +208,7 @@ def test_exported_and_read_again():
 def test_exported_file_that_was_cut_off(cut):
     entries = made()
     found = export.lines(lines(entries), head(entries))[:-cut]
-    assert "no good head record" in verify(*export.parse(found, "f")).fault
+    assert "no valid head record" in verify(*export.parse(found, "f")).fault
 
 
 def test_export_of_nothing():

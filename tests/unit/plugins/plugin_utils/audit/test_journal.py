@@ -73,7 +73,7 @@ def test_a_line_that_was_cut_off_is_no_note(tmp_path):
 
 
 def test_a_journal_that_cannot_be_written(tmp_path):
-    with pytest.raises(ClusterError, match="cannot be noted for the audit trail in .*: No such file or directory"):
+    with pytest.raises(ClusterError, match="cannot be stored for the audit trail in .*: No such file or directory"):
         Journal(tmp_path / "gone").note(note())
 
 
@@ -93,4 +93,18 @@ def test_what_runs_that_were_killed_left(tmp_path, dead):
     (found,) = abandoned(mine, "ctl", PLACE)
     with found.taken() as notes:
         assert [one["site"] for one in notes] == ["killed"]
+    assert abandoned(mine, "ctl", PLACE) == []
+
+
+def test_what_others_left_in_a_shared_folder_is_none_of_ours(tmp_path, dead, monkeypatch):
+    """Whoever may write to that folder may leave a journal in it, or a link to a file of someone else."""
+    mine = folder(tmp_path, "1")
+    killed, linked = folder(tmp_path, "killed"), folder(tmp_path, "linked")
+    Journal(killed).note(note("killed", dead))
+    (linked / FILE).symlink_to(killed / FILE)
+    assert [one.path.parent for one in abandoned(mine, "ctl", PLACE)] == [killed]
+    with pytest.raises(ClusterError, match="cannot be stored"):
+        Journal(linked).note(note())
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
     assert abandoned(mine, "ctl", PLACE) == []

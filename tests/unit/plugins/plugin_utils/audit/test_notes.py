@@ -106,7 +106,7 @@ def test_a_journal_that_cannot_be_written_fails_the_task(run, tmp_path):
         return {"changed": True, "msg": "done"}
 
     result, _notes = run(execute)
-    assert result["failed"] and result["msg"].startswith("done; site-a: what was changed cannot be noted")
+    assert result["failed"] and result["msg"].startswith("done; site-a: changes cannot be stored")
 
 
 def test_errors_are_noted_as_failures_without_facts(run):

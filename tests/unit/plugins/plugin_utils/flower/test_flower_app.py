@@ -93,7 +93,7 @@ def test_the_archive_holds_the_files_and_is_always_the_same(folder: Path) -> Non
 @pytest.mark.parametrize("target", ["/etc/hostname", "../../outside.py", "/"])
 def test_a_link_that_leads_out_is_refused(folder: Path, target: str) -> None:
     (folder / "demo" / "more.py").symlink_to(target)
-    with pytest.raises(FlowerError, match=r"leads out of it: demo/more\.py -> "):
+    with pytest.raises(FlowerError, match=r"a target outside the folder: demo/more\.py -> "):
         apps.load(folder)
 
 
@@ -166,7 +166,7 @@ def test_bundles_that_are_refused(folder: Path) -> None:
     with pytest.raises(FlowerError, match=r"the path \.\./evil\.py"):
         apps.load(bundle(folder / "b.fab", files | {"../evil.py": b""}))
     (folder / "c.fab").write_text("no zip")
-    with pytest.raises(FlowerError, match="no Flower app bundle"):
+    with pytest.raises(FlowerError, match="not a Flower app bundle"):
         apps.load(folder / "c.fab")
 
 

@@ -85,7 +85,7 @@ def test_a_text_becomes_what_the_app_has(text: Any, default: Any, value: Any) ->
     ("wanted", "message"),
     [
         ({"round": 1}, r"has no run config 'round'; it has a\.b, fail, rate"),
-        ({"rate": float("nan")}, "no finite number"),
+        ({"rate": float("nan")}, "not a finite number"),
         ({"rounds": 2**63}, "64 bits"),
         ({"text": "\ud800"}, "lone surrogate"),
         ({"text": None}, "not NoneType"),

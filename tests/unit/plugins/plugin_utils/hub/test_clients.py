@@ -16,10 +16,15 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acc
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
 
 DAY = datetime.timedelta(days=1)
-NOW = "2026-11-21T10:00:00+00:00"
 TOLD = clients.Settings("demo", "flower", "flower-ca", 90)
 CA = certificates.make_ca("demo client CA", 3650 * DAY)
+NOW = certificates.made_at(CA.certificate).isoformat()
 BOOK = ranges.empty_book()
+
+
+def config(book, found, live, ca=None, unreadable=(), now=None):
+    known = clients.Known(book, found, unreadable, now or datetime.datetime.now(datetime.timezone.utc))
+    return clients.config(TOLD, known, live, ca)
 
 
 def request(key=None):
@@ -53,7 +58,7 @@ def test_the_ca_is_made_once():
 
 def test_a_site_gets_a_certificate_with_the_names_that_the_hub_chooses():
     record, reason = certify(records.empty_record("site-a"), request())
-    assert reason == "there was none"
+    assert reason == "it did not exist"
     certificate = x509.load_pem_x509_certificate(record["client"]["certificate"].encode())
     assert certificate.subject.rfc4514_string() == "O=demo,CN=site-a"
     usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
@@ -68,7 +73,7 @@ def test_a_good_certificate_stays():
     assert certify(record, request(key)) == (record, None)
 
 
-@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it ended on")])
+@pytest.mark.parametrize(("days", "reason"), [(10, None), (50, "more than half"), (91, "it expired on")])
 def test_a_certificate_is_renewed_from_the_middle_of_its_lifetime_on(days, reason):
     key = keypairs.make_client_key()
     record = certified(key=key)
@@ -83,16 +88,16 @@ def test_a_certificate_of_another_name_or_ca_is_replaced_and_not_revoked():
     key = keypairs.make_client_key()
     other = certificates.make_ca("demo client CA", 10 * DAY)
     record, reason = certify(certified(key=key), request(key), ca=other)
-    assert "not issued by the present CA" in reason and "superseded" not in record
+    assert "not issued by the current CA" in reason and "superseded" not in record
     record, reason = certify(certified(key=key), request(key), told=clients.Settings("new", "flower", "flower-ca", 90))
-    assert reason == "it names O=demo,CN=site-a"
+    assert reason == "its subject is O=demo,CN=site-a"
 
 
 def test_the_certificate_of_a_lost_key_is_revoked_once_the_site_has_its_new_one():
     old = certified()
     serial = old["client"]["serial"]
     record, reason = certify(old, request())
-    assert reason == "the site has another key" and record["superseded"] == [serial]
+    assert reason == "the site has another key" and [one["serial"] for one in record["superseded"]] == [serial]
     assert access.revoked(BOOK, {"site-a": record}) == {}
     record = access.revoke_superseded(record, NOW)
     assert access.revoked(BOOK, {"site-a": record}) == {serial: NOW}
@@ -116,16 +121,16 @@ def test_a_request_that_was_tampered_with_is_refused():
 
 
 def test_the_files_of_the_gateway_change_only_when_something_did():
-    first = clients.config(TOLD, BOOK, {}, None, CA)
+    first = config(BOOK, {}, None, CA)
     assert set(first["data"]) == {"ca.crt", "crl.pem", "denied.lst", "keys.map"}
     assert first["data"]["denied.lst"].startswith("#") and first["data"]["denied.lst"].count("\n") == 1
-    assert clients.config(TOLD, BOOK, {}, first, CA) == clients.config(TOLD, BOOK, {}, first) == first
+    assert config(BOOK, {}, first, CA) == config(BOOK, {}, first) == first
     assert clients.settings_of(first) == TOLD
     record = access.deny(certified(), "audit", NOW)
-    denied = clients.config(TOLD, BOOK, {"site-a": record}, first)
+    denied = config(BOOK, {"site-a": record}, first)
     assert denied["data"]["denied.lst"].splitlines()[1:] == ["site-a"]
     assert denied["data"]["crl.pem"] == first["data"]["crl.pem"]
-    assert clients.config(TOLD, BOOK, {"site-a": access.admit(record)}, denied) == first
+    assert config(BOOK, {"site-a": access.admit(record)}, denied) == first
 
 
 def test_a_supernode_key_belongs_to_one_site():
@@ -139,23 +144,23 @@ def test_a_supernode_key_belongs_to_one_site():
 
     fleet = {"site-a": record("site-a", *lines), "site-b": record("site-b", lines[1])}
     owned, claimed_twice = map(keypairs.supernode_key_digest, lines)
-    listed = clients.config(TOLD, BOOK, fleet, None, CA)["data"]["keys.map"]
+    listed = config(BOOK, fleet, None, CA)["data"]["keys.map"]
     assert listed.splitlines()[1:] == [f"{owned} site-a"] and claimed_twice not in listed
 
 
 def test_the_list_of_revoked_certificates_is_signed_anew_only_when_its_serials_differ():
-    first = clients.config(TOLD, BOOK, {}, None, CA)
+    first = config(BOOK, {}, None, CA)
     record = certified()
     book = access.leave(BOOK, {"site-a": record}, NOW)
-    assert clients.needs_ca(first, book, {}) and not clients.needs_ca(first, BOOK, {})
-    second = clients.config(TOLD, book, {}, first, CA)
-    assert certificates.crl_serials(second["data"]["crl.pem"], CA.certificate) == {record["client"]["serial"]}
+    assert clients.needs_ca(first, clients.Known(book, {})) and not clients.needs_ca(first, clients.Known(BOOK, {}))
+    second = config(book, {}, first, CA)
+    assert set(certificates.crl_entries(second["data"]["crl.pem"], CA.certificate)) == {record["client"]["serial"]}
     crl = x509.load_pem_x509_crl(second["data"]["crl.pem"].encode())
     ca = x509.load_pem_x509_certificate(CA.certificate.encode())
     assert crl.next_update_utc == ca.not_valid_after_utc, "a list that ends earlier would refuse everybody from then on"
-    assert clients.config(TOLD, book, {}, second) == second
+    assert config(book, {}, second) == second
     other = certificates.make_ca("demo client CA", 10 * DAY)
-    assert clients.config(TOLD, book, {}, second, other)["data"]["crl.pem"] != second["data"]["crl.pem"]
+    assert config(book, {}, second, other)["data"]["crl.pem"] != second["data"]["crl.pem"]
 
 
 def test_a_site_that_left_is_revoked_for_ever_and_stays_denied():
@@ -187,3 +192,105 @@ def test_what_the_audit_trail_tells_of_a_certificate():
         **{name: record["client"][name] for name in ("serial", "fingerprint", "not_after")},
     }
     assert access.certificate_facts(records.empty_record("site-b"), "issued") == []
+
+
+def at(days):
+    """So many days after the CA was made."""
+    return certificates.made_at(CA.certificate) + days * DAY
+
+
+def test_a_certificate_that_has_ended_is_revoked_no_longer():
+    book = access.leave(BOOK, {"site-a": certified()}, NOW)
+    first = config(book, {}, None, CA)
+    assert len(certificates.crl_entries(first["data"]["crl.pem"], CA.certificate)) == 1
+    later = clients.Known(book, {}, now=at(91))
+    assert not clients.lost(first, later), "its revocation is known, and not lost"
+    second = clients.config(TOLD, later, first, CA)
+    assert certificates.crl_entries(second["data"]["crl.pem"], CA.certificate) == {}
+    assert access.pruned(book, later.present(CA.certificate)) == BOOK
+    assert access.pruned(book, clients.Known(book, {}).present(CA.certificate)) == book
+
+
+def test_certificates_of_a_ca_that_is_gone_are_revoked_no_longer():
+    record = access.revoke_superseded(certify(certified(), request())[0], NOW)
+    new = certificates.make_ca("demo client CA", 3650 * DAY)
+    later = access.Present(at(1), at(1))
+    assert access.revoked(BOOK, {"site-a": record}, later) == {}
+    assert "revoked" not in access.pruned(record, later)
+    assert set(certificates.crl_entries(config(BOOK, {}, None, new)["data"]["crl.pem"], new.certificate)) == set()
+
+
+def test_a_revocation_of_an_earlier_release_has_no_end_and_stays():
+    book = {**BOOK, "revoked": [{"serial": "2d", "since": NOW, "site": "site-b"}]}
+    assert access.pruned(book, access.Present(at(3000), at(0))) == book
+    record = {**records.empty_record("site-a"), "superseded": ["4b"]}
+    assert access.revoke_superseded(record, NOW)["revoked"] == [{"serial": "4b", "since": NOW}]
+
+
+def test_what_the_ledger_lost_is_restored_from_the_gateways_files():
+    left = access.leave(BOOK, {"site-b": access.deny(certified("site-b"), "audit", NOW)}, NOW)
+    fleet = {"site-a": access.deny(access.revoke_superseded(certify(certified(), request())[0], NOW), "stolen", NOW)}
+    live = config(left, fleet, None, CA)
+    assert not clients.lost(live, clients.Known(left, fleet))
+    found = clients.lost(live, clients.Known(BOOK, {}))
+    assert set(found.denied) == {"site-a", "site-b"} and set(found.revoked) == set(access.revoked(left, fleet))
+    book = access.restored(BOOK, found, NOW)
+    assert config(book, {}, live) == {**live, "data": {**live["data"]}}
+    assert access.restored(book, found, "later") == book
+    assert access.returning(records.empty_record("site-a"), book["denied"]["site-a"])["access"]["state"] == "denied"
+
+
+def test_a_site_whose_record_is_there_was_admitted_and_not_lost():
+    live = config(BOOK, {"site-a": access.deny(certified(), "audit", NOW)}, None, CA)
+    assert not clients.lost(live, clients.Known(BOOK, {"site-a": certified()}))
+
+
+def test_what_the_gateway_knows_of_a_site_whose_record_cannot_be_read_stays():
+    line = keypairs.supernode_public_key(keypairs.make_supernode_key())
+    key = {"pool": "cpu", "name": "0", "fingerprint": "f", "public_key": line}
+    record = records.merge_keys(access.revoke_superseded(certify(certified(), request())[0], NOW), [key], None)
+    live = config(BOOK, {"site-a": access.deny(record, "audit", NOW)}, None, CA)
+    found = clients.lost(live, clients.Known(BOOK, {}, ["site-a"]))
+    assert found.denied == () and len(found.revoked) == 1
+    assert config(access.restored(BOOK, found, NOW), {}, live, None, ["site-a"]) == live
+
+
+def many(count):
+    return {**BOOK, "revoked": [{"serial": format(2**158 + n, "x"), "since": NOW} for n in range(count)]}
+
+
+def test_a_denial_is_written_also_when_nothing_else_fits(monkeypatch):
+    monkeypatch.setattr(clients, "FULL", 12000)
+    monkeypatch.setattr(clients, "RESERVE", 2000)
+    full = many(300)
+    live = config(many(10), {}, None, CA)
+    with pytest.raises(ValueError, match="300 revoked certificates"):
+        config(full, {}, live, CA)
+    denied = config(full, {"site-a": access.deny(certified(), "audit", NOW)}, live, CA)["data"]
+    assert denied["denied.lst"].splitlines()[1:] == ["site-a"]
+    assert sum(map(len, denied.values())) <= clients.FULL
+    with pytest.raises(ValueError, match="190 revoked"):
+        config(many(190), {}, live, CA)
+    more = config(many(190), {"site-a": access.deny(certified(), "audit", NOW)}, live, CA)["data"]
+    assert len(certificates.crl_entries(more["crl.pem"], CA.certificate)) == 190 and "site-a" in more["denied.lst"]
+
+
+def test_a_site_that_claims_a_registered_key_takes_it_from_nobody():
+    line = keypairs.supernode_public_key(keypairs.make_supernode_key())
+    key = {"pool": "cpu", "name": "0", "fingerprint": "f", "public_key": line}
+    fleet = {site: records.merge_keys(records.empty_record(site), [key], None) for site in ("site-a", "site-b")}
+    fleet["site-b"]["keys"]["f"]["node_id"] = "7"
+    fleet["site-a"]["keys"]["f"]["dead"] = True
+    assert access.owners(fleet) == {line: "site-b"}
+
+
+def identity(live):
+    return live["metadata"]["annotations"][clients.NOTE]
+
+
+def test_the_identity_of_the_hub_is_noted_beside_the_ledger_and_survives_its_loss():
+    first = config(BOOK, {}, None, CA)
+    assert identity(config(BOOK, {}, first)) == identity(first) != identity(config(BOOK, {}, None, CA))
+    book = ranges.identified(BOOK, identity(first))
+    assert book["id"] == identity(first) and ranges.identified(book, "another") == book
+    assert identity(config({**BOOK, "id": "of the ledger"}, {}, first)) == "of the ledger"

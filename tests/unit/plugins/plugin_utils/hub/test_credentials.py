@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import ipaddress
 
@@ -15,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data 
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import credentials
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.authority import Authority, trust_bundle
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.builtin import Builtin
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)
@@ -28,8 +29,8 @@ def wanted(*names, **more):
 
 def seen(want, *objects):
     """What there is: nothing but these Secrets."""
-    refs = [*credentials.reads(want), *Builtin().reads(want, Seen())]
-    found = Seen(dict.fromkeys(refs))
+    refs = [*credentials.reads(want), *Builtin().reads(want, Observed())]
+    found = Observed(dict.fromkeys(refs))
     found.update({secret_ref(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in objects})
     return found
 
@@ -54,9 +55,21 @@ def test_first_run_makes_everything_and_the_second_nothing():
     assert kept.certificates == made.certificates
 
 
+@pytest.mark.parametrize("length", [50, 51, 63])
+def test_a_long_name_of_a_federation_fits_its_certificates(length):
+    want = dataclasses.replace(wanted(), federation="f" * length)
+    plan, made = Builtin().plan(want, seen(want)), credentials.plan(want, seen(want))
+    subjects = [
+        x509.load_pem_x509_certificate(entries(item)["tls.crt"].encode()).subject.rfc4514_string()
+        for item in [*plan.secrets, *made.secrets]
+        if item["metadata"]["name"] in ("flower-ca", "flower-internal-ca")
+    ]
+    assert subjects == [f"CN={'f' * min(length, 64 - len(use) - 1)} {use}" for use in ("federation CA", "internal CA")]
+
+
 def test_what_was_not_looked_at_is_not_taken_for_absent():
     with pytest.raises(KeyError):
-        Builtin().plan(wanted(), Seen())
+        Builtin().plan(wanted(), Observed())
 
 
 def test_ca_keys_are_apart_from_the_workload():
@@ -122,10 +135,10 @@ def test_the_chain_verifies_for_names_and_addresses():
     [
         (10, None, None),
         (50, None, "more than half"),
-        (91, None, "it ended on"),
+        (91, None, "it expired on"),
         (50, 30 * DAY, None),
-        (61, 30 * DAY, "it ends on"),
-        (10, 85 * DAY, "it ends on"),
+        (61, 30 * DAY, "it expires on"),
+        (10, 85 * DAY, "it expires on"),
     ],
 )
 def test_when_a_leaf_is_renewed(days, before, reason):
@@ -139,7 +152,7 @@ def test_when_a_leaf_is_renewed(days, before, reason):
 
 def test_a_leaf_of_another_ca_is_replaced():
     leaf = certificates.issue(certificates.make_ca("ca", 10 * DAY), "hub", ["hub.example"], DAY)
-    assert "not issued by the present CA" in certificates.reissue_reason(
+    assert "not issued by the current CA" in certificates.reissue_reason(
         leaf.certificate, certificates.make_ca("ca", DAY).certificate, []
     )
 

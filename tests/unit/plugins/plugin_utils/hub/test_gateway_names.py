@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import gateway_names
@@ -42,13 +44,13 @@ IP, DNS = "203.0.113.5:9092", "hub.example:9092"
         ({}, DNS, [SiteNames(str(number)) for number in range(9)], {"hub.example": "0, 1, 2 and 6 more"}),
     ],
 )
-def test_needed(superlink_spec, changes, address, sites, found):
-    assert gateway_names.needed(superlink_spec(superlink_address="", **changes), address, sites) == found
+def test_needed(parsed_hub, changes, address, sites, found):
+    assert gateway_names.needed(parsed_hub(superlink_address="", **changes), address, sites) == found
 
 
-def test_wanted(superlink_spec):
-    spec = superlink_spec(superlink_address="", certificate_names=["more.example", "192.0.2.1"])
-    got = gateway_names.wanted(spec, IP, [FIXED, "own.example"])
+def test_wanted(parsed_hub):
+    spec = parsed_hub(superlink_address=IP, certificate_names=["more.example", "192.0.2.1"])
+    got = spec.names_of_certificate([FIXED, "own.example"])
     assert got == [
         FIXED,
         "superlink",
@@ -58,5 +60,5 @@ def test_wanted(superlink_spec):
         "203.0.113.5",
         "192.0.2.1",
     ]
-    spec["certificate_internal_names"] = False
-    assert gateway_names.wanted(spec, IP, ["own.example"]) == ["own.example", "more.example", "192.0.2.1"]
+    public = replace(spec, certificate_internal_names=False)
+    assert public.names_of_certificate(["own.example"]) == ["own.example", "more.example", "192.0.2.1"]

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over, trusted
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.source import Plan
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.interface import Plan
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 DAY = datetime.timedelta(days=1)
@@ -43,7 +43,7 @@ def test_a_change_of_the_ca_goes_in_steps():
     assert not got.held and got.secret == "new"
     assert got.trust == OLD.certificate + NEW.certificate
     assert "CN=old" in got.warnings[0] and "flower_forget_cas" in got.warnings[0]
-    # 3. So it stays, until somebody says that the old one is over, or it ends.
+    # 3. So it stays, until someone says that the old one is over, or it ends.
     again = hand_over(plan(), got.trust, "new", NEW_LEAF.certificate, NOW)
     assert again.trust == got.trust
     done = hand_over(plan(), got.trust, "new", NEW_LEAF.certificate, NOW, forget=True)
@@ -68,10 +68,10 @@ def test_forgetting_does_not_cut_off_what_is_served():
 
 @pytest.mark.parametrize("served", [NEW_LEAF.certificate, "", "broken"])
 def test_what_is_served_already_cannot_be_held_back(served):
-    """cert-manager renewed its CA, or somebody exchanged a Secret."""
+    """cert-manager renewed its CA, or someone exchanged a Secret."""
     got = hand_over(plan("same"), OLD.certificate, "same", served, NOW)
     assert not got.held and got.trust == OLD.certificate + NEW.certificate
-    assert "cut off until this run has reached them" in got.warnings[0]
+    assert "cannot connect until this run has reached them" in got.warnings[0]
 
 
 def test_nothing_is_held_for_a_certificate_that_has_ended():

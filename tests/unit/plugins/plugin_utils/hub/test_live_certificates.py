@@ -10,7 +10,7 @@ import datetime
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import secret
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 DAY = datetime.timedelta(days=1)
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -47,7 +47,7 @@ def test_served():
 def test_faults():
     other = certificates.make_ca("other", DAY).certificate
     assert "ends in CN=ca, a root that is not among the trusted" in facts(published=other)[0]["fault"]
-    assert "CN=hub ended on" in facts(now=NOW + 10 * DAY)[0]["fault"]
+    assert "CN=hub expired on" in facts(now=NOW + 10 * DAY)[0]["fault"]
     assert facts(certificate="")[0] == {"secret": "mine", "fault": "tls.crt of Secret mine is empty"}
     assert live_certificates.served("mine", None, CA.certificate, NOW)[0]["fault"]
     assert facts(published="") == ({**facts()[0], "fault": ""}, [])

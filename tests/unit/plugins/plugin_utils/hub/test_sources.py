@@ -15,7 +15,7 @@ from cryptography import x509
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.cert_manager import CertManager
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.sources.choice import choose
-from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Ref, Seen, Wanted, secret_ref
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.wanted import Observed, Ref, Wanted, secret_ref
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import certificate
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, chain, keypairs
 
@@ -39,7 +39,7 @@ def secret(name, namespace="flower", **data):
 def plan(source, *there, wanted=WANTED, unserved=()):
     """The source's plan when this is all that there is. Asks for things in the order in which the action does."""
     live = dict(there)
-    seen = Seen()
+    seen = Observed()
     for _round in range(5):
         for ref in source.reads(wanted, seen):
             if ref not in seen:
@@ -55,10 +55,10 @@ def faults(made, wanted=WANTED, clocks=None):
     return made.faults or plan_checks.faults(made, wanted.needed, clocks or CLOCKS)
 
 
-def source(superlink_spec, **changes):
+def source(parsed_hub, **changes):
     """The source that a spec and some values ask for."""
     given = {key: changes.pop(key) for key in NOTHING if key in changes}
-    return choose(superlink_spec(**{"ca_bundle": "", **changes}), {**NOTHING, **given})
+    return choose(parsed_hub(**{"ca_bundle": "", **changes}), {**NOTHING, **given})
 
 
 # The federation's own CA
@@ -68,12 +68,12 @@ def source(superlink_spec, **changes):
     ("ca", "words"),
     [
         (certificates.Issued(CA.certificate, ""), "its private key is lost"),
-        (certificates.make_ca("ended", -DAY / 1440), "ended on"),
+        (certificates.make_ca("ended", -DAY / 1440), "expired on"),
     ],
 )
-def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(superlink_spec, ca, words):
+def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(parsed_hub, ca, words):
     there = secret("flower-ca", "flower-ca", tls_crt=ca.certificate, tls_key=ca.key)
-    made = plan(source(superlink_spec), there)
+    made = plan(source(parsed_hub), there)
     (fault,) = faults(made)
     assert "Secret flower-ca/flower-ca" in fault and words in fault and "federated.flower.rotate_certs" in fault
     assert made.secrets == []
@@ -82,21 +82,21 @@ def test_an_own_ca_that_signs_nothing_of_use_is_left_to_the_rotation(superlink_s
 # A CA that is handed in
 
 
-def handed_in(superlink_spec, ca=CA, **changes):
-    return source(superlink_spec, **{"ca_certificate": ca.certificate, "ca_key": ca.key, **changes})
+def handed_in(parsed_hub, ca=CA, **changes):
+    return source(parsed_hub, **{"ca_certificate": ca.certificate, "ca_key": ca.key, **changes})
 
 
-def test_a_handed_in_ca_is_not_stored(superlink_spec):
-    made = plan(handed_in(superlink_spec))
+def test_a_handed_in_ca_is_not_stored(parsed_hub):
+    made = plan(handed_in(parsed_hub))
     assert faults(made) == []
     assert [item["metadata"]["name"] for item in made.secrets] == ["superlink-gateway-tls"]
     assert CA.key not in [base64.b64decode(value).decode() for value in made.secrets[0]["data"].values()]
     assert made.trust == CA.certificate and not made.remembers
-    again = plan(handed_in(superlink_spec), (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0]))
+    again = plan(handed_in(parsed_hub), (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0]))
     assert again.secrets == [] and again.certificate == made.certificate
 
 
-def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
+def test_a_handed_in_intermediate_brings_its_root(parsed_hub):
     # make_ca's CAs allow none below them.
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -112,13 +112,13 @@ def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
 
     root, inter = made("root", root_key, "root"), made("inter", key, "root")
     ca = certificates.Issued(inter + root, keypairs.private_pem(key))
-    whole = plan(handed_in(superlink_spec, ca))
+    whole = plan(handed_in(parsed_hub, ca))
     assert faults(whole) == [] and whole.trust == root
     assert [chain.subject(one) for one in chain.read(whole.certificate)] == ["CN=superlink", "CN=inter", "CN=root"]
     bare = certificates.Issued(inter, ca.key)
-    assert "is no root and none follows it" in faults(plan(handed_in(superlink_spec, bare)))[0]
-    assert faults(plan(handed_in(superlink_spec, bare, ca_bundle=root))) == []
-    (fault,) = faults(plan(handed_in(superlink_spec, bare, ca_bundle=OTHER_CA.certificate)))
+    assert "is not a root CA and none follows it" in faults(plan(handed_in(parsed_hub, bare)))[0]
+    assert faults(plan(handed_in(parsed_hub, bare, ca_bundle=root))) == []
+    (fault,) = faults(plan(handed_in(parsed_hub, bare, ca_bundle=OTHER_CA.certificate)))
     assert "superlink_ca_bundle" in fault and "CN=root" in fault
 
 
@@ -128,31 +128,31 @@ def test_a_handed_in_intermediate_brings_its_root(superlink_spec):
         (CA.certificate, "", "superlink_ca_key is empty"),
         ("", CA.key, "superlink_ca_certificate is empty"),
         (CA.certificate, OTHER_CA.key, "superlink_ca_key belongs to another certificate"),
-        (CA.certificate + CA.key, CA.key, "superlink_ca_certificate holds a private key"),
-        (LEAF.certificate, LEAF.key, "goes over CN=hub, which is no CA"),
+        (CA.certificate + CA.key, CA.key, "superlink_ca_certificate contains a private key"),
+        (LEAF.certificate, LEAF.key, "goes over CN=hub, which is not a CA"),
     ],
 )
-def test_a_wrong_ca(superlink_spec, certificate_, key, words):
-    made = plan(source(superlink_spec, ca_certificate=certificate_, ca_key=key))
+def test_a_wrong_ca(parsed_hub, certificate_, key, words):
+    made = plan(source(parsed_hub, ca_certificate=certificate_, ca_key=key))
     assert words in "; ".join(faults(made))
     assert "PRIVATE" not in repr(faults(made)) and CA.key not in repr(made)
 
 
-def test_a_bundle_has_no_effect_on_the_own_ca(superlink_spec):
-    assert "no effect" in faults(plan(source(superlink_spec, ca_bundle=CA.certificate)))[0]
+def test_a_bundle_has_no_effect_on_the_own_ca(parsed_hub):
+    assert "no effect" in faults(plan(source(parsed_hub, ca_bundle=CA.certificate)))[0]
 
 
 # Certificates that are brought along
 
 
-def test_a_secret_as_it_is(superlink_spec):
+def test_a_secret_as_it_is(parsed_hub):
     wanted = {"certificates_source": "existing", "certificate_secret": "mine"}
     mine = secret("mine", tls_crt=LEAF.certificate, tls_key=LEAF.key, ca_crt=CA.certificate, keystore_p12="\x80")
-    made = plan(source(superlink_spec, **wanted), mine)
+    made = plan(source(parsed_hub, **wanted), mine)
     assert faults(made) == [] and made.secrets == [] and made.members == []
     assert (made.secret, made.trust, made.outside) == ("mine", CA.certificate, True)
     # A bundle wins over the Secret's own.
-    made = plan(source(superlink_spec, ca_bundle=OTHER_CA.certificate, **wanted), mine)
+    made = plan(source(parsed_hub, ca_bundle=OTHER_CA.certificate, **wanted), mine)
     assert "ends in CN=own ca, a root that is not among the trusted ones" in faults(made)[0]
     assert "superlink_ca_bundle" in faults(made)[0]
 
@@ -171,35 +171,35 @@ def test_a_secret_as_it_is(superlink_spec):
         ),
     ],
 )
-def test_a_secret_that_lacks_something(superlink_spec, data, words):
+def test_a_secret_that_lacks_something(parsed_hub, data, words):
     there = [] if data is None else [secret("mine", **data)]
-    made = plan(source(superlink_spec, certificates_source="existing", certificate_secret="mine"), *there)
+    made = plan(source(parsed_hub, certificates_source="existing", certificate_secret="mine"), *there)
     assert words in "; ".join(faults(made))
 
 
-def values(superlink_spec, issued=LEAF, **changes):
+def values(parsed_hub, issued=LEAF, **changes):
     given = {"certificate": issued.certificate, "certificate_key": issued.key, "ca_bundle": CA.certificate, **changes}
-    return source(superlink_spec, certificates_source="existing", **given)
+    return source(parsed_hub, certificates_source="existing", **given)
 
 
-def test_values_become_a_secret(superlink_spec):
-    made = plan(values(superlink_spec))
+def test_values_become_a_secret(parsed_hub):
+    made = plan(values(parsed_hub))
     assert faults(made) == [] and made.secret == "superlink-gateway-tls"
     assert set(made.secrets[0]["data"]) == {"tls.crt", "tls.key", "ca.crt"}
     there = (secret_ref("flower", "superlink-gateway-tls"), made.secrets[0])
-    assert plan(values(superlink_spec), there).secrets == []
+    assert plan(values(parsed_hub), there).secrets == []
     later = certificates.issue(CA, "hub", ["hub.example"], DAY)
-    assert plan(values(superlink_spec, later), there).reasons == ["superlink-gateway-tls: it was another one"]
+    assert plan(values(parsed_hub, later), there).reasons == ["superlink-gateway-tls: it differed"]
 
 
 @pytest.mark.parametrize(
     ("issued", "changes", "words"),
     [
         (LEAF, {"certificate_key": CA.key}, "superlink_certificate_key belongs to another certificate"),
-        (LEAF, {"certificate_key": "x"}, "superlink_certificate_key is no private key"),
-        (LEAF, {"certificate_key": "ü"}, "superlink_certificate_key is no private key"),
-        (LEAF, {"certificate": LEAF.certificate + LEAF.key}, "superlink_certificate holds a private key"),
-        (LEAF, {"certificate": "x"}, "superlink_certificate is no PEM certificate"),
+        (LEAF, {"certificate_key": "x"}, "superlink_certificate_key is not a PEM private key"),
+        (LEAF, {"certificate_key": "ü"}, "superlink_certificate_key is not a PEM private key"),
+        (LEAF, {"certificate": LEAF.certificate + LEAF.key}, "superlink_certificate contains a private key"),
+        (LEAF, {"certificate": "x"}, "superlink_certificate is not a PEM certificate"),
         (LEAF, {"ca_bundle": ""}, "superlink_ca_bundle is empty"),
         (LEAF, {"ca_bundle": OTHER_CA.certificate}, "Trusted are CN=other ca (superlink_ca_bundle)"),
         (
@@ -210,31 +210,31 @@ def test_values_become_a_secret(superlink_spec):
         (certificates.issue(CA, "hub.example", ["203.0.113.5"], DAY), {}, "does not cover hub.example"),
     ],
 )
-def test_wrong_values(superlink_spec, issued, changes, words):
-    made = plan(values(superlink_spec, issued, **changes))
+def test_wrong_values(parsed_hub, issued, changes, words):
+    made = plan(values(parsed_hub, issued, **changes))
     assert words in "; ".join(faults(made))
     assert "PRIVATE" not in repr(faults(made)) + repr(made)
 
 
-def test_clocks(superlink_spec):
-    made = plan(values(superlink_spec))
+def test_clocks(parsed_hub):
+    made = plan(values(parsed_hub))
     late = {**CLOCKS, "the hub": NOW - datetime.timedelta(seconds=400)}
     (fault,) = faults(made, clocks=late)
     assert "CN=hub is not valid before" in fault and "the clock of the hub shows" in fault
     (fault,) = faults(made, clocks={"the hub": NOW + 10 * DAY})
-    assert "CN=hub ended on" in fault
+    assert "CN=hub expired on" in fault
 
 
 @pytest.mark.parametrize(("days", "warned"), [(50, False), (61, True), (89, True)])
-def test_a_certificate_that_nobody_renews(superlink_spec, days, warned):
-    made = plan(values(superlink_spec, certificates.issue(CA, "hub", ["hub.example"], 90 * DAY)))
+def test_a_certificate_that_nobody_renews(parsed_hub, days, warned):
+    made = plan(values(parsed_hub, certificates.issue(CA, "hub", ["hub.example"], 90 * DAY)))
     found = plan_checks.warnings(made, NOW + days * DAY)
-    assert bool(found) == warned and (not warned or "superlink_certificate ends on" in found[0])
+    assert bool(found) == warned and (not warned or "superlink_certificate expires on" in found[0])
 
 
-def test_everything_wrong_is_told_at_once(superlink_spec):
+def test_everything_wrong_is_told_at_once(parsed_hub):
     foreign = certificates.issue(OTHER_CA, "hub", ["other.example"], DAY)
-    made = plan(values(superlink_spec, foreign, certificate_key=CA.key))
+    made = plan(values(parsed_hub, foreign, certificate_key=CA.key))
     assert len(faults(made)) == 3, faults(made)
 
 
@@ -247,8 +247,8 @@ def test_everything_wrong_is_told_at_once(superlink_spec):
         {"certificate": LEAF.certificate, "certificate_key": LEAF.key, "certificate_secret": "mine"},
     ],
 )
-def test_existing_needs_one_of_two(superlink_spec, changes):
-    made = plan(source(superlink_spec, certificates_source="existing", **changes))
+def test_existing_needs_one_of_two(parsed_hub, changes):
+    made = plan(source(parsed_hub, certificates_source="existing", **changes))
     assert "needs either superlink_certificate_secret" in faults(made)[0]
 
 
@@ -275,29 +275,29 @@ def issued(leaf=LEAF, ca=CA.certificate):
     return secret(certificate.SECRET, tls_crt=leaf.certificate, tls_key=leaf.key, ca_crt=ca)
 
 
-def cert_manager(superlink_spec, **changes):
-    return source(superlink_spec, **{"certificates_source": "cert_manager", "issuer": ISSUER, **changes})
+def cert_manager(parsed_hub, **changes):
+    return source(parsed_hub, **{"certificates_source": "cert_manager", "issuer": ISSUER, **changes})
 
 
-def test_a_certificate_is_asked_for_and_waited_for(superlink_spec):
-    made = plan(cert_manager(superlink_spec), issuer())
+def test_a_certificate_is_asked_for_and_waited_for(parsed_hub):
+    made = plan(cert_manager(parsed_hub), issuer())
     assert made.faults == [] and made.lacks == "Certificate flower/superlink-gateway is not there yet"
     spec = made.members[0]["spec"]
     assert spec["issuerRef"] == {"name": "ours", "kind": "Issuer", "group": "cert-manager.io"}
     assert (spec["duration"], spec["renewBefore"]) == ("2160h", "1080h")
     assert spec["privateKey"] == {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"}
     assert made.secrets == [] and made.outside
-    made = plan(cert_manager(superlink_spec), issuer(), asked())
-    assert "cert-manager has not looked at it yet" in made.lacks
-    made = plan(cert_manager(superlink_spec), issuer(), asked(READY), issued())
+    made = plan(cert_manager(parsed_hub), issuer(), asked())
+    assert "cert-manager has not processed it yet" in made.lacks
+    made = plan(cert_manager(parsed_hub), issuer(), asked(READY), issued())
     assert made.lacks == "" and faults(made) == []
     assert (made.secret, made.trust) == (certificate.SECRET, CA.certificate)
 
 
-def test_names_lifetime_and_patches_reach_the_certificate(superlink_spec):
+def test_names_lifetime_and_patches_reach_the_certificate(parsed_hub):
     patch = {"target": {"kind": "Certificate", "name": certificate.NAME}, "patch": {"spec": {"duration": "60s"}}}
     changes = {"gateway_names": ["hub.example", "203.0.113.5"], "renew_before": "90m", "patches": [patch]}
-    spec = plan(cert_manager(superlink_spec, **changes), issuer()).members[0]["spec"]
+    spec = plan(cert_manager(parsed_hub, **changes), issuer()).members[0]["spec"]
     assert (spec["dnsNames"], spec["ipAddresses"]) == (["hub.example"], ["203.0.113.5"])
     assert (spec["duration"], spec["renewBefore"]) == ("60s", "90m")
 
@@ -309,38 +309,38 @@ def test_names_lifetime_and_patches_reach_the_certificate(superlink_spec):
         ([(issuer()[0]._replace(name="theirs"), {"metadata": {"name": "theirs"}})], "there are: theirs"),
         ([issuer(ready=None)], "has no condition Ready: does cert-manager's controller run?"),
         ([issuer(ready=False)], "is not ready (ErrGetKeyPair)"),
-        ([issuer(acme={})], "is of a public CA (ACME); give the root"),
-        ([issuer(), asked(READY), issued(ca="")], "it tells no CA"),
+        ([issuer(acme={})], "is of a public CA (ACME); set the root"),
+        ([issuer(), asked(READY), issued(ca="")], "it publishes no CA"),
     ],
 )
-def test_what_only_people_can_mend(superlink_spec, there, words):
-    assert words in plan(cert_manager(superlink_spec), *there).faults[0]
+def test_what_only_people_can_mend(parsed_hub, there, words):
+    assert words in plan(cert_manager(parsed_hub), *there).faults[0]
 
 
-def test_cert_manager_is_not_installed(superlink_spec):
-    made = plan(cert_manager(superlink_spec), unserved=("Certificate", "Issuer"))
+def test_cert_manager_is_not_installed(parsed_hub):
+    made = plan(cert_manager(parsed_hub), unserved=("Certificate", "Issuer"))
     assert "does not serve Certificate (cert-manager.io/v1)" in made.faults[0]
 
 
-def test_a_cluster_issuer(superlink_spec):
-    wide = cert_manager(superlink_spec, issuer={"name": "ours", "kind": "ClusterIssuer"})
+def test_a_cluster_issuer(parsed_hub):
+    wide = cert_manager(parsed_hub, issuer={"name": "ours", "kind": "ClusterIssuer"})
     assert plan(wide, issuer(kind="ClusterIssuer", ca={"secretName": "root"})).faults == []
     assert "ClusterIssuer 'ours' does not exist; there are" in plan(wide).faults[0]
 
 
-def test_an_external_issuer_is_taken_as_it_is(superlink_spec):
+def test_an_external_issuer_is_taken_as_it_is(parsed_hub):
     external = {"name": "pca", "kind": "AWSPCAClusterIssuer", "group": "awspca.cert-manager.io"}
-    made = plan(cert_manager(superlink_spec, issuer=external))
+    made = plan(cert_manager(parsed_hub, issuer=external))
     assert made.faults == [] and made.members[0]["spec"]["issuerRef"] == external
 
 
-def test_a_public_ca_gets_public_names_only(superlink_spec):
+def test_a_public_ca_gets_public_names_only(parsed_hub):
     changes = {"ca_bundle": CA.certificate, "server_name": "hub.example"}
     internal = Wanted("demo", "flower", "flower-ca", ["hub.example", "superlink"], DAY, DAY)
     assert (
-        "no internal names" in plan(cert_manager(superlink_spec, **changes), issuer(acme={}), wanted=internal).faults[0]
+        "no internal names" in plan(cert_manager(parsed_hub, **changes), issuer(acme={}), wanted=internal).faults[0]
     )
-    assert plan(cert_manager(superlink_spec, **changes), issuer(acme={})).faults == []
+    assert plan(cert_manager(parsed_hub, **changes), issuer(acme={})).faults == []
 
 
 def condition(kind, status, reason, message="", generation=2):
@@ -354,20 +354,20 @@ def request(name, made, reason, of=certificate.NAME):
     return ref, {"metadata": meta, "status": {"conditions": [condition("Ready", "False", reason)]}}
 
 
-def test_what_lacks_is_told(superlink_spec):
+def test_what_lacks_is_told(parsed_hub):
     waiting = asked(condition("Ready", "False", "DoesNotExist", "no\nsecret"), condition("Issuing", "True", "New"))
     requests = [
         request("a", "2026-01-02T00:00:00Z", "Pending"),
         request("b", "2026-01-01T00:00:00Z", "Old"),
         request("c", "2026-01-03T00:00:00Z", "Foreign", of="another"),
     ]
-    made = plan(cert_manager(superlink_spec), issuer(), waiting, *requests)
+    made = plan(cert_manager(parsed_hub), issuer(), waiting, *requests)
     assert made.lacks.endswith("DoesNotExist: no secret; New; CertificateRequest a: Pending") and not made.hopeless
     failed = asked(condition("Issuing", "False", "Failed", "The certificate request has failed"))
-    assert plan(cert_manager(superlink_spec), issuer(), failed).hopeless
+    assert plan(cert_manager(parsed_hub), issuer(), failed).hopeless
     # A failure of what was asked for before is none of what is asked for now.
     stale = asked(condition("Issuing", "False", "Failed", generation=1))
-    assert not plan(cert_manager(superlink_spec), issuer(), stale).hopeless
+    assert not plan(cert_manager(parsed_hub), issuer(), stale).hopeless
 
 
 @pytest.mark.parametrize(
@@ -378,31 +378,31 @@ def test_what_lacks_is_told(superlink_spec):
         ([asked(READY), issued(certificates.issue(CA, "x", ["old.example"], DAY))], "does not cover hub.example yet"),
     ],
 )
-def test_an_old_answer_is_not_taken(superlink_spec, there, words):
-    made = plan(cert_manager(superlink_spec), issuer(), *there)
+def test_an_old_answer_is_not_taken(parsed_hub, there, words):
+    made = plan(cert_manager(parsed_hub), issuer(), *there)
     assert words in made.lacks and made.certificate == ""
 
 
-def test_the_ca_of_the_next_renewal_is_trusted_before(superlink_spec):
+def test_the_ca_of_the_next_renewal_is_trusted_before(parsed_hub):
     ca = {"secretName": "root"}
     coming = secret("root", tls_crt=OTHER_CA.certificate, tls_key=OTHER_CA.key)
-    made = plan(cert_manager(superlink_spec), issuer(ca=ca), asked(READY), issued(), coming)
+    made = plan(cert_manager(parsed_hub), issuer(ca=ca), asked(READY), issued(), coming)
     assert made.trust == CA.certificate + OTHER_CA.certificate
     assert faults(made) == []
     same = secret("root", tls_crt=CA.certificate)
-    assert plan(cert_manager(superlink_spec), issuer(ca=ca), asked(READY), issued(), same).trust == CA.certificate
+    assert plan(cert_manager(parsed_hub), issuer(ca=ca), asked(READY), issued(), same).trust == CA.certificate
     # Whoever gives a bundle says everything.
-    given = cert_manager(superlink_spec, ca_bundle=CA.certificate)
+    given = cert_manager(parsed_hub, ca_bundle=CA.certificate)
     assert plan(given, issuer(ca=ca), asked(READY), issued(), coming).trust == CA.certificate
 
 
-def test_plans_change_nothing_that_was_given(superlink_spec):
-    spec = superlink_spec(certificates_source="cert_manager", issuer=ISSUER, ca_bundle="")
+def test_plans_change_nothing_that_was_given(parsed_hub):
+    spec = parsed_hub(certificates_source="cert_manager", issuer=ISSUER, ca_bundle="")
     before = copy.deepcopy(spec)
     plan(choose(spec, NOTHING), issuer())
     assert spec == before
 
 
-def test_no_source_shows_a_key(superlink_spec):
-    shown = repr([plan(values(superlink_spec)), plan(handed_in(superlink_spec)), CertManager({}, None).__dict__])
+def test_no_source_shows_a_key(parsed_hub):
+    shown = repr([plan(values(parsed_hub)), plan(handed_in(parsed_hub)), CertManager(parsed_hub(), None).__dict__])
     assert "PRIVATE" not in shown

@@ -164,7 +164,7 @@ def test_exec_plugin(tmp_path: Path) -> None:
     access = resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
     assert ("Authorization", "Bearer from-exec") in access.headers and access.renewable
     script.write_text("#!/bin/sh\necho 'log in first' >&2; exit 3\n")
-    with pytest.raises(AuthError, match="gave no credentials: .*log in first"):
+    with pytest.raises(AuthError, match="returned no credentials: .*log in first"):
         resolve({"kubeconfig": kubeconfig(exec=plugin), "context": "c1"})
 
 

@@ -171,7 +171,7 @@ def test_a_plugin_that_hangs_is_stopped_with_all_it_started(tmp_path: Path, monk
     monkeypatch.setattr(exec_plugin, "LIMIT", 0.5)
     entry = plugin(tmp_path / "plugin", f"sleep 300 & echo $! > {tmp_path}/child; wait")
     began = time.monotonic()
-    with pytest.raises(AuthError, match=r"plugin' of user 'u' gave no credentials: .*within 0.5 s"):
+    with pytest.raises(AuthError, match=r"plugin' of user 'u' returned no credentials: .*within 0.5 s"):
         resolve({"kubeconfig": kubeconfig({"exec": entry})})
     assert time.monotonic() - began < 10
     child = Path("/proc") / (tmp_path / "child").read_text().strip() / "stat"
@@ -183,7 +183,7 @@ def test_a_plugin_that_hangs_is_stopped_with_all_it_started(tmp_path: Path, monk
 
 def test_a_plugin_that_prints_something_else(tmp_path: Path) -> None:
     for program in (f"echo {SECRET}", "echo null", "echo '[]'"):
-        with pytest.raises(AuthError, match="gave no credentials: it did not print") as told:
+        with pytest.raises(AuthError, match="returned no credentials: it did not print") as told:
             resolve({"kubeconfig": kubeconfig({"exec": plugin(tmp_path / "plugin", program)})})
         assert SECRET not in str(told.value)
 
@@ -236,7 +236,7 @@ def test_a_user_without_credentials_is_told_so(status: int) -> None:
     body = json.dumps({"kind": "Status", "message": 'User "system:anonymous" cannot get path "/version"'}).encode()
     with serving(sending(status, "application/json", body)) as url:
         cluster = connect({"kubeconfig": kubeconfig({"token": ""}, url)})
-        with pytest.raises(Unauthorized, match="the kubeconfig holds no credentials that can be used"):
+        with pytest.raises(Unauthorized, match="the kubeconfig has no usable credentials"):
             cluster.request("GET", "/version")
 
 

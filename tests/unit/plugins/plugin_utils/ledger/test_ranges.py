@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import copy
 import random
+import sys
 
 import pytest
 
@@ -12,7 +14,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ran
 
 
 def taken(book):
-    """Every partition number that somebody has, with doubles."""
+    """Every partition number that someone has, with doubles."""
     return [
         number
         for site in book["sites"].values()
@@ -132,3 +134,105 @@ def test_never_two_pools_with_one_number(seed):
         assert len(numbers) == len(set(numbers))
         for facts in book["sites"].values():
             assert all(pool["offset"] + pool["size"] <= facts["partitions"] for pool in facts["pools"].values())
+
+
+def plainly(book, wanted):
+    """What C(allocate) has to do, told in the simplest way: one pool after the other, each looking at all numbers."""
+    new = copy.deepcopy(book)
+    for site, pools in wanted.items():
+        entry = new["sites"].setdefault(site, {"partitions": 0, "pools": {}})
+        for name in set(entry["pools"]) - set(pools):
+            del entry["pools"][name]
+        for name, size in pools.items():
+            if name in entry["pools"]:
+                entry["pools"][name]["size"] = min(entry["pools"][name]["size"], size)
+    for site in sorted(wanted):
+        for name, size in wanted[site].items():
+            old = new["sites"][site]["pools"].pop(name, None)
+            busy = set(taken(new))
+            start = old["offset"] if old else 0
+            if not old or not busy.isdisjoint(range(start, start + size)):
+                start = next(n for n in range(len(busy) * 9 + 99) if busy.isdisjoint(range(n, n + size)))
+            new["sites"][site]["pools"][name] = {"offset": start, "size": size}
+    return new
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_pool_gets_the_place_that_it_got_ever_since(seed):
+    rng = random.Random(seed)
+    book = ranges.empty_book()
+    for _step in range(25):
+        if rng.random() < 0.3:
+            book = ranges.forget(book, {rng.choice("abcdefgh"): []})
+        sites = rng.sample("abcdefgh", rng.randint(1, 8))
+        wanted = {site: {pool: rng.randint(1, 6) for pool in rng.sample("pqr", rng.randint(1, 3))} for site in sites}
+        expected = plainly(book, wanted)
+        book = ranges.allocate(book, wanted).book
+        assert offsets(book) == offsets(expected)
+
+
+def lines(call):
+    """How many lines of Python a call executes."""
+    count = 0
+
+    def trace(_frame, event, _argument):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("grown", [0, 1], ids=["unchanged", "every pool grows"])
+def test_the_work_grows_with_the_sites_and_not_with_their_square(grown):
+    def work(count):
+        wanted = {f"site-{number:04}": {"p": 1 + number % 3, "q": 1} for number in range(count)}
+        book = ranges.allocate(ranges.empty_book(), wanted).book
+        more = {site: {pool: size + grown for pool, size in pools.items()} for site, pools in wanted.items()}
+        return lines(lambda: (ranges.allocate(ranges.empty_book(), more), ranges.allocate(book, more)))
+
+    assert work(400) < 2.5 * work(200)
+
+
+def test_overlapping_ranges_of_a_damaged_book_give_nobody_a_number_twice():
+    pools = {"a": {"offset": 0, "size": 2}, "b": {"offset": 1, "size": 2}, "c": {"offset": 3, "size": 1}}
+    book = {"partitions": 4, "sites": {site: {"partitions": 4, "pools": {"p": pool}} for site, pool in pools.items()}}
+    book = ranges.allocate(book, {"a": {"p": 3}, "b": {"p": 3}, "d": {"p": 1}}).book
+    numbers = taken(book)
+    assert len(numbers) == len(set(numbers))
+
+
+HELD = {"a": {"p": (0, 2)}, "b": {"p": (2, 1)}, "c": {"p": (5, 2), "in-pool": (0, 3)}}
+
+
+def test_a_lost_book_is_restored_from_the_numbers_of_the_keys():
+    wanted = {"new": {"p": 1}, "b": {"p": 1}, "a": {"p": 2}}
+    book = ranges.allocate(ranges.empty_book(), wanted, held=HELD).book
+    assert offsets(book) == {("a", "p"): 0, ("b", "p"): 2, ("new", "p"): 3, ("c", "p"): 5}
+    assert {site["partitions"] for site in book["sites"].values()} == {7}
+
+
+def test_numbers_of_keys_change_nothing_where_the_book_has_the_site():
+    book = joined(a={"p": 2}, b={"p": 1})
+    moved = {"a": {"p": (7, 2)}, "z": {"p": (9, 1)}}
+    assert ranges.allocate(book, {"a": {"p": 2}, "b": {"p": 1}}, held=moved).book == book
+
+
+def test_numbers_of_keys_that_someone_else_has_are_not_restored():
+    book = ranges.allocate(joined(b={"p": 3}), {"a": {"p": 2}}, held={"a": {"p": (1, 2)}}).book
+    assert offsets(book) == {("b", "p"): 0, ("a", "p"): 3}
+
+
+def test_dead_keys_of_sites_that_left_long_ago_are_dropped():
+    book = ranges.forget(joined(a={"p": 1}, b={"p": 1}), {"a": ["SHA256:x"]}, "2026-01-01T00:00:00+00:00")
+    book = ranges.forget(book, {"b": ["SHA256:y"]}, "2026-06-01T00:00:00+00:00")
+    left = ranges.without_left(book, "2026-03-01T00:00:00+00:00")
+    assert left["left"] == {"b": ["SHA256:y"]} and list(left["left_since"]) == ["b"]
+    assert "left" not in ranges.without_left(left, "2026-07-01T00:00:00+00:00")
+    assert ranges.forget(book, {"a": ["SHA256:x"]}, "2026-12-01T00:00:00+00:00") == book

@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import copy
+
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 
 KEY = {"pool": "cpu", "name": "0", "fingerprint": "SHA256:a", "public_key": "ecdsa a"}
@@ -61,3 +65,128 @@ def test_a_key_that_was_unregistered_by_other_hands_is_dead():
 def test_merging_changes_nothing_when_nothing_changed():
     record = registered(KEY)
     assert records.merge_keys(record, [KEY], "eu") == record
+
+
+def test_the_keys_of_two_controllers_are_merged_one_by_one():
+    seen = registered(KEY)
+    ours = records.merge_keys(seen, [KEY, OTHER], "eu")
+    ours["keys"]["SHA256:b"]["node_id"] = "12"
+    theirs = records.retire(records.merge_keys(seen, [KEY, dict(KEY, fingerprint="SHA256:c")], "eu"), [])
+    theirs["keys"]["SHA256:c"]["node_id"] = "13"
+    both = records.merged(theirs, ours, seen)
+    assert {key: facts["node_id"] for key, facts in both["keys"].items()} == {
+        "SHA256:a": "10",
+        "SHA256:b": "12",
+        "SHA256:c": "13",
+    }
+    assert records.merged(seen, ours, seen) == ours, "without a rival it is what this run made"
+
+
+def test_dead_never_overwrites_a_node_id_of_another_controller():
+    seen = records.merge_keys(records.empty_record("site-a"), [KEY], "eu")
+    alive, dead = copy.deepcopy(seen), copy.deepcopy(seen)
+    alive["keys"]["SHA256:a"]["node_id"] = "10"
+    dead["keys"]["SHA256:a"]["dead"] = True
+    for old, new in ((alive, dead), (dead, alive)):
+        (key,) = records.merged(old, new, seen)["keys"].values()
+        assert (key["node_id"], key["dead"]) == ("10", False)
+        (key,) = records.merged(old, new, {})["keys"].values()
+        assert (key["node_id"], key["dead"]) == ("10", False)
+
+
+def test_a_key_whose_very_node_was_unregistered_is_dead_for_both():
+    seen = registered(KEY)
+    ours = copy.deepcopy(seen)
+    records.mark_dead(ours, {"10": {"status": "unregistered"}})
+    assert records.merged(seen, ours, seen)["keys"]["SHA256:a"]["dead"] is True
+    again = copy.deepcopy(seen)
+    again["keys"]["SHA256:a"]["node_id"] = "77"
+    assert records.merged(again, ours, seen)["keys"]["SHA256:a"]["dead"] is False
+
+
+def test_what_a_rival_retired_stays_retired():
+    seen = records.merge_keys(registered(KEY, OTHER), [KEY], "eu")
+    theirs = records.retire(seen, ["SHA256:b"], "2026-11-21T10:00:00+00:00")
+    ours = dict(copy.deepcopy(seen), region="us")
+    both = records.merged(theirs, ours, seen)
+    assert list(both["keys"]) == ["SHA256:a"] and list(both["retired"]) == ["SHA256:b"] and both["region"] == "us"
+
+
+def test_a_denial_and_a_certificate_of_a_rival_stay():
+    seen = registered(KEY)
+    theirs = {**seen, "access": {"state": "denied"}, "client": {"serial": "2"}, "revoked": [{"serial": "1"}]}
+    ours = {**seen, "client": {"serial": "3"}, "superseded": ["1"]}
+    both = records.merged(theirs, ours, seen)
+    assert both["access"] and both["client"] == {"serial": "2"} and "superseded" not in both
+
+
+def test_few_retired_keys_are_remembered_and_the_oldest_go_first():
+    record = registered(KEY)
+    for number in range(records.RETIRED + 5):
+        fingerprint = f"SHA256:old-{number}"
+        record["keys"][fingerprint] = {
+            "pool": "cpu",
+            "name": "0",
+            "public_key": "-",
+            "node_id": str(number),
+            "dead": False,
+        }
+        record = records.retire(record, [fingerprint], f"2026-01-01T00:00:{number:02}+00:00" if number else "")
+    assert len(record["retired"]) == records.RETIRED + len(record["keys"])
+    assert "SHA256:old-0" not in record["retired"] and f"SHA256:old-{records.RETIRED + 4}" in record["retired"]
+
+
+def replaced():
+    """Key 10 was replaced by key 20, and its pod has not been restarted yet."""
+    new = dict(KEY, fingerprint="SHA256:new")
+    record = records.merge_keys(registered(KEY), [new], "eu")
+    record["keys"]["SHA256:new"]["node_id"] = "20"
+    return record
+
+
+def test_a_key_that_still_serves_is_not_unregistered_before_its_pod_has_the_new_one():
+    record = replaced()
+    assert records.to_retire(record, {"10": {"status": "online"}, "20": {"status": "registered"}}) == {}
+    assert list(records.to_retire(record, {"10": {"status": "offline"}, "20": {"status": "registered"}})) == [
+        "SHA256:a"
+    ]
+    assert list(records.to_retire(record, {"10": {"status": "online"}, "20": {"status": "online"}})) == ["SHA256:a"]
+    denied = {**record, "access": {"state": "denied"}}
+    assert list(records.to_retire(denied, {"10": {"status": "online"}})) == ["SHA256:a"]
+    gone = records.merge_keys(registered(KEY, OTHER), [OTHER], "eu")
+    assert list(records.to_retire(gone, {"10": {"status": "online"}})) == ["SHA256:a"], "nothing takes its place"
+
+
+def test_pods_may_run_with_another_key_when_their_node_is_away_and_they_had_one_before():
+    away, back = {"20": {"status": "registered"}}, {"20": {"status": "online"}}
+    assert records.runs_with_another_key(replaced(), away)
+    assert not records.runs_with_another_key(replaced(), back)
+    retired = records.retire(replaced(), ["SHA256:a"])
+    assert records.runs_with_another_key(retired, away) and not records.runs_with_another_key(retired, back)
+    assert not records.runs_with_another_key(retired, {"20": {"status": "offline"}}), (
+        "it has been online with the new key"
+    )
+    assert not records.runs_with_another_key(registered(KEY), {"10": {"status": "offline"}}), (
+        "it has had this key ever since"
+    )
+
+
+def test_numbers_of_a_sites_keys():
+    keys = [dict(KEY, name=str(n), fingerprint=f"SHA256:{n}") for n in (4, 3, 5)]
+    daemons = dict(KEY, pool="gpu", name="node-1", fingerprint="SHA256:g")
+    assert records.numbers(registered(*keys, daemons)) == {"cpu": (3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ([], "not a mapping"),
+        ({"site": "site-b", "keys": {}, "retired": {}}, "record of 'site-b'"),
+        ({"site": "site-a", "keys": []}, "keys are not a mapping"),
+        ({"site": "site-a", "keys": {"f": {"pool": "cpu"}}, "retired": {}}, "lacks name, node_id, public_key"),
+        ({"site": "site-a", "keys": {}, "retired": {}, "access": "denied"}, "access lacks reason, since"),
+    ],
+)
+def test_a_record_of_another_shape_is_told(record, words):
+    assert words in records.fault(record, "site-a")
+    assert records.fault(registered(KEY), "site-a") == ""

@@ -9,9 +9,10 @@ import re
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import door_certificate_name
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_door, sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.base.certificate_names import listener_certificate_name
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import clientapp, runtime_listener, sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+from ansible_collections.federated.flower.tests.unit import specs
 
 POOL = {
     "name": "gpu",
@@ -42,7 +43,7 @@ def found(objects, kind, name):
 
 
 def test_each_client_app_has_the_one_supernode_of_its_number(spec):
-    objects = render.supernode_objects(spec())
+    objects = specs.supernode_objects(spec())
     nodes = found(objects, "StatefulSet", "supernode-gpu")
     apps = found(objects, "StatefulSet", "clientapp-gpu")
     assert nodes["spec"]["ordinals"] == {"start": 5} and apps["spec"]["ordinals"] == {"start": 0}
@@ -50,7 +51,7 @@ def test_each_client_app_has_the_one_supernode_of_its_number(spec):
     args = apps["spec"]["template"]["spec"]["containers"][0]["args"]
     assert args[:2] == ["--runtime-api-address", "supernode-gpu-runtime-$(FLOWER_INDEX).flower.svc:9095"]
     for number in (0, 1):
-        service = found(objects, "Service", clientapp.door("gpu", number))["spec"]
+        service = found(objects, "Service", clientapp.listener_service("gpu", number))["spec"]
         assert service["selector"][clientapp.POD_NAME] == f"supernode-gpu-{5 + number}"
         assert service["publishNotReadyAddresses"] and service["ports"][0]["port"] == 9095
     env = apps["spec"]["template"]["spec"]["containers"][0]["env"]
@@ -58,20 +59,20 @@ def test_each_client_app_has_the_one_supernode_of_its_number(spec):
 
 
 def test_sites_with_the_same_settings_have_the_same_client_apps(spec):
-    one = render.clientapp_objects(spec())
-    other = render.clientapp_objects(spec(cluster="site-b", allocation={"gpu": {"offset": 0, "partitions": 9}}))
+    one = specs.clientapp_objects(spec())
+    other = specs.clientapp_objects(spec(cluster="site-b", allocation={"gpu": {"offset": 0, "partitions": 9}}))
     assert one == other and len(one) == 1
-    whole = render.supernode_objects(spec())
+    whole = specs.supernode_objects(spec())
     assert one == [item for item in whole if clientapp.is_one(item)]
 
 
 def test_they_need_nothing_from_hub_or_ledger(spec):
     early = spec(allocation={}, superlink_address="", ca_bundle="", client_certificate="")
-    assert render.clientapp_objects(early) == render.clientapp_objects(spec())
+    assert specs.clientapp_objects(early) == specs.clientapp_objects(spec())
 
 
 def test_what_computes_is_with_the_client_app(spec):
-    objects = render.supernode_objects(spec())
+    objects = specs.supernode_objects(spec())
     node = found(objects, "StatefulSet", "supernode-gpu")["spec"]["template"]["spec"]
     app = found(objects, "StatefulSet", "clientapp-gpu")["spec"]["template"]["spec"]
     assert [one["name"] for one in node["containers"]] == ["supernode"]
@@ -87,16 +88,16 @@ def test_what_computes_is_with_the_client_app(spec):
 
 
 def test_the_door_lets_runtime_calls_through_and_nothing_else(spec):
-    whole = sidecar.configuration(spec())
+    whole = sidecar.configuration(specs.site_of(spec()))
     door = whole[whole.index("frontend runtime") : whole.index("backend supernode")]
-    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in runtime_door.RUNTIME_CALLS}
+    assert set(re.findall(r"path (\S+)", door)) == {f"/v1/runtime/{call}" for call in runtime_listener.RUNTIME_CALLS}
     assert "deny deny_status 503 unless METH_POST runtime_call" in door and "bind :9095 " in door
-    assert "frontend runtime" not in sidecar.configuration(spec(clientapp="pod"))
+    assert "frontend runtime" not in sidecar.configuration(specs.site_of(spec(clientapp="pod")))
 
 
 def test_only_client_apps_may_call_supernodes_and_only_at_their_door(spec):
     more = [{"cidr": "198.51.100.0/24", "ports": ["443"]}]
-    objects = render.supernode_objects(spec(egress=more))
+    objects = specs.supernode_objects(spec(egress=more))
     node = found(objects, "NetworkPolicy", "supernode")["spec"]
     app = found(objects, "NetworkPolicy", "clientapp")["spec"]
     (ingress,) = node["ingress"]
@@ -109,24 +110,24 @@ def test_only_client_apps_may_call_supernodes_and_only_at_their_door(spec):
 
 def test_patches_reach_them(spec):
     patch = {"target": {"kind": "StatefulSet", "name": "clientapp-gpu"}, "patch": {"spec": {"minReadySeconds": 5}}}
-    for objects in (render.supernode_objects(spec(patches=[patch])), render.clientapp_objects(spec(patches=[patch]))):
+    for objects in (specs.supernode_objects(spec(patches=[patch])), specs.clientapp_objects(spec(patches=[patch]))):
         assert found(objects, "StatefulSet", "clientapp-gpu")["spec"]["minReadySeconds"] == 5
 
 
 def test_the_certificate_is_for_every_door():
-    assert door_certificate_name("flower") == "*.flower.svc"
+    assert listener_certificate_name("flower") == "*.flower.svc"
 
 
 def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
-    names = {item["metadata"]["name"] for item in render.supernode_objects(supernode_spec())}
+    names = {item["metadata"]["name"] for item in specs.supernode_objects(supernode_spec())}
     assert not any("clientapp" in name or "runtime" in name for name in names)
-    assert render.clientapp_objects(supernode_spec()) == []
+    assert specs.clientapp_objects(supernode_spec()) == []
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"clientapp": "daemon"}, "supernode_clientapp: 'daemon' is none of pod, workload"),
+        ({"clientapp": "daemon"}, "supernode_clientapp: 'daemon' is not one of pod, workload"),
         ({"insecure": True, "mtls": False}, "needs TLS between ClientApp and SuperNode"),
         ({"sidecar": False, "mtls": False}, "supernode_clientapp: 'workload' needs the sidecar"),
         ({"isolation": "subprocess"}, "supernode_isolation: 'subprocess' does not go together"),
@@ -140,7 +141,7 @@ def test_the_form_with_one_pod_stays_as_it_is(supernode_spec):
     ],
 )
 def test_what_does_not_go_together_is_told(changes, words, spec):
-    assert any(words in fault for fault in render.supernode_faults(spec(**changes))), render.supernode_faults(
+    assert any(words in fault for fault in supernode_faults(spec(**changes))), supernode_faults(
         spec(**changes)
     )
 
@@ -150,12 +151,12 @@ def test_what_does_not_go_together_is_told(changes, words, spec):
     [
         ({"hub_namespace": "n" * 50}, "supernode_hub_namespace"),
         ({"clientapp_predicates": [{"labelSelector": {}}]}, "supernode_clientapp_predicates[0]"),
-        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace: 'fast' is none of play, ocm"),
+        ({"clientapp_pace": "fast"}, "supernode_clientapp_pace: 'fast' is not one of play, ocm"),
         ({"clientapp_rollout": {"type": "All"}}, "has no meaning while the play paces"),
         ({"clientapp_pace": "ocm", "clientapp_rollout": {"type": "Slow"}}, "supernode_clientapp_rollout.type: 'Slow'"),
     ],
 )
 def test_faults_of_their_delivery_are_told(changes, words, spec):
     behind = {"delivery": "ocm", "key_source": "site", "ocm_cluster": "cluster-a"}
-    assert any(words in fault for fault in render.supernode_faults(spec(**behind, **changes)))
-    assert render.supernode_faults(spec(**behind)) == []
+    assert any(words in fault for fault in supernode_faults(spec(**behind, **changes)))
+    assert supernode_faults(spec(**behind)) == []

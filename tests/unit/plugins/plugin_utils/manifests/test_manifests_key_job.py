@@ -18,12 +18,12 @@ def everything(spec, given=False):
     return [key_job.owner(spec), *key_job.belongings(spec, owner, "abcde", PROGRAM, REQUEST, given=given), job]
 
 
-def test_golden(supernode_spec, golden):
-    golden("supernode-key-job", everything(supernode_spec(key_source="site")))
+def test_golden(parsed_site, golden):
+    golden("supernode-key-job", everything(parsed_site(key_source="site")))
 
 
-def test_everything_goes_with_the_job(supernode_spec):
-    _owner, *belongings, job = everything(supernode_spec())
+def test_everything_goes_with_the_job(parsed_site):
+    _owner, *belongings, job = everything(parsed_site())
     assert {item["kind"] for item in belongings} == {
         "ConfigMap",
         "ServiceAccount",
@@ -38,11 +38,11 @@ def test_everything_goes_with_the_job(supernode_spec):
         assert item["metadata"]["name"] == "supernode-keys-abcde"
 
 
-def test_rights_that_were_given_are_not_made_again(supernode_spec):
-    _owner, *belongings, job = everything(supernode_spec(), given=True)
+def test_rights_that_were_given_are_not_made_again(parsed_site):
+    _owner, *belongings, job = everything(parsed_site(), given=True)
     assert {item["kind"] for item in belongings} == {"ConfigMap", "NetworkPolicy"}
     assert job["spec"]["template"]["spec"]["serviceAccountName"] == "supernode-keys"
-    given = key_job.given_access(supernode_spec(), REQUEST["secrets"])
+    given = key_job.given_access(parsed_site(), REQUEST["secrets"])
     assert [(item["kind"], item["metadata"]["name"]) for item in given] == [
         ("ServiceAccount", "supernode-keys"), ("Role", "supernode-keys"), ("RoleBinding", "supernode-keys"),
     ]  # fmt: skip
@@ -54,8 +54,8 @@ def test_all_rights_are_confined_to_names():
     assert key_job.rules(["b", "a"])[0]["resourceNames"] == ["a", "b"]
 
 
-def test_only_the_job_has_a_token_and_no_workload_selects_its_pod(supernode_spec):
-    spec = supernode_spec(key_source="site", resources={"requests": {"cpu": "1", "nvidia.com/gpu": "1"}})
+def test_only_the_job_has_a_token_and_no_workload_selects_its_pod(parsed_site):
+    spec = parsed_site(key_source="site", resources={"requests": {"cpu": "1", "nvidia.com/gpu": "1"}})
     job = everything(spec)[-1]
     labels = job["spec"]["template"]["metadata"]["labels"]
     for item in supernode.objects(spec):
@@ -68,9 +68,9 @@ def test_only_the_job_has_a_token_and_no_workload_selects_its_pod(supernode_spec
     assert pod["containers"][0]["resources"] == {"requests": {"cpu": "1"}}
 
 
-def test_pods_are_replaced_when_the_source_changes_and_else_stay_as_they_are(supernode_spec):
+def test_pods_are_replaced_when_the_source_changes_and_else_stay_as_they_are(parsed_site):
     def notes(**changes):
-        built = [item for item in supernode.objects(supernode_spec(**changes)) if item["kind"] == "StatefulSet"]
+        built = [item for item in supernode.objects(parsed_site(**changes)) if item["kind"] == "StatefulSet"]
         return [item["spec"]["template"]["metadata"].get("annotations") for item in built]
 
     assert notes() == [None]
@@ -78,14 +78,14 @@ def test_pods_are_replaced_when_the_source_changes_and_else_stay_as_they_are(sup
     assert notes(key_source="site", insecure=True) == [None]
 
 
-def test_what_the_administrators_give_names_no_release(supernode_spec):
-    one, other = (key_job.given_access(supernode_spec(version=version), ["a"]) for version in ("1.41.0", "1.42.0"))
+def test_what_the_administrators_give_names_no_release(parsed_site):
+    one, other = (key_job.given_access(parsed_site(version=version), ["a"]) for version in ("1.41.0", "1.42.0"))
     assert one == other
 
 
-def test_the_way_to_the_api_server_is_by_port_unless_its_address_is_told(supernode_spec):
+def test_the_way_to_the_api_server_is_by_port_unless_its_address_is_told(parsed_site):
     def egress(**changes):
-        (policy,) = (item for item in everything(supernode_spec(**changes)) if item["kind"] == "NetworkPolicy")
+        (policy,) = (item for item in everything(parsed_site(**changes)) if item["kind"] == "NetworkPolicy")
         assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and policy["spec"]["ingress"] == []
         return policy["spec"]["egress"]
 
@@ -96,5 +96,5 @@ def test_the_way_to_the_api_server_is_by_port_unless_its_address_is_told(superno
     ]
 
 
-def test_without_network_policies_there_is_none(supernode_spec):
-    assert "NetworkPolicy" not in {item["kind"] for item in everything(supernode_spec(network_policies=False))}
+def test_without_network_policies_there_is_none(parsed_site):
+    assert "NetworkPolicy" not in {item["kind"] for item in everything(parsed_site(network_policies=False))}

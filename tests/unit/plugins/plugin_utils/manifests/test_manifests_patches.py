@@ -129,6 +129,6 @@ def test_json_patch_that_does_not_fit(operation):
 
 def test_patch_without_target():
     patch = {"target": {"kind": "Pod", "name": "y"}, "patch": {}}
-    with pytest.raises(patches.PatchError, match="which is none of: Pod/x"):
+    with pytest.raises(patches.PatchError, match="which is not one of: Pod/x"):
         patches.apply([OBJ], [patch])
     assert patches.apply([OBJ], [patch], partial=True) == [OBJ]

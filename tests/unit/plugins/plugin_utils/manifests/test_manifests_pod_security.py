@@ -14,7 +14,8 @@ from typing import Any, Callable
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 Pod = dict[str, Any]
 
@@ -139,7 +140,7 @@ def test_every_golden_variant(goldens):
 def test_any_user(ids, isolation, superlink_spec, supernode_spec):
     pools = [{"name": "cpu"}, {"name": "edge", "mode": "DaemonSet", "node_config": {"camera": "{node}"}}]
     hub = render.superlink_objects(superlink_spec(isolation=isolation, **ids))
-    site = render.supernode_objects(supernode_spec(isolation=isolation, pools=pools, **ids))
+    site = specs.supernode_objects(supernode_spec(isolation=isolation, pools=pools, **ids))
     check(hub)
     check(site)
     for pod in (*templates(hub).values(), *templates(site).values()):
@@ -157,7 +158,7 @@ def test_any_user(ids, isolation, superlink_spec, supernode_spec):
 def test_namespaces_say_the_level(level, superlink_spec, supernode_spec):
     for objects in (
         render.superlink_objects(superlink_spec(pod_security=level)),
-        render.supernode_objects(supernode_spec(pod_security=level)),
+        specs.supernode_objects(supernode_spec(pod_security=level)),
     ):
         labels = objects[0]["metadata"]["labels"]
         assert [labels[f"pod-security.kubernetes.io/{mode}"] for mode in ("enforce", "warn", "audit")] == [level] * 3

@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 DNS = {
     "to": [
@@ -110,7 +111,7 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
     ids=["name", "ipv4", "ipv6", "networks"],
 )
 def test_the_way_to_the_superlink(changes, rule, supernode_spec):
-    site = found(render.supernode_objects(supernode_spec(**changes)))
+    site = found(specs.supernode_objects(supernode_spec(**changes)))
     assert list(site) == ["supernode-default-deny", "supernode"]
     assert site["supernode"] == {
         "podSelector": selected("supernode"),
@@ -121,11 +122,11 @@ def test_the_way_to_the_superlink(changes, rule, supernode_spec):
 
 def test_nobody_calls_a_supernode_but_monitoring_its_sidecar(supernode_spec):
     changes = {"monitoring_namespaces": ["monitoring"], "egress": [STORE]}
-    site = found(render.supernode_objects(supernode_spec(**changes)))["supernode"]
+    site = found(specs.supernode_objects(supernode_spec(**changes)))["supernode"]
     assert [rule["ports"] for rule in site["ingress"]] == [tcp(8404)]
     assert site["egress"][-1] == STORE_RULE
     for without in ({"sidecar": False, "mtls": False}, {"insecure": True, "mtls": False}):
-        assert "ingress" not in found(render.supernode_objects(supernode_spec(**changes, **without)))["supernode"]
+        assert "ingress" not in found(specs.supernode_objects(supernode_spec(**changes, **without)))["supernode"]
 
 
 def test_dns_elsewhere(supernode_spec):
@@ -133,29 +134,29 @@ def test_dns_elsewhere(supernode_spec):
         {"namespace": "openshift-dns", "ports": ["5353/UDP", "5353/TCP"]},
         {"cidr": "169.254.20.10", "ports": ["53/UDP"]},
     ]
-    egress = found(render.supernode_objects(supernode_spec(dns=places)))["supernode"]["egress"]
+    egress = found(specs.supernode_objects(supernode_spec(dns=places)))["supernode"]["egress"]
     assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[5353, 5353], [53], [9092]]
     assert egress[1]["to"] == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
 
 
-def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, supernode_spec):
+def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, parsed_hub, supernode_spec):
     hub = found(render.superlink_objects(superlink_spec(create_namespace=False)))
-    site = found(render.supernode_objects(supernode_spec(create_namespace=False)))
+    site = found(specs.supernode_objects(supernode_spec(create_namespace=False)))
     assert set(hub) == {"superlink", "serverapp"} and set(site) == {"supernode"}
     assert all(spec["podSelector"]["matchLabels"] for spec in [*hub.values(), *site.values()])
-    assert policies.default_deny(superlink_spec(create_namespace=False), "superlink") == []
+    assert policies.default_deny(parsed_hub(create_namespace=False), "superlink") == []
 
 
-def test_switched_off(superlink_spec, supernode_spec):
+def test_switched_off(superlink_spec, parsed_hub, supernode_spec):
     for off in (False, "False"):
         assert found(render.superlink_objects(superlink_spec(network_policies=off))) == {}
-        assert found(render.supernode_objects(supernode_spec(network_policies=off))) == {}
-        assert policies.default_deny(superlink_spec(network_policies=off), "superlink") == []
+        assert found(specs.supernode_objects(supernode_spec(network_policies=off))) == {}
+        assert policies.default_deny(parsed_hub(network_policies=off), "superlink") == []
 
 
 def test_hub_and_site_may_share_a_namespace(superlink_spec, supernode_spec):
     assert not set(found(render.superlink_objects(superlink_spec()))) & set(
-        found(render.supernode_objects(supernode_spec()))
+        found(specs.supernode_objects(supernode_spec()))
     )
 
 

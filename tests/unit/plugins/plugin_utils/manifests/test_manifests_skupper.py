@@ -18,18 +18,18 @@ GRANT = {"url": "https://192.0.2.7:9090/uid", "code": "the-code", "ca": "PEM"}
 DATA = {"tls.crt": "certificate", "tls.key": "key", "ca.crt": "authority"}
 
 
-def test_golden_of_the_hub(site_spec, listener_spec, golden):
-    spec = site_spec(
+def test_golden_of_the_hub(parsed_network_site, parsed_listener, golden):
+    spec = parsed_network_site(
         cluster="hub", link_access="default", ha=True, controller="skupper/one", monitoring_namespaces=["m"]
     )
-    listener = listener_spec(cluster="hub")
+    listener = parsed_listener(cluster="hub")
     rendered = [*skupper.site_objects(spec), *policies.skupper_site_objects(spec)]
     rendered += [*skupper.connector_objects(listener), *policies.skupper_connector_objects(listener)]
     golden("skupper-hub", rendered)
 
 
-def test_golden_of_a_site(site_spec, link_spec, listener_spec, golden):
-    spec, link, listener = site_spec(), link_spec(), listener_spec(labels={"team": "a"})
+def test_golden_of_a_site(parsed_network_site, parsed_link, parsed_listener, golden):
+    spec, link, listener = parsed_network_site(), parsed_link(), parsed_listener(labels={"team": "a"})
     rendered = [*skupper.site_objects(spec), *policies.skupper_site_objects(spec)]
     rendered += [skupper.link_secret(link, DATA), *skupper.links(link, HUB, {})]
     rendered += [*policies.skupper_link_objects(link, HUB)]
@@ -37,61 +37,61 @@ def test_golden_of_a_site(site_spec, link_spec, listener_spec, golden):
     golden("skupper-site", rendered)
 
 
-def test_golden_of_a_token(link_spec, golden):
-    spec = link_spec(mode="token", cost=5, window="90s")
+def test_golden_of_a_token(parsed_link, golden):
+    spec = parsed_link(mode="token", cost=5, window="90s")
     made = [skupper.certificate(spec, "skupper-site-ca"), skupper.access_grant(spec), skupper.access_token(spec, GRANT)]
     golden("skupper-token", made)
 
 
-def test_a_site_without_access_says_nothing_of_it(site_spec):
-    (site,) = skupper.site_objects(site_spec(settings={}))
+def test_a_site_without_access_says_nothing_of_it(parsed_network_site):
+    (site,) = skupper.site_objects(parsed_network_site(settings={}))
     assert site["spec"] == {}
-    (open_site,) = skupper.site_objects(site_spec(link_access="route", settings={"size": "big"}))
+    (open_site,) = skupper.site_objects(parsed_network_site(link_access="route", settings={"size": "big"}))
     assert open_site["spec"] == {"linkAccess": "route", "settings": {"size": "big"}}
 
 
-def test_no_object_names_a_release_of_flower(site_spec):
-    (site,) = skupper.site_objects(site_spec())
+def test_no_object_names_a_release_of_flower(parsed_network_site):
+    (site,) = skupper.site_objects(parsed_network_site())
     assert "app.kubernetes.io/version" not in site["metadata"]["labels"]
 
 
-def test_secret_before_links_and_in_the_form_that_skupper_takes(link_spec):
-    secret = skupper.link_secret(link_spec(), DATA)
+def test_secret_before_links_and_in_the_form_that_skupper_takes(parsed_link):
+    secret = skupper.link_secret(parsed_link(), DATA)
     assert secret["type"] == "kubernetes.io/tls" and entries(secret) == DATA
 
 
-def test_one_link_for_each_group_of_a_hub_with_two_routers(link_spec):
+def test_one_link_for_each_group_of_a_hub_with_two_routers(parsed_link):
     second = [{**entry, "group": "skupper-router-2", "host": "192.0.2.8"} for entry in HUB]
-    made = skupper.links(link_spec(proxy_secret="proxy", cost=3), HUB + second, {"skupper-router-2": "flower-hub-1"})
+    made = skupper.links(parsed_link(proxy_secret="proxy", cost=3), HUB + second, {"skupper-router-2": "flower-hub-1"})
     assert [link["metadata"]["name"] for link in made] == ["flower-hub-skupper-router", "flower-hub-1"]
     assert all(link["spec"]["tlsCredentials"] == "flower-hub" and link["spec"]["cost"] == 3 for link in made)
     assert made[0]["spec"]["settings"] == {"proxy-configuration": "proxy"}
     # A Link takes the first endpoint of its role; whatever order the API gives them in, the result is the same.
     assert [entry["name"] for entry in made[0]["spec"]["endpoints"]] == ["inter-router", "edge"]
-    assert skupper.links(link_spec(), list(reversed(HUB)), {}) == skupper.links(link_spec(), HUB, {})
+    assert skupper.links(parsed_link(), list(reversed(HUB)), {}) == skupper.links(parsed_link(), HUB, {})
 
 
-def test_end_of_a_grant_in_a_form_that_go_reads(link_spec):
+def test_end_of_a_grant_in_a_form_that_go_reads(parsed_link):
     def window(text):
-        return skupper.access_grant(link_spec(window=text))["spec"]["expirationWindow"]
+        return skupper.access_grant(parsed_link(window=text))["spec"]["expirationWindow"]
 
     assert [window(text) for text in ("10m", "2h", "45s")] == ["600s", "7200s", "45s"]
 
 
-def test_connector_selects_the_pods_that_the_superlink_has(listener_spec, superlink_spec):
+def test_connector_selects_the_pods_that_the_superlink_has(parsed_listener, parsed_hub):
     from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 
-    (connector,) = skupper.connector_objects(listener_spec())
+    (connector,) = skupper.connector_objects(parsed_listener())
     chosen = dict(part.split("=") for part in connector["spec"]["selector"].split(","))
-    (pod,) = (o["spec"]["template"] for o in superlink.objects(superlink_spec()) if o["kind"] == "StatefulSet")
+    (pod,) = (o["spec"]["template"] for o in superlink.objects(parsed_hub()) if o["kind"] == "StatefulSet")
     assert chosen.items() <= pod["metadata"]["labels"].items()
     ports = [port["containerPort"] for c in pod["spec"]["containers"] for port in c.get("ports", [])]
     assert connector["spec"]["port"] in ports
 
 
-def test_both_ends_have_one_routing_key(listener_spec):
+def test_both_ends_have_one_routing_key(parsed_listener):
     for key in ("", "mine"):
-        spec = listener_spec(routing_key=key)
+        spec = parsed_listener(routing_key=key)
         (listener,), (connector,) = skupper.listener_objects(spec), skupper.connector_objects(spec)
         assert listener["spec"]["routingKey"] == connector["spec"]["routingKey"] == (key or "flower-fleet")
         assert "tlsCredentials" not in {**listener["spec"], **connector["spec"]}
@@ -101,38 +101,38 @@ def rules(objects, direction):
     return [(item["metadata"]["name"], rule) for item in objects for rule in item["spec"].get(direction, [])]
 
 
-def test_supernodes_may_call_their_router_and_no_address(supernode_spec):
-    spec = supernode_spec(connectivity="skupper", superlink_address="flower-superlink:9092")
+def test_supernodes_may_call_their_router_and_no_address(parsed_site):
+    spec = parsed_site(connectivity="skupper", superlink_address="flower-superlink:9092")
     (policy,) = (p for p in policies.supernode_objects(spec) if p["metadata"]["name"] == "supernode")
     assert {"to": [{"podSelector": {"matchLabels": skupper.ROUTER}}]} in policy["spec"]["egress"]
     assert not any("ipBlock" in peer for rule in policy["spec"]["egress"] for peer in rule["to"])
 
 
-def test_policies_of_skupper_only_where_a_policy_closes_the_namespace(site_spec, link_spec, listener_spec):
+def test_policies_of_skupper_only_where_a_policy_closes_the_namespace(parsed_network_site, parsed_link, parsed_listener):
     for switch in ({"network_policies": False}, {"create_namespace": False}):
-        assert policies.skupper_site_objects(site_spec(**switch)) == []
-        assert policies.skupper_link_objects(link_spec(**switch), HUB) == []
-        assert policies.skupper_listener_objects(listener_spec(**switch)) == []
+        assert policies.skupper_site_objects(parsed_network_site(**switch)) == []
+        assert policies.skupper_link_objects(parsed_link(**switch), HUB) == []
+        assert policies.skupper_listener_objects(parsed_listener(**switch)) == []
     # The SuperLink's own policy closes its pod everywhere.
-    owned = policies.skupper_connector_objects(listener_spec(create_namespace=False))
+    owned = policies.skupper_connector_objects(parsed_listener(create_namespace=False))
     assert [p["metadata"]["name"] for p in owned] == ["skupper-superlink"]
-    assert policies.skupper_connector_objects(listener_spec(network_policies=False)) == []
+    assert policies.skupper_connector_objects(parsed_listener(network_policies=False)) == []
 
 
-def test_way_of_a_router_to_the_hub(link_spec):
-    ((_name, rule),) = rules(policies.skupper_link_objects(link_spec(), HUB), "egress")
+def test_way_of_a_router_to_the_hub(parsed_link):
+    ((_name, rule),) = rules(policies.skupper_link_objects(parsed_link(), HUB), "egress")
     assert rule["to"] == [{"ipBlock": {"cidr": "192.0.2.7/32"}}]
     assert [port["port"] for port in rule["ports"]] == [45671, 55671]
     named = [{**entry, "host": "router.example.com", "port": "443"} for entry in HUB]
-    ((_name, rule),) = rules(policies.skupper_link_objects(link_spec(), named), "egress")
+    ((_name, rule),) = rules(policies.skupper_link_objects(parsed_link(), named), "egress")
     assert rule == {"ports": [{"port": 443, "protocol": "TCP"}]}
 
 
-def test_doors_of_a_site_that_others_link_to(site_spec):
-    closed = policies.skupper_site_objects(site_spec())
+def test_doors_of_a_site_that_others_link_to(parsed_network_site):
+    closed = policies.skupper_site_objects(parsed_network_site())
     assert not any(port["port"] == 55671 for _n, rule in rules(closed, "ingress") for port in rule.get("ports", []))
     opened = policies.skupper_site_objects(
-        site_spec(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}])
+        parsed_network_site(link_access="default", allowed_sources=[{"cidr": "198.51.100.0/24"}])
     )
     assert any(
         rule.get("from") == [{"ipBlock": {"cidr": "198.51.100.0/24"}}]
@@ -141,17 +141,17 @@ def test_doors_of_a_site_that_others_link_to(site_spec):
     )
 
 
-def test_a_controller_of_the_namespace_has_its_ways(site_spec):
+def test_a_controller_of_the_namespace_has_its_ways(parsed_network_site):
     names = [
-        p["metadata"]["name"] for p in policies.skupper_site_objects(site_spec(install="manifests", scope="namespace"))
+        p["metadata"]["name"] for p in policies.skupper_site_objects(parsed_network_site(install="manifests", scope="namespace"))
     ]
     assert names == ["skupper-router", "skupper-controller"]
-    assert len(policies.skupper_site_objects(site_spec(install="manifests"))) == 1
+    assert len(policies.skupper_site_objects(parsed_network_site(install="manifests"))) == 1
 
 
 @pytest.mark.parametrize("pods", [supernode])
-def test_router_takes_calls_of_supernodes(pods, listener_spec, supernode_spec):
-    ((_name, rule),) = rules(policies.skupper_listener_objects(listener_spec()), "ingress")
-    (stateful_set,) = (o for o in pods.objects(supernode_spec()) if o["kind"] == "StatefulSet")
+def test_router_takes_calls_of_supernodes(pods, parsed_listener, parsed_site):
+    ((_name, rule),) = rules(policies.skupper_listener_objects(parsed_listener()), "ingress")
+    (stateful_set,) = (o for o in pods.objects(parsed_site()) if o["kind"] == "StatefulSet")
     labels = stateful_set["spec"]["template"]["metadata"]["labels"]
     assert rule["from"][0]["podSelector"]["matchLabels"].items() <= labels.items()

@@ -13,10 +13,10 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
-    runtime_door,
+    runtime_listener,
     superlink,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 
 CASES = {
     "default": {},
@@ -118,27 +118,27 @@ def test_front_objects_are_part_of_all_objects(name, superlink_spec):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_refusal_is_a_503(name, superlink_spec):
-    text = gateway.configuration(superlink_spec(**CASES[name]))
+def test_every_refusal_is_a_503(name, parsed_hub):
+    text = gateway.configuration(parsed_hub(**CASES[name]))
     denials = [line for line in text.splitlines() if "http-request deny" in line]
     assert denials and all("deny_status 503" in line for line in denials)
     assert max(map(len, text.splitlines())) < 2048  # HAProxy's limit for a line
 
 
-def test_doors_know_their_calls_only(superlink_spec):
-    text = gateway.configuration(superlink_spec())
+def test_doors_know_their_calls_only(parsed_hub):
+    text = gateway.configuration(parsed_hub())
     fleet, rest = text.split("frontend fleet")[1].split("frontend runtime")
     runtime = rest.split("backend superlink")[0]
     # The probe is answered by the door itself: the SuperLink never sees it.
     assert set(re.findall(r"path (\S+)", fleet)) == {f"/v1/fleet/{c}" for c in gateway.FLEET_CALLS} | {"/probe"}
     assert "return status 200" in next(line for line in fleet.splitlines() if "lf-string" in line)
-    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in runtime_door.RUNTIME_CALLS}
+    assert set(re.findall(r"path (\S+)", runtime)) == {f"/v1/runtime/{c}" for c in runtime_listener.RUNTIME_CALLS}
     assert "path_beg" not in text and "path_sub" not in text and "control" not in text
 
 
-def test_nodes_without_keys_may_register_in_labs_only(superlink_spec):
-    assert "register-node" not in gateway.configuration(superlink_spec())
-    assert "/v1/fleet/register-node" in gateway.configuration(superlink_spec(insecure=True))
+def test_nodes_without_keys_may_register_in_labs_only(parsed_hub):
+    assert "register-node" not in gateway.configuration(parsed_hub())
+    assert "/v1/fleet/register-node" in gateway.configuration(parsed_hub(insecure=True))
 
 
 def test_pod_template_holds_neither_address_nor_certificate(superlink_spec):
@@ -163,8 +163,8 @@ def test_selectors_and_claims_survive_an_upgrade(superlink_spec):
     ("asked", "verify"),
     [("required", " verify required crl-file "), ("optional", " verify optional crl-file "), ("none", None)],
 )
-def test_whether_certificates_are_asked_for(asked, verify, superlink_spec):
-    text = gateway.configuration(superlink_spec(client_certificates=asked))
+def test_whether_certificates_are_asked_for(asked, verify, parsed_hub):
+    text = gateway.configuration(parsed_hub(client_certificates=asked))
     fleet, rest = text.split("frontend fleet")[1].split("frontend runtime")
     assert "verify" not in rest.split("backend")[0], "the ServerApp has no client certificate"
     for word in ("verify", "/clients/denied.lst", "track-sc1", '"cn":"'):
@@ -232,20 +232,19 @@ LIVE = [
         ({"exposure": "cluster_ip"}, [], "superlink.flower.svc:9092"),
     ],
 )
-def test_address(changes, live, address, superlink_spec):
-    assert exposure.address(superlink_spec(**{"superlink_address": "", **changes}), live) == address
+def test_address(changes, live, address, parsed_hub):
+    assert exposure.address(parsed_hub(**{"superlink_address": "", **changes}), live) == address
 
 
-def test_certificate_names(superlink_spec):
-    spec = superlink_spec(host="hub.example.com", certificate_names=["192.0.2.1", "other.example.com"])
-    assert render.superlink_certificate_names(spec, ["[2001:db8::1]:9092", "third:443"]) == {
-        "dns": [
-            "superlink.flower.flower.internal",
-            "superlink",
-            "superlink.flower.svc",
-            "hub.example.com",
-            "third",
-            "other.example.com",
-        ],
-        "ip": ["2001:db8::1", "192.0.2.1"],
-    }
+def test_names_of_a_certificate(parsed_hub):
+    spec = parsed_hub(host="hub.example.com", certificate_names=["192.0.2.1", "other.example.com"])
+    assert spec.names_of_certificate(["[2001:db8::1]:9092", "third:443"]) == [
+        "superlink.flower.flower.internal",
+        "superlink",
+        "superlink.flower.svc",
+        "hub.example.com",
+        "third",
+        "other.example.com",
+        "2001:db8::1",
+        "192.0.2.1",
+    ]

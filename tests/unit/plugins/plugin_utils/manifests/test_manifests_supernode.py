@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 GPU_POOL = {
     "name": "a100",
@@ -78,7 +79,7 @@ def containers(obj):
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name, supernode_spec, golden):
-    golden(f"supernode-{name}", render.supernode_objects(supernode_spec(**CASES[name])))
+    golden(f"supernode-{name}", specs.supernode_objects(supernode_spec(**CASES[name])))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -86,32 +87,32 @@ def test_same_input_same_bytes(name, supernode_spec):
     spec = supernode_spec(**CASES[name])
     shuffled = dict(sorted(spec.items(), reverse=True)) | {"pools": spec["pools"][::-1]}
     before = json.dumps(spec)
-    assert json.dumps(render.supernode_objects(spec)) == json.dumps(render.supernode_objects(shuffled))
+    assert json.dumps(specs.supernode_objects(spec)) == json.dumps(specs.supernode_objects(shuffled))
     assert json.dumps(spec) == before
 
 
 def test_pools_that_count_across_the_fleet_start_at_their_offset(supernode_spec):
-    obj = workload(render.supernode_objects(supernode_spec()))
+    obj = workload(specs.supernode_objects(supernode_spec()))
     assert obj["spec"]["ordinals"] == {"start": 3}
     assert "--node-config=num-partitions=5 partition-id=$(FLOWER_INDEX)" in containers(obj)["supernode"]["args"]
 
 
-def test_other_pools_start_at_zero_and_do_not_see_the_ledger(supernode_spec):
-    spec = supernode_spec(pools=[GPU_POOL], allocation={})
-    one = workload(render.supernode_objects(spec), "a100")
+def test_other_pools_start_at_zero_and_do_not_see_the_ledger(parsed_site):
+    spec = parsed_site(pools=[GPU_POOL], allocation={})
+    one = workload(specs.supernode_objects(spec), "a100")
     assert one["spec"]["ordinals"] == {"start": 0}
-    two = workload(render.supernode_objects({**spec, "allocation": {"x": {"offset": 9, "partitions": 99}}}), "a100")
+    two = workload(specs.supernode_objects(replace(spec, allocation={"x": {"offset": 9, "partitions": 99}})), "a100")
     assert one == two
 
 
 def test_pod_template_holds_neither_address_nor_trust(supernode_spec):
-    one = workload(render.supernode_objects(supernode_spec()))
-    two = workload(render.supernode_objects(supernode_spec(superlink_address="192.0.2.1:1", ca_bundle=CASES_CA)))
+    one = workload(specs.supernode_objects(supernode_spec()))
+    two = workload(specs.supernode_objects(supernode_spec(superlink_address="192.0.2.1:1", ca_bundle=CASES_CA)))
     assert one == two
 
 
 def test_the_client_certificate_is_the_sidecars_alone(supernode_spec):
-    objects = render.supernode_objects(supernode_spec())
+    objects = specs.supernode_objects(supernode_spec())
     for name, container in containers(workload(objects)).items():
         assert any(m["name"] == "client" for m in container["volumeMounts"]) == (name == "sidecar")
     (volume,) = (v for v in workload(objects)["spec"]["template"]["spec"]["volumes"] if v["name"] == "client")
@@ -119,12 +120,12 @@ def test_the_client_certificate_is_the_sidecars_alone(supernode_spec):
         item["path"] for source in volume["projected"]["sources"] for part in source.values() for item in part["items"]
     ]
     assert paths == ["tls.pem", "tls.pem.key"]
-    renewed = render.supernode_objects(supernode_spec(client_certificate=CASES_CA))
+    renewed = specs.supernode_objects(supernode_spec(client_certificate=CASES_CA))
     assert workload(renewed) == workload(objects), "a renewed certificate would restart pods"
 
 
-def test_probes_are_for_the_pod_itself(supernode_spec):
-    text = sidecar.configuration(supernode_spec())
+def test_probes_are_for_the_pod_itself(parsed_site):
+    text = sidecar.configuration(parsed_site())
     ops = text.split("frontend ops")[1]
     assert "return status 503 unless METH_GET { src 127.0.0.1 } { path /probe/now /probe/next }" in ops
     for kind, name in (("now", "hub.example.com"), ("next", "next.hub.example.com")):
@@ -136,14 +137,14 @@ CASES_CA = "-----BEGIN CERTIFICATE-----\nother\n-----END CERTIFICATE-----\n"
 
 
 @pytest.mark.parametrize(("isolation", "name"), [("process", "superexec"), ("subprocess", "supernode")])
-def test_devices_data_and_memory_go_to_the_container_that_computes(isolation, name, supernode_spec):
-    spec = supernode_spec(
+def test_devices_data_and_memory_go_to_the_container_that_computes(isolation, name, parsed_site):
+    spec = parsed_site(
         isolation=isolation,
         pools=[GPU_POOL],
         volumes=[{"name": "data", "emptyDir": {}}],
         volume_mounts=[{"name": "data", "mountPath": "/data"}],
     )
-    for other, container in containers(workload(render.supernode_objects(spec), "a100")).items():
+    for other, container in containers(workload(specs.supernode_objects(spec), "a100")).items():
         paths = {m["mountPath"] for m in container["volumeMounts"]}
         has = "nvidia.com/mig-1g.5gb" in container.get("resources", {}).get("limits", {})
         assert has == (other == name)
@@ -151,7 +152,7 @@ def test_devices_data_and_memory_go_to_the_container_that_computes(isolation, na
 
 
 def test_a_key_never_has_two_pods(supernode_spec):
-    objects = render.supernode_objects(supernode_spec(pools=[EDGE_POOL]))
+    objects = specs.supernode_objects(supernode_spec(pools=[EDGE_POOL]))
     obj = workload(objects, "edge")
     assert obj["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
     assert "/keys/$(FLOWER_NODE_NAME)" in containers(obj)["supernode"]["args"]
@@ -159,7 +160,7 @@ def test_a_key_never_has_two_pods(supernode_spec):
 
 
 def test_insecure_has_neither_keys_nor_sidecar(supernode_spec):
-    obj = workload(render.supernode_objects(supernode_spec(**CASES["insecure"])))
+    obj = workload(specs.supernode_objects(supernode_spec(**CASES["insecure"])))
     assert list(containers(obj)) == ["supernode", "superexec"]
     args = containers(obj)["supernode"]["args"]
     assert args[:3] == ["--superlink", "hub.example.com:9092", "--insecure"]
@@ -181,7 +182,7 @@ def test_insecure_has_neither_keys_nor_sidecar(supernode_spec):
         ),
     ],
 )
-def test_name_that_the_sidecar_verifies(address, given, name, target, supernode_spec):
-    text = sidecar.configuration(supernode_spec(superlink_address=address, server_name=given))
+def test_name_that_the_sidecar_verifies(address, given, name, target, parsed_site):
+    text = sidecar.configuration(parsed_site(superlink_address=address, server_name=given))
     assert f"server hub {target} ssl verify required" in text
     assert f"sni str({name}) verifyhost {name} " in text

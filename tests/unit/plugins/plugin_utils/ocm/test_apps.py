@@ -1,9 +1,11 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of ClientApps on a hub of Open Cluster Management."""
+"""Versions of ClientApps on an Open Cluster Management hub."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -17,18 +19,20 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     template,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import versions as unused
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.apps import Apps, Pace
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 HOSTILE = "a \"b\" 'c' \\ {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 " + "MIIB" * 550
 
 
 @pytest.fixture
-def apps(ocm_site_spec):
+def apps(parsed_ocm_site):
     """Function: the spec of a site with ClientApps of their own, and these."""
 
     def make(**changes):
-        spec = ocm_site_spec(clientapp="workload", **changes)
-        return spec, render.clientapp_objects(spec)
+        spec = parsed_ocm_site(clientapp="workload", **changes)
+        return spec, specs.clientapp_objects(spec)
 
     return make
 
@@ -125,13 +129,13 @@ def test_whether_the_hub_knows_rules_is_in_its_schema():
         kind["x-kubernetes-group-version-kind"] = [{"kind": "ManifestWorkReplicaSet"}]
         return {"components": {"schemas": {"x": kind}}}
 
-    assert schema.knows_replica_set_rules(document(conditionRules={}))
-    assert not schema.knows_replica_set_rules(document(feedbackRules={})) and not schema.knows_replica_set_rules({})
+    assert schema.supports_replica_set_rules(document(conditionRules={}))
+    assert not schema.supports_replica_set_rules(document(feedbackRules={})) and not schema.supports_replica_set_rules({})
 
 
 def test_services_of_single_supernodes_are_the_sites_own(apps):
     spec, _workloads = apps()
-    common, own = template.split(render.supernode_objects(spec))
+    common, own = template.split(specs.supernode_objects(spec))
     names = [item["metadata"]["name"] for item in own]
     assert "supernode-default-runtime-0" in names and not any(
         "runtime" in str(item["spec"]) for item in common if item["kind"] == "Service"
@@ -199,7 +203,7 @@ def test_what_the_operator_says_of_a_feature(status):
     assert feature_gates.missing(manager(OTHER), ["ManifestWorkReplicaSet"]) == ["ManifestWorkReplicaSet"]
     assert feature_gates.missing(manager(ON), ["ManifestWorkReplicaSet"]) == []
     live = {**manager(ON), "status": {"observedGeneration": 2}}
-    assert feature_gates.taken_over(live, 3) == (False, "it has not looked yet")
+    assert feature_gates.taken_over(live, 3) == (False, "it has not processed it yet")
     assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3}}, 3) == (True, "")
     bad = status.condition("ValidFeatureGates", "False", message="no such gate", observedGeneration=3)
     assert feature_gates.taken_over({**live, "status": {"observedGeneration": 3, "conditions": [bad]}}, 3) == (
@@ -221,7 +225,7 @@ def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
     label = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
     known = {"components": {"schemas": {}}}
     (fault,) = checks.clientapps(apps(clientapp_predicates=[label])[0], status.cluster(), addon, lambda: known)
-    assert "do not know labelSelector" in fault
+    assert "do not support labelSelector" in fault
     (fault,) = checks.clientapps(apps()[0], status.cluster(), {**addon, "clientapps": False}, dict)
     assert "set flower_clientapp: workload" in fault
     (fault,) = faults(clientapp_cluster_sets=["hospitals"])
@@ -234,7 +238,7 @@ def test_what_keeps_client_apps_from_a_cluster_is_told(apps, status):
 
 def test_a_site_is_ready_when_its_client_apps_are(apps, status):
     spec, workloads = apps()
-    nodes = status.nodes({**spec, "clientapp": "pod"})
+    nodes = status.nodes(replace(spec, clientapp="pod"))
     work = {"metadata": {"name": "clientapp-x"}, "spec": made(spec, workloads)[1]["spec"]["manifestWorkTemplate"]}
 
     def row(apps_work, version="x"):
@@ -259,3 +263,27 @@ def test_a_site_is_ready_when_its_client_apps_are(apps, status):
     assert row(None)["state"] == "delivering"
     assert row(status.taken(work, {}, refused="StatefulSet"))["state"] == "refused"
     assert row(None, "")["clientapp"] == {}
+
+
+def paced(**summary):
+    return {"status": {"summary": {"total": 3, **summary}, "conditions": [{"lastTransitionTime": "now"}]}}
+
+
+def test_time_counts_from_the_last_step_of_a_rollout_that_the_hub_paces():
+    pace = Pace()
+    assert pace.moved(paced(progressing=1)) and not pace.moved(paced(progressing=1))
+    assert pace.moved(paced(available=1)) and not pace.moved(paced(available=1))
+    assert pace.moved(None), "its own turn has come"
+    assert not pace.moved(None)
+
+
+def test_a_rollout_that_goes_to_and_fro_does_not_move_for_ever():
+    pace = Pace()
+    assert sum(pace.moved(paced(progressing=number % 2)) for number in range(100)) == 16
+
+
+def test_a_failed_turn_says_that_the_hub_goes_on_by_itself(apps):
+    spec, workloads = apps(clientapp_pace="ocm")
+    said = Apps(None, spec, workloads)._armed()
+    assert "ManifestWorkReplicaSet flower/clientapp-" in said and "run again with the previous image" in said
+    assert Apps(None, replace(spec, clientapp_pace="play"), workloads)._armed() == ""

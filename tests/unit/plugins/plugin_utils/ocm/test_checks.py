@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -38,19 +39,17 @@ REQUEST = {"metadata": {"name": "csr-1"}, "status": {}}
 
 def test_features_are_decided_from_the_schema():
     assert (
-        schema.can_look(work_api()) and not schema.can_look(work_api(strategies=["Update"])) and not schema.can_look({})
+        schema.supports_read_only(work_api()) and not schema.supports_read_only(work_api(strategies=["Update"])) and not schema.supports_read_only({})
     )
-    assert schema.knows_condition_rules(work_api("conditionRules")) and not schema.knows_condition_rules(work_api())
-    assert schema.knows_cel(NEW) and not schema.knows_cel(OLD)
 
 
-def test_a_selector_that_the_hub_would_drop_is_refused(ocm_addon_spec):
+def test_a_selector_that_the_hub_would_drop_is_refused(parsed_addon):
     cel = [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["true"]}}}]
-    (fault,) = checks.apis(ocm_addon_spec(predicates=cel), work_api(), OLD)
-    assert "celSelector" in fault and "choose every cluster" in fault
-    assert checks.apis(ocm_addon_spec(predicates=cel), work_api(), NEW) == []
-    assert checks.apis(ocm_addon_spec(predicates=cel, install="Manual"), work_api(), OLD) == []
-    (fault,) = checks.apis(ocm_addon_spec(), work_api(strategies=["Update"]), OLD)
+    (fault,) = checks.apis(parsed_addon(predicates=cel), work_api(), OLD)
+    assert "celSelector" in fault and "select every cluster" in fault
+    assert checks.apis(parsed_addon(predicates=cel), work_api(), NEW) == []
+    assert checks.apis(parsed_addon(predicates=cel, install="Manual"), work_api(), OLD) == []
+    (fault,) = checks.apis(parsed_addon(), work_api(strategies=["Update"]), OLD)
     assert "ReadOnly" in fault and "0.16" in fault
 
 
@@ -94,25 +93,37 @@ def test_enabling_a_gate_keeps_the_others():
     )
 
 
-def test_somebody_elses_add_on_is_left_alone(ocm_addon_spec):
-    spec = ocm_addon_spec()
+def test_someone_elses_add_on_is_left_alone(parsed_addon):
+    spec = parsed_addon()
     own = addon_objects.addon_objects(spec)[-1]
     assert checks.foreign(spec, None) == checks.foreign(spec, own) == []
     other = copy.deepcopy(own)
     other["metadata"]["labels"]["app.kubernetes.io/instance"] = "oncology"
     assert "belongs to the federation oncology" in checks.foreign(spec, other)[0]
-    assert "belongs to somebody else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
+    assert "belongs to someone else: set flower_ocm_addon" in checks.foreign(spec, {"metadata": {"name": "x"}})[0]
 
 
-def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(ocm_addon_spec):
-    spec = ocm_addon_spec(cluster_sets=["a", "b", "c"], bind_cluster_sets=False)
+def test_an_addon_of_another_federation_or_host_is_refused(parsed_ocm_site):
+    spec = parsed_ocm_site()
+    own = addon_objects.managed_addon(spec, [])
+    assert checks.taken(spec, None) == checks.taken(spec, own) == checks.taken(spec, {"metadata": {"name": "x"}}) == []
+    assert (
+        "of the federation oncology"
+        in checks.taken(spec, addon_objects.managed_addon(replace(spec, federation="oncology"), []))[0]
+    )
+    (fault,) = checks.taken(spec, addon_objects.managed_addon(replace(spec, cluster="renamed"), []))
+    assert "is the site renamed of this federation" in fault and "flower_claim_sites" in fault
+
+
+def test_a_cluster_set_that_is_not_there_or_not_bound_is_named(parsed_addon):
+    spec = parsed_addon(cluster_sets=["a", "b", "c"], bind_cluster_sets=False)
     found = checks.bindings(spec, ["a", "b"], ["a"])
     assert len(found) == 2
     assert (
         "clusteradm clusterset bind b --namespace flower" in found[0]
         and "no ManagedClusterSet c; there are a, b" in found[1]
     )
-    assert len(checks.bindings({**spec, "bind_cluster_sets": True}, ["a", "b"], [])) == 1
+    assert len(checks.bindings(replace(spec, bind_cluster_sets=True), ["a", "b"], [])) == 1
 
 
 @pytest.mark.parametrize(
@@ -141,7 +152,7 @@ def test_a_cluster_that_is_not_there_not_accepted_or_leaving(status):
     assert "being detached" in checks.cluster("cluster-a", leaving)[0]
 
 
-def test_a_request_is_pending_until_somebody_decides():
+def test_a_request_is_pending_until_someone_decides():
     assert checks.is_pending(REQUEST) and checks.is_pending({})
     for kind_ in ("Approved", "Denied", "Failed"):
         assert not checks.is_pending({"status": {"conditions": [{"type": kind_}]}})
@@ -150,8 +161,8 @@ def test_a_request_is_pending_until_somebody_decides():
 
 def test_a_cluster_that_is_not_heard_is_told_and_no_fault(status):
     assert checks.unavailable("c", status.cluster()) == ""
-    assert "nothing new reaches it" in checks.unavailable("c", status.cluster(available="Unknown"))
-    assert "says that it is not well" in checks.unavailable("c", status.cluster(available="False"))
+    assert "changes do not reach it" in checks.unavailable("c", status.cluster(available="Unknown"))
+    assert "reports that it is not healthy" in checks.unavailable("c", status.cluster(available="False"))
     assert checks.cluster("c", status.cluster(available="Unknown")) == []
 
 
@@ -165,9 +176,9 @@ def selector(operator, key, *values):
     ]
 
 
-def test_what_a_new_placement_would_not_choose_is_known_before(status, ocm_addon_spec):
+def test_what_a_new_placement_would_not_choose_is_known_before(status, parsed_addon):
     live = status.cluster()
-    own = addon_objects.predicates(ocm_addon_spec())
+    own = addon_objects.predicates(parsed_addon())
     assert checks.chosen("cluster-a", live, own, ["default"]) == checks.chosen("cluster-a", live, own, ["global"]) == []
     assert "clusterset set labs --clusters cluster-a" in checks.chosen("cluster-a", live, own, ["labs"])[0]
     live["metadata"]["labels"].pop(addon_objects.FEDERATION_LABEL)

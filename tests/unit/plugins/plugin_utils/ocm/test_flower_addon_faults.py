@@ -14,15 +14,17 @@ import yaml
 from ansible_collections.federated.flower.plugins.module_utils.node_config import expand
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api, checks, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render, supernode_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.addon_spec import INSTALLS
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render, supernode_faults
+from ansible_collections.federated.flower.tests.unit import specs
 
 ROOT = Path(__file__).resolve().parents[5]
 
 
-def test_01_a_clusters_own_config_blanks_nothing(ocm_site_spec, status):
+def test_01_a_clusters_own_config_blanks_nothing(parsed_ocm_site, status):
     """There, a cluster's config with two variables left --superlink=: and no image. A cluster's config replaces the default."""
-    spec = ocm_site_spec()
-    common, own = template.split(render.supernode_objects(spec))
+    spec = parsed_ocm_site()
+    common, own = template.split(specs.supernode_objects(spec))
     made, config = addon_objects.configs(spec, common)
     for item in made["spec"]["agentSpec"]["workload"]["manifests"]:
         assert template.rendered(template.stored(item), {}) == template.stored(item)
@@ -45,29 +47,29 @@ def test_02_partitions_are_numbers_of_the_ledger_and_never_collide():
     assert again["sites"] == book["sites"]
 
 
-def test_03_every_setting_of_a_site_reaches_its_pods(ocm_site_spec, status):
+def test_03_every_setting_of_a_site_reaches_its_pods(parsed_ocm_site, status):
     """There, PARTITION_ID and NODE_TYPE were set and no manifest used them."""
     pool = {
         "name": "a100",
         "replicas": 2,
         "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}", "node-type": "gpu"},
     }
-    spec = ocm_site_spec(pools=[pool], allocation={"a100": {"offset": 6, "partitions": 9}})
+    spec = parsed_ocm_site(pools=[pool], allocation={"a100": {"offset": 6, "partitions": 9}})
     text = json.dumps(status.nodes(spec))
     expanded = expand(pool["node_config"], mode="StatefulSet", pool="a100", replicas=2, first_partition=6, partitions=9)
     assert json.dumps(f"--node-config={expanded.argument}")[1:-1] in text
     assert '"ordinals": {"start": 6}' in text
     # And the config that a cluster names is where it is written.
-    configs = addon_objects.configs(spec, template.split(render.supernode_objects(spec))[0])
+    configs = addon_objects.configs(spec, template.split(specs.supernode_objects(spec))[0])
     named = addon_objects.managed_addon(spec, map(addon_objects.config_reference, configs))["spec"]["configs"]
     assert [(one["name"], one.get("namespace")) for one in named] == [
         (item["metadata"]["name"], item["metadata"].get("namespace")) for item in configs
     ]
 
 
-def test_04_certificates_need_no_other_tool_and_pods_follow_them(ocm_site_spec, status):
+def test_04_certificates_need_no_other_tool_and_pods_follow_them(parsed_ocm_site, status):
     """There, a script and Helm quarrelled over a namespace, and nothing restarted pods on a new certificate."""
-    before, after = status.nodes(ocm_site_spec()), status.nodes(ocm_site_spec(ca_bundle=(before_ca() + before_ca())))
+    before, after = status.nodes(parsed_ocm_site()), status.nodes(parsed_ocm_site(ca_bundle=(before_ca() + before_ca())))
     changed = [
         one["metadata"]["name"]
         for one, other in zip(before["spec"]["workload"]["manifests"], after["spec"]["workload"]["manifests"])
@@ -97,15 +99,15 @@ def test_05_the_ca_is_kept_outlives_its_leaves_and_is_not_with_the_workload():
         for role in ("superlink", "cert_rotation")
     )
     assert int(rotation["cert_rotation_ca_days"]) > 2 * int(hub["superlink_certificate_days"])
-    assert "flower-ca" in hub["superlink_ca_namespace"] and "flower-ca" not in hub["superlink_namespace"]
+    assert "~ '-ca'" in hub["superlink_ca_namespace"] and "-ca" not in hub["superlink_namespace"]
     # Sites trust the old one and the new one for some time.
     assert int(rotation["cert_rotation_grace"]) > 0
 
 
-def test_06_every_default_that_is_named_is_made(ocm_addon_spec):
+def test_06_every_default_that_is_named_is_made(parsed_addon):
     """There, with a Placement, the default named a config that was rendered without one only."""
-    for install in addon_objects.INSTALLS:
-        objects = addon_objects.addon_objects(ocm_addon_spec(install=install))
+    for install in INSTALLS:
+        objects = addon_objects.addon_objects(parsed_addon(install=install))
         made = {
             json.dumps(addon_objects.config_reference(item), sort_keys=True)
             for item in objects
@@ -129,7 +131,7 @@ def test_07_the_app_of_the_demo_is_where_it_is_said_to_be():
 
 def test_08_only_what_sites_need_is_open_and_pods_are_confined(ocm_site_spec, superlink_spec):
     """There, node ports published Control and the ServerApp's door, and there were no policies."""
-    common, own = template.split(render.supernode_objects(ocm_site_spec()))
+    common, own = template.split(specs.supernode_objects(ocm_site_spec()))
     assert {"NetworkPolicy"} <= {item["kind"] for item in common}
     services = [item for item in render.superlink_objects(superlink_spec()) if item["kind"] == "Service"]
     outside = [item for item in services if item["spec"].get("type") in ("NodePort", "LoadBalancer")]
@@ -141,9 +143,9 @@ def test_08_only_what_sites_need_is_open_and_pods_are_confined(ocm_site_spec, su
             assert all(one["securityContext"]["capabilities"] == {"drop": ["ALL"]} for one in pod["containers"])
 
 
-def test_09_a_cluster_that_is_silent_for_a_while_keeps_its_supernodes(ocm_addon_spec):
+def test_09_a_cluster_that_is_silent_for_a_while_keeps_its_supernodes(parsed_addon):
     """There, the Placement tolerated nothing, and ClientApps went with the health label of the SuperNodes."""
-    placement = next(item for item in addon_objects.addon_objects(ocm_addon_spec()) if item["kind"] == "Placement")
+    placement = next(item for item in addon_objects.addon_objects(parsed_addon()) if item["kind"] == "Placement")
     tolerated = {one["key"] for one in placement["spec"]["tolerations"]}
     assert tolerated == {api.UNREACHABLE, api.UNAVAILABLE}
     assert "tolerationSeconds" not in json.dumps(placement) and api.ADDON_LABEL not in json.dumps(placement)
@@ -160,9 +162,9 @@ def test_10_a_feature_gate_is_enabled_beside_the_others():
     assert after[:2] == others and after[2] == {"feature": "ManifestWorkReplicaSet", "mode": "Enable"}
 
 
-def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_site_spec, status):
+def test_11_flags_belong_to_a_generation_of_flower_and_others_are_refused(ocm_site_spec, parsed_ocm_site, status):
     """There, flags of one release were given to whatever image was named."""
-    text = json.dumps(status.nodes(ocm_site_spec()))
+    text = json.dumps(status.nodes(parsed_ocm_site()))
     assert "--clientappio-api-address" not in text and "--host" in text and "--port" in text
     for version in ("1.34.0", "1.36.0"):
-        assert any("supernode_version" in fault for fault in supernode_spec.spec_faults(ocm_site_spec(version=version)))
+        assert any("supernode_version" in fault for fault in supernode_faults.supernode_faults(ocm_site_spec(version=version)))

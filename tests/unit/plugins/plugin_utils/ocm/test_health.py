@@ -11,11 +11,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_
 
 
 @pytest.fixture
-def seen(ocm_site_spec, status):
+def seen(parsed_ocm_site, status):
     """Function: what the hub knows of a cluster whose SuperNode is ready, and some changes."""
 
     def make(**changes):
-        spec = ocm_site_spec()
+        spec = parsed_ocm_site()
         work = status.nodes(spec)
         known = {
             "cluster": status.cluster(),
@@ -36,8 +36,8 @@ def test_ready_is_pods_ready_and_nodes_online(seen):
     assert row["keys"] == "at rest"
 
 
-def test_completed_and_available_are_not_ready(seen, ocm_site_spec, status):
-    work = status.nodes(ocm_site_spec())
+def test_completed_and_available_are_not_ready(seen, parsed_ocm_site, status):
+    work = status.nodes(parsed_ocm_site())
     row = health.row(seen(nodes=status.taken(work, status.numbers(work, 0))), 0)
     assert (
         row["addon"]["progressing"] == "Completed"
@@ -57,8 +57,8 @@ def test_the_superlink_may_be_asked_later(seen):
     assert health.with_nodes({}, 0) == {}
 
 
-def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
-    work = status.nodes(ocm_site_spec())
+def test_the_first_thing_that_is_wrong_is_told(seen, parsed_ocm_site, status):
+    work = status.nodes(parsed_ocm_site())
     leaving_ = status.cluster()
     leaving_["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
     stranger = status.cluster(spec={})
@@ -69,12 +69,12 @@ def test_the_first_thing_that_is_wrong_is_told(seen, ocm_site_spec, status):
         ({"cluster": stranger}, health.UNACCEPTED, "clusteradm accept --clusters cluster-a"),
         ({"chosen": False}, health.UNCHOSEN, "partitions are kept"),
         ({"addon": None}, health.BARE, "has no add-on"),
-        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "not heard since 2026-11-21T12:00:00Z"),
-        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not well"),
+        ({"cluster": status.cluster(available="Unknown")}, health.UNHEARD, "does not report since 2026-11-21T12:00:00Z"),
+        ({"cluster": status.cluster(available="False")}, health.UNWELL, "not healthy"),
         ({"nodes": status.taken(work, {}, refused="StatefulSet")}, health.REFUSED, "forbidden"),
         ({"nodes": None}, health.DELIVERING, "nothing was delivered yet"),
-        ({"addon": status.addon(status.references(ocm_site_spec()), last=False)}, health.DELIVERING, "does not have"),
-        ({"nodes": status.taken(work, {})}, health.STARTING, "have not come back"),
+        ({"addon": status.addon(status.references(parsed_ocm_site()), last=False)}, health.DELIVERING, "does not have"),
+        ({"nodes": status.taken(work, {})}, health.STARTING, "has not been reported"),
     ):
         row = health.row(seen(**changes), 1)
         assert (row["state"], row["ready"]) == (state, False), changes
@@ -112,7 +112,7 @@ def test_only_a_site_that_is_forgotten_gives_its_partitions_back(status):
         True,
     ) and "flower_forget_sites" in told.sentence
     gone = leaving.decide("site-a", "cluster-a", status.cluster(), listed=False, chosen=True, forget=True)
-    assert (gone.remove, gone.keep) == (True, False) and "take its label away" in gone.sentence
+    assert (gone.remove, gone.keep) == (True, False) and "remove its label" in gone.sentence
     assert "label" not in leaving.decide("a", "c", None, listed=False, chosen=None, forget=True).sentence
 
 
@@ -126,12 +126,12 @@ def test_sites_without_a_host_are_found_by_what_was_delivered():
     assert found == {"site-b": "c-b"}
 
 
-def test_versions_that_somebody_names_or_has_stay(ocm_site_spec, ocm_addon_spec, status):
-    base = addon_objects.addon_objects(ocm_addon_spec())
+def test_versions_that_someone_names_or_has_stay(parsed_ocm_site, parsed_addon, status):
+    base = addon_objects.addon_objects(parsed_addon())
     management = base[-1]
     present, former, oldest = (
         addon_objects.configs(
-            ocm_site_spec(superlink_cidrs=[cidr]),
+            parsed_ocm_site(superlink_cidrs=[cidr]),
             [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": cidr}}],
         )
         for cidr in ("a", "b", "c")

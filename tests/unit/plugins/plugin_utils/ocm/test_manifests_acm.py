@@ -10,13 +10,14 @@ import json
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import acm, addon_objects
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.tests.unit import specs
 
 VARIANTS = {
     "default": {},
     "enforce": {"policy_remediation": "enforce"},
-    "somebody-elses": {"create_namespace": False, "network_policies": False},
+    "someone-elses": {"create_namespace": False, "network_policies": False},
 }
 
 
@@ -42,17 +43,16 @@ def test_golden(ocm_addon_spec, golden):
     golden("acm-policy", render.ocm_policy_objects(ocm_addon_spec()))
 
 
-def test_it_is_bound_to_the_clusters_of_the_add_on(ocm_addon_spec):
-    spec = ocm_addon_spec(placement="oncology-sites")
-    policy, binding = render.ocm_policy_objects(spec)
-    placement = addon_objects.placement(spec)
+def test_it_is_bound_to_the_clusters_of_the_add_on(ocm_addon_spec, parsed_addon):
+    policy, binding = render.ocm_policy_objects(ocm_addon_spec(placement="oncology-sites"))
+    placement = addon_objects.placement(parsed_addon(placement="oncology-sites"))
     assert binding["placementRef"]["name"] == placement["metadata"]["name"]
     assert binding["metadata"]["namespace"] == policy["metadata"]["namespace"] == placement["metadata"]["namespace"]
 
 
 @pytest.mark.parametrize("changes", [{}, {"create_namespace": False}])
 def test_sites_have_what_it_asks_for(changes, ocm_addon_spec, ocm_site_spec):
-    there = render.supernode_objects(ocm_site_spec(**changes))
+    there = specs.supernode_objects(ocm_site_spec(**changes))
     found = parts(render.ocm_policy_objects(ocm_addon_spec(**changes)))
     for item in [one for name in ("namespace", "network") if name in found for one in wanted(found[name])]:
         assert any(_has(other, item) for other in there), item
@@ -62,7 +62,7 @@ def test_sites_have_nothing_that_it_forbids(ocm_addon_spec, ocm_site_spec):
     found = parts(render.ocm_policy_objects(ocm_addon_spec()))
     pods = [
         item["spec"]["template"]["spec"]
-        for item in render.supernode_objects(ocm_site_spec())
+        for item in specs.supernode_objects(ocm_site_spec())
         if item["kind"] == "StatefulSet"
     ]
     assert pods and not any(_has(pod, one["spec"]) for pod in pods for one in wanted(found["pods"]))
@@ -96,8 +96,8 @@ def test_no_template_engine_gets_anything(ocm_addon_spec):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"policy_remediation": "Enforce"}, "ocm_addon_policy_remediation: 'Enforce' is none of inform, enforce"),
-        ({"federation": "f" * 40, "namespace": "n" * 20}, "ACM takes 62 characters without the dot"),
+        ({"policy_remediation": "Enforce"}, "ocm_addon_policy_remediation: 'Enforce' is not one of inform, enforce"),
+        ({"federation": "f" * 40, "namespace": "n" * 20}, "ACM accepts 62 characters without the dot"),
         ({"install": "Manual"}, "leaves the hub without a Placement"),
     ],
 )
@@ -108,5 +108,5 @@ def test_what_cannot_be_a_policy_is_told(changes, words, ocm_addon_spec):
 
 def test_names_of_clusters_leave_room(ocm_addon_spec):
     spec = ocm_addon_spec(federation="f" * 30, namespace="n" * 23)
-    assert len(acm.policy_name(spec)) + len(spec["namespace"]) == acm.MAX_NAMES
+    assert len(acm.policy_name(spec["federation"])) + len(spec["namespace"]) == acm.MAX_NAMES
     assert render.ocm_policy_objects(spec)

@@ -18,7 +18,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     nodes_work,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 PROGRESSIVE = {
@@ -48,14 +50,14 @@ ADDONS = {
 
 def everything(spec):
     """What a site gets by way of the hub, as far as it is no job."""
-    common, own = template.split(render.supernode_objects(spec))
+    common, own = template.split(specs.supernode_objects(spec))
     configs = addon_objects.configs(spec, common)
     references = [addon_objects.config_reference(item) for item in configs]
-    secrets = key_job.secret_names(pool["name"] for pool in spec["pools"])
+    secrets = key_job.secret_names(pool.name for pool in spec.pools)
     return [
         *configs,
         addon_objects.managed_addon(spec, references),
-        key_work.at_rest(spec, secrets, OWNER),
+        key_work.idle_work(spec, secrets, OWNER),
         nodes_work.build(spec, own, OWNER),
     ]
 
@@ -69,73 +71,73 @@ def test_golden_addon(name, ocm_addon_spec, golden):
     golden(f"ocm-addon-{name}", render.ocm_addon_objects(ocm_addon_spec(**ADDONS[name])))
 
 
-def test_golden_site(ocm_site_spec, golden):
-    golden("ocm-site", everything(ocm_site_spec()))
+def test_golden_site(parsed_ocm_site, golden):
+    golden("ocm-site", everything(parsed_ocm_site()))
 
 
-def test_golden_job(ocm_site_spec, golden):
+def test_golden_job(parsed_ocm_site, golden):
     secrets = key_job.secret_names(["default"])
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     golden(
-        "ocm-site-key-job", [key_work.busy(ocm_site_spec(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)]
+        "ocm-site-key-job", [key_work.keygen_work(parsed_ocm_site(), request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER)]
     )
 
 
 def test_same_input_same_bytes(ocm_site_spec, ocm_addon_spec):
-    spec = ocm_site_spec()
-    before = json.dumps(spec)
-    assert json.dumps(everything(spec)) == json.dumps(everything(dict(reversed(spec.items()))))
-    assert json.dumps(spec) == before
+    given = ocm_site_spec()
+    spec, other = SiteSpec.parse(given), SiteSpec.parse(dict(reversed(given.items())))
+    assert json.dumps(everything(spec)) == json.dumps(everything(other))
+    assert spec == other
     addon = ocm_addon_spec()
-    assert addon_objects.addon_objects(addon) == addon_objects.addon_objects(dict(reversed(addon.items())))
+    assert render.ocm_addon_objects(addon) == render.ocm_addon_objects(dict(reversed(addon.items())))
 
 
-def test_every_api_version_is_explicit_and_served_since_0_16(ocm_site_spec, ocm_addon_spec):
-    found = {item["apiVersion"] for item in everything(ocm_site_spec()) + addon_objects.addon_objects(ocm_addon_spec())}
+def test_every_api_version_is_explicit_and_served_since_0_16(parsed_ocm_site, parsed_addon):
+    found = {item["apiVersion"] for item in everything(parsed_ocm_site()) + addon_objects.addon_objects(parsed_addon())}
     assert found == {api.ADDONS, api.WORKS, api.PLACEMENTS, api.SETS}
     assert api.ADDONS.endswith("/v1alpha1")
 
 
-def test_sites_with_the_same_settings_share_template_and_config(ocm_site_spec):
-    one = everything(ocm_site_spec())
+def test_sites_with_the_same_settings_share_template_and_config(parsed_ocm_site):
+    one = everything(parsed_ocm_site())
     other = everything(
-        ocm_site_spec(
+        parsed_ocm_site(
             cluster="site-b", ocm_cluster="cluster-b", allocation={"default": {"offset": 9, "partitions": 12}}
         )
     )
     for kind in ("AddOnTemplate", "AddOnDeploymentConfig"):
         assert of_kind(one, kind) == of_kind(other, kind)
-    third = everything(ocm_site_spec(cluster="site-c", superlink_cidrs=["192.0.2.0/24"]))
+    third = everything(parsed_ocm_site(cluster="site-c", superlink_cidrs=["192.0.2.0/24"]))
     assert (
         of_kind(one, "AddOnTemplate")[0]["metadata"]["name"] != of_kind(third, "AddOnTemplate")[0]["metadata"]["name"]
     )
 
 
-def test_a_change_of_content_is_another_object_and_the_old_name_comes_back_with_the_old_content(ocm_site_spec):
-    before = of_kind(everything(ocm_site_spec()), "AddOnTemplate")[0]
-    after = of_kind(everything(ocm_site_spec(sidecar_max_connections=50)), "AddOnTemplate")[0]
-    again = of_kind(everything(ocm_site_spec()), "AddOnTemplate")[0]
+def test_a_change_of_content_is_another_object_and_the_old_name_comes_back_with_the_old_content(parsed_ocm_site):
+    before = of_kind(everything(parsed_ocm_site()), "AddOnTemplate")[0]
+    after = of_kind(everything(parsed_ocm_site(sidecar_max_connections=50)), "AddOnTemplate")[0]
+    again = of_kind(everything(parsed_ocm_site()), "AddOnTemplate")[0]
     assert before["metadata"]["name"] != after["metadata"]["name"]
     assert again == before
 
 
-def test_a_setting_of_the_pods_leaves_the_template_alone(ocm_site_spec):
+def test_a_setting_of_the_pods_leaves_the_template_alone(parsed_ocm_site):
     """So one site after the other gets it, by its own ManifestWork."""
-    before, after = everything(ocm_site_spec()), everything(ocm_site_spec(image="mirror/supernode:new"))
+    before, after = everything(parsed_ocm_site()), everything(parsed_ocm_site(image="mirror/supernode:new"))
     assert of_kind(before, "AddOnTemplate") == of_kind(after, "AddOnTemplate")
     assert of_kind(before, "ManifestWork") != of_kind(after, "ManifestWork")
 
 
-def test_templates_have_no_variables_and_configs_set_none(ocm_site_spec, ocm_addon_spec):
-    for item in everything(ocm_site_spec()) + addon_objects.addon_objects(ocm_addon_spec()):
+def test_templates_have_no_variables_and_configs_set_none(parsed_ocm_site, parsed_addon):
+    for item in everything(parsed_ocm_site()) + addon_objects.addon_objects(parsed_addon()):
         if item["kind"] == "AddOnTemplate":
             assert "{{" not in json.dumps(item)
         if item["kind"] == "AddOnDeploymentConfig":
             assert set(item["spec"]) == {"agentInstallNamespace"} and item["spec"]["agentInstallNamespace"]
 
 
-def test_all_of_a_site_goes_with_its_add_on_but_the_namespace_stays(ocm_site_spec):
-    objects = everything(ocm_site_spec())
+def test_all_of_a_site_goes_with_its_add_on_but_the_namespace_stays(parsed_ocm_site):
+    objects = everything(parsed_ocm_site())
     for work in of_kind(objects, "ManifestWork"):
         (owner,) = work["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["uid"]) == ("ManagedClusterAddOn", "1-2-3")
@@ -148,8 +150,8 @@ def test_all_of_a_site_goes_with_its_add_on_but_the_namespace_stays(ocm_site_spe
     assert staying == ["Namespace"]
 
 
-def test_each_manifest_has_its_option_and_no_secret_is_among_them(ocm_site_spec):
-    objects = everything(ocm_site_spec())
+def test_each_manifest_has_its_option_and_no_secret_is_among_them(parsed_ocm_site):
+    objects = everything(parsed_ocm_site())
     for work in of_kind(objects, "ManifestWork"):
         manifests, options = work["spec"]["workload"]["manifests"], work["spec"]["manifestConfigs"]
         names = [(option["resourceIdentifier"]["resource"], option["resourceIdentifier"]["name"]) for option in options]
@@ -157,13 +159,13 @@ def test_each_manifest_has_its_option_and_no_secret_is_among_them(ocm_site_spec)
         assert "Secret" not in {item["kind"] for item in manifests}
     with pytest.raises(ValueError, match="plain text"):
         addon_objects.manifest_work(
-            ocm_site_spec(), "x", [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "key"}}]
+            parsed_ocm_site(), "x", [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "key"}}]
         )
 
 
-def test_a_chosen_cluster_runs_nothing_before_its_site_is_deployed(ocm_addon_spec):
+def test_a_chosen_cluster_runs_nothing_before_its_site_is_deployed(parsed_addon):
     for changes in ADDONS.values():
-        objects = addon_objects.addon_objects(ocm_addon_spec(**changes))
+        objects = addon_objects.addon_objects(parsed_addon(**changes))
         (base,) = of_kind(objects, "AddOnTemplate")
         assert {item["kind"] for item in base["spec"]["agentSpec"]["workload"]["manifests"]} <= {
             "Namespace",
@@ -175,15 +177,15 @@ def test_a_chosen_cluster_runs_nothing_before_its_site_is_deployed(ocm_addon_spe
         assert set(named["addondeploymentconfigs"]) == {"name", "namespace"}
 
 
-def test_the_placement_tolerates_clusters_that_are_not_heard(ocm_addon_spec):
-    (placement,) = of_kind(addon_objects.addon_objects(ocm_addon_spec(**ADDONS["rich"])), "Placement")
+def test_the_placement_tolerates_clusters_that_are_not_heard(parsed_addon):
+    (placement,) = of_kind(addon_objects.addon_objects(parsed_addon(**ADDONS["rich"])), "Placement")
     assert [one["key"] for one in placement["spec"]["tolerations"]] == [api.UNREACHABLE, api.UNAVAILABLE, "maintenance"]
 
 
-def test_the_job_is_named_by_its_content_and_starts_at_once(ocm_site_spec):
+def test_the_job_is_named_by_its_content_and_starts_at_once(parsed_ocm_site):
     def job(**changes):
         request = {"secrets": ["supernode-superexec"], "dead": [], "owner": {"uid": "1"}, **changes}
-        work = key_work.busy(ocm_site_spec(), request, {"a.py": ""}, 60, OWNER)
+        work = key_work.keygen_work(parsed_ocm_site(), request, {"a.py": ""}, 60, OWNER)
         return next(item for item in work["spec"]["workload"]["manifests"] if item["kind"] == "Job")
 
     assert job()["metadata"]["name"] == job()["metadata"]["name"] != job(dead=["x"])["metadata"]["name"]
@@ -191,22 +193,22 @@ def test_the_job_is_named_by_its_content_and_starts_at_once(ocm_site_spec):
     assert job()["spec"]["template"]["spec"]["serviceAccountName"] == job()["metadata"]["name"]
 
 
-def test_what_is_told_of_the_job_is_never_newer_than_what_the_job_told(ocm_site_spec):
+def test_what_is_told_of_the_job_is_never_newer_than_what_the_job_told(parsed_ocm_site):
     """The agent reads the objects in the order of the list."""
     request = {"secrets": ["supernode-superexec"], "owner": {"uid": "1"}}
-    listed = key_work.busy(ocm_site_spec(), request, {"a.py": ""}, 60, OWNER)["spec"]["workload"]["manifests"]
+    listed = key_work.keygen_work(parsed_ocm_site(), request, {"a.py": ""}, 60, OWNER)["spec"]["workload"]["manifests"]
     kinds = [(item["kind"], item["metadata"]["name"]) for item in listed]
     assert kinds[-1] == ("ConfigMap", "supernode-public") and kinds[-2][0] == "Job"
     assert kinds[0] == ("ConfigMap", key_job.OWNER)
 
 
-def test_rights_and_token_are_there_only_while_keys_are_made(ocm_site_spec):
-    rest = key_work.at_rest(ocm_site_spec(), ["supernode-superexec"], OWNER)
+def test_rights_and_token_are_there_only_while_keys_are_made(parsed_ocm_site):
+    rest = key_work.idle_work(parsed_ocm_site(), ["supernode-superexec"], OWNER)
     assert {item["kind"] for item in rest["spec"]["workload"]["manifests"]} == {"ConfigMap"}
 
 
 def test_a_marked_workload_says_what_it_is(ocm_site_spec):
-    (item,) = [one for one in render.supernode_objects(ocm_site_spec()) if one["kind"] == "StatefulSet"]
+    (item,) = [one for one in specs.supernode_objects(ocm_site_spec()) if one["kind"] == "StatefulSet"]
     marked, changed = addon_objects.with_content(item), copy.deepcopy(item)
     changed["spec"]["replicas"] = 7
     assert addon_objects.content_of(marked) and addon_objects.content_of(marked) != addon_objects.content_of(

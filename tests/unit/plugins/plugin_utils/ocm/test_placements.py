@@ -54,9 +54,9 @@ def test_all_slices_count() -> None:
     [
         (placement(3), 3, ""),
         (placement(2), 3, ""),
-        (placement(150), 100, "has chosen 150 clusters, but its decisions name only 100 so far"),
+        (placement(150), 100, "has selected 150 clusters, but its decisions list only 100 so far"),
         ({"metadata": {"name": "p", "namespace": "flower"}}, 0, "does the placement controller run on the hub?"),
-        (placement(0, ("PlacementSatisfied", "True", "AllDecisionsScheduled", "")), 0, "has chosen no cluster"),
+        (placement(0, ("PlacementSatisfied", "True", "AllDecisionsScheduled", "")), 0, "has selected no cluster"),
         (
             placement(
                 0,
@@ -69,7 +69,7 @@ def test_all_slices_count() -> None:
         (
             placement(0, ("PlacementMisconfigured", "True", "InvalidSelector", "bad selector")),
             0,
-            "has chosen no cluster: bad selector",
+            "has selected no cluster: bad selector",
         ),
         (placement(0, ("PlacementSatisfied", "False", "NoManagedClusterMatched", "")), 0, "NoManagedClusterMatched"),
     ],

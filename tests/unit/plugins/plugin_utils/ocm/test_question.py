@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ocm.inventory import Question
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm.managed_clusters import Question
 
 AUTH = {"kubeconfig": "/k", "context": "hub"}
 

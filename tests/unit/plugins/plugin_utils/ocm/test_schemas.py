@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +18,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ocm import (
     schema,
     template,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
+from ansible_collections.federated.flower.tests.unit.read import schemas_of
 
-SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 OLD, NEW = "ocm-0.16.0", "ocm-1.2.1"
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 LABELS = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"gpu": "a100"}}}}
@@ -44,21 +43,21 @@ RICH = {
 
 def document(name: str) -> dict[str, Any]:
     """The OpenAPI document of a hub of that release, as far as it is looked at."""
-    kinds = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    kinds = schemas_of(name)
     found = {kind: {**one, "x-kubernetes-group-version-kind": [{"kind": kind}]} for kind, one in kinds.items()}
     return {"components": {"schemas": found}}
 
 
-def of_a_site(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    common, own = template.split(render.supernode_objects(spec))
+def of_a_site(spec: Any) -> list[dict[str, Any]]:
+    common, own = template.split(specs.supernode_objects(spec))
     configs = addon_objects.configs(spec, common)
-    secrets = key_job.secret_names(pool["name"] for pool in spec["pools"])
+    secrets = key_job.secret_names(pool.name for pool in spec.pools)
     request = {"secrets": secrets, "pools": [], "owner": {"uid": "7-8-9"}}
     return [
         *configs,
         addon_objects.managed_addon(spec, [addon_objects.config_reference(item) for item in configs]),
-        key_work.at_rest(spec, secrets, OWNER),
-        key_work.busy(spec, request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER),
+        key_work.idle_work(spec, secrets, OWNER),
+        key_work.keygen_work(spec, request, {"plugin_utils/maker.py": "print()\n"}, 60, OWNER),
         nodes_work.build(spec, own, OWNER),
     ]
 
@@ -74,8 +73,8 @@ def test_the_add_on_is_taken_whole(name, changes, ocm_addon_spec, schema_faults)
 @pytest.mark.parametrize(
     "changes", [{}, {"annotations": {"a": '{{X}} "quoted" \n 東京 🌷'}}, {"create_namespace": False}]
 )
-def test_what_a_site_gets_is_taken_whole(name, changes, ocm_site_spec, schema_faults):
-    for item in of_a_site(ocm_site_spec(**changes)):
+def test_what_a_site_gets_is_taken_whole(name, changes, parsed_ocm_site, schema_faults):
+    for item in of_a_site(parsed_ocm_site(**changes)):
         assert schema_faults(name, item) == []
 
 
@@ -88,18 +87,18 @@ def test_a_field_that_would_be_dropped_is_found(name, ocm_addon_spec, schema_fau
 
 def test_what_a_release_knows(ocm_addon_spec):
     old, new = document(OLD), document(NEW)
-    assert (schema.can_look(old), schema.can_look(new)) == (True, True)
-    assert (schema.knows_condition_rules(old), schema.knows_condition_rules(new)) == (False, True)
-    assert (schema.knows_cel(old), schema.knows_cel(new)) == (False, True)
+    assert (schema.supports_read_only(old), schema.supports_read_only(new)) == (True, True)
+    assert (schema.supports_watch(old), schema.supports_watch(new)) == (False, True)
+    assert (schema.supports_replica_set_watch(old), schema.supports_replica_set_watch(new)) == (False, True)
     assert [schema.unknown_selectors(one, [LABELS, CLAIMS, CEL]) for one in (old, new)] == [["celSelector"], []]
 
 
-def test_a_selector_that_the_old_release_would_drop_is_refused(ocm_addon_spec):
-    spec = ocm_addon_spec(predicates=[CEL])
+def test_a_selector_that_the_old_release_would_drop_is_refused(parsed_addon):
+    spec = parsed_addon(predicates=[CEL])
     (fault,) = checks.apis(spec, document(OLD), document(OLD))
-    assert "do not know celSelector" in fault
+    assert "do not support celSelector" in fault
     assert checks.apis(spec, document(NEW), document(NEW)) == []
-    assert checks.apis(ocm_addon_spec(), document(OLD), document(OLD)) == []
+    assert checks.apis(parsed_addon(), document(OLD), document(OLD)) == []
 
 
 def test_an_empty_namespace_is_only_taken_by_the_newer_release(schema_faults):

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, key_work, nodes_work, template
-from ansible_collections.federated.flower.plugins.plugin_utils.spec import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 OWNER = {"metadata": {"name": "flower-supernode", "uid": "1-2-3"}}
 OTHER = "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n"
@@ -50,10 +50,10 @@ def test_an_open_mark_that_nothing_closes_would_stop_the_manager():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_values_arrive_byte_for_byte(name, ocm_site_spec):
+def test_hostile_values_arrive_byte_for_byte(name, parsed_ocm_site):
     """Wherever a user's text may stand: as the engine leaves the template, and as it stands in the ManifestWork."""
     text = HOSTILE[name]
-    spec = ocm_site_spec(
+    spec = parsed_ocm_site(
         ca_bundle=text,
         client_certificate=text,
         annotations={"example.com/note": text},
@@ -70,11 +70,11 @@ def test_hostile_values_arrive_byte_for_byte(name, ocm_site_spec):
             {"target": {"kind": "Service", "name": "supernode"}, "patch": {"metadata": {"annotations": {"x": text}}}}
         ],
     )
-    wanted = supernode.objects(render.plain(spec))
+    wanted = supernode.objects(spec)
     common, own = template.split(wanted)
     arrived = [item for item in own if item["kind"] == "Namespace"]  # goes with the keys, which come first
     own = [item for item in own if item["kind"] != "Namespace"]
-    first = json.loads(json.dumps(key_work.at_rest(spec, [], OWNER, arrived)))["spec"]
+    first = json.loads(json.dumps(key_work.idle_work(spec, [], OWNER, arrived)))["spec"]
     assert first["workload"]["manifests"][: len(arrived)] == arrived and ("deleteOption" in first) == bool(arrived)
     for item in addon_objects.configs(spec, common)[0]["spec"]["agentSpec"]["workload"]["manifests"] if common else []:
         through = json.loads(template.rendered(template.stored(item), {"CLUSTER_NAME": "spoiled"}))
@@ -89,23 +89,23 @@ def test_hostile_values_arrive_byte_for_byte(name, ocm_site_spec):
     assert by_name == {(item["kind"], item["metadata"]["name"]): item for item in wanted}
 
 
-def test_what_the_engine_would_change_goes_the_other_way(ocm_site_spec):
-    spec = ocm_site_spec(annotations={"example.com/note": HOSTILE["variable"]})
-    common, own = template.split(render.supernode_objects(spec))
+def test_what_the_engine_would_change_goes_the_other_way(parsed_ocm_site):
+    spec = parsed_ocm_site(annotations={"example.com/note": HOSTILE["variable"]})
+    common, own = template.split(specs.supernode_objects(spec))
     assert common == []
     assert "Namespace" in {item["kind"] for item in own}
 
 
-def test_numbers_of_a_site_keep_their_type(ocm_site_spec):
-    spec = ocm_site_spec(
+def test_numbers_of_a_site_keep_their_type(parsed_ocm_site):
+    spec = parsed_ocm_site(
         pools=[{"name": "default", "replicas": 3, "node_config": {"partition-id": "{partition}", "n": "{partitions}"}}]
     )
-    work = nodes_work.build(spec, template.split(render.supernode_objects(spec))[1], OWNER)
+    work = nodes_work.build(spec, template.split(specs.supernode_objects(spec))[1], OWNER)
     (item,) = nodes_work.sets_of(json.loads(json.dumps(work)))
     assert (item["spec"]["replicas"], item["spec"]["ordinals"]) == (3, {"start": 3})
 
 
-def test_what_a_rotation_changes_is_in_no_template(ocm_site_spec):
-    before = template.split(render.supernode_objects(ocm_site_spec()))[0]
-    after = template.split(render.supernode_objects(ocm_site_spec(ca_bundle=OTHER, client_certificate=OTHER)))[0]
+def test_what_a_rotation_changes_is_in_no_template(parsed_ocm_site):
+    before = template.split(specs.supernode_objects(parsed_ocm_site()))[0]
+    after = template.split(specs.supernode_objects(parsed_ocm_site(ca_bundle=OTHER, client_certificate=OTHER)))[0]
     assert before == after

@@ -20,9 +20,9 @@ def authorities():
     return [certificates.make_ca(name, datetime.timedelta(days=1)).certificate for name in ("old", "new")]
 
 
-def test_only_the_trust_changes(authorities, ocm_site_spec, status):
+def test_only_the_trust_changes(authorities, parsed_ocm_site, status):
     old, new = authorities
-    live = status.taken(status.nodes(ocm_site_spec(ca_bundle=old)), {})
+    live = status.taken(status.nodes(parsed_ocm_site(ca_bundle=old)), {})
     live["metadata"].update(uid="1", resourceVersion="2", managedFields=[])
     before = copy.deepcopy(live)
     wanted = trust.with_trust(live, old + new)
@@ -41,14 +41,14 @@ def test_only_the_trust_changes(authorities, ocm_site_spec, status):
     assert trust.with_trust(wanted, old + new) is None
 
 
-def test_the_same_object_as_a_deployment_with_that_trust_makes(authorities, ocm_site_spec, status):
+def test_the_same_object_as_a_deployment_with_that_trust_makes(authorities, parsed_ocm_site, status):
     """So the next run of site.yml finds nothing to change."""
     old, new = authorities
-    live = status.nodes(ocm_site_spec(ca_bundle=old))
-    assert trust.with_trust(live, old + new)["spec"] == status.nodes(ocm_site_spec(ca_bundle=old + new))["spec"]
+    live = status.nodes(parsed_ocm_site(ca_bundle=old))
+    assert trust.with_trust(live, old + new)["spec"] == status.nodes(parsed_ocm_site(ca_bundle=old + new))["spec"]
 
 
-def test_a_site_without_trust_is_told(authorities, ocm_site_spec, status):
-    live = status.nodes(ocm_site_spec(insecure=True, mtls=False, ca_bundle=""))
-    with pytest.raises(ClusterError, match="brings no ConfigMap supernode-trust"):
+def test_a_site_without_trust_is_told(authorities, parsed_ocm_site, status):
+    live = status.nodes(parsed_ocm_site(insecure=True, mtls=False, ca_bundle=""))
+    with pytest.raises(ClusterError, match="has no ConfigMap supernode-trust"):
         trust.with_trust(live, authorities[0])

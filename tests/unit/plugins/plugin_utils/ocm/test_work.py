@@ -23,10 +23,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.pki import certif
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys, maker, public
 
 
-def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spec, status):
-    wanted = status.nodes(ocm_site_spec())
+def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(parsed_ocm_site, status):
+    wanted = status.nodes(parsed_ocm_site())
     assert works.applied(None).why == "nothing was delivered yet"
-    assert "not taken it over" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
+    assert "not applied it" in works.applied(wanted | {"metadata": {**wanted["metadata"], "generation": 1}}).why
     live = status.taken(wanted, {})
     assert works.applied(live).done
     live["metadata"]["generation"] = 5
@@ -38,9 +38,9 @@ def test_a_work_is_applied_when_the_agent_has_seen_its_present_form(ocm_site_spe
     )
 
 
-def test_ready_is_pods_ready_in_the_present_form(ocm_site_spec, status):
-    wanted = status.nodes(ocm_site_spec(pools=[{"name": "default", "replicas": 2, "node_config": {}}]))
-    assert "have not come back" in nodes_work.state(status.taken(wanted, {})).why
+def test_ready_is_pods_ready_in_the_present_form(parsed_ocm_site, status):
+    wanted = status.nodes(parsed_ocm_site(pools=[{"name": "default", "replicas": 2, "node_config": {}}]))
+    assert "has not been reported" in nodes_work.state(status.taken(wanted, {})).why
     assert "1 of 2 replicas are ready" in nodes_work.state(status.taken(wanted, status.numbers(wanted, 1))).why
     assert nodes_work.state(status.taken(wanted, status.numbers(wanted, 2))).ready
     unseen = status.numbers(wanted, 2, observedGeneration=1)
@@ -49,28 +49,28 @@ def test_ready_is_pods_ready_in_the_present_form(ocm_site_spec, status):
     assert not nodes_work.state(status.taken(wanted, rolling)).ready
 
 
-def test_numbers_of_an_older_workload_never_count(ocm_site_spec, status):
-    old = status.nodes(ocm_site_spec())
-    new = status.nodes(ocm_site_spec(image="mirror/supernode:new"))
+def test_numbers_of_an_older_workload_never_count(parsed_ocm_site, status):
+    old = status.nodes(parsed_ocm_site())
+    new = status.nodes(parsed_ocm_site(image="mirror/supernode:new"))
     live = status.taken(new, status.numbers(old, 1))
-    assert not nodes_work.state(live).ready and "have not come back" in nodes_work.state(live).why
+    assert not nodes_work.state(live).ready and "has not been reported" in nodes_work.state(live).why
     assert nodes_work.rows(live)[0]["ready"] == 0
 
 
-def test_pods_are_restarted_by_another_mark_and_keep_the_one_that_they_have(ocm_site_spec, status):
-    own = status.own(ocm_site_spec())
-    plain, marked, other = (nodes_work.build(ocm_site_spec(), own, status.OWNER, mark) for mark in ("", "1a2b", "3c4d"))
+def test_pods_are_restarted_by_another_mark_and_keep_the_one_that_they_have(parsed_ocm_site, status):
+    own = status.own(parsed_ocm_site())
+    plain, marked, other = (nodes_work.build(parsed_ocm_site(), own, status.OWNER, mark) for mark in ("", "1a2b", "3c4d"))
     assert [nodes_work.mark_of(work) for work in (None, plain, marked, other)] == ["", "", "1a2b", "3c4d"]
     assert (
         len({addon_objects.content_of(item) for work in (plain, marked, other) for item in nodes_work.sets_of(work)})
         == 3
     )
-    assert plain == status.nodes(ocm_site_spec())
+    assert plain == status.nodes(parsed_ocm_site())
 
 
 @pytest.mark.parametrize("changes", [{}, {"annotations": {"example.com/note": "{{X}}"}}])
-def test_a_restart_changes_nothing_but_the_mark(changes, ocm_site_spec, status):
-    spec = ocm_site_spec(**changes)
+def test_a_restart_changes_nothing_but_the_mark(changes, parsed_ocm_site, status):
+    spec = parsed_ocm_site(**changes)
     own = status.own(spec)
     for before in ("", "1a2b"):
         live = status.taken(nodes_work.build(spec, own, status.OWNER, before), {})
@@ -79,10 +79,10 @@ def test_a_restart_changes_nothing_but_the_mark(changes, ocm_site_spec, status):
     assert nodes_work.pod_names(live) == ["supernode-default-3"]
 
 
-def test_the_mark_follows_what_pods_read(ocm_site_spec):
+def test_the_mark_follows_what_pods_read(parsed_ocm_site):
     def mark(**digests):
         held = {"supernode-default-keys": {"3": "aa"}, "supernode-superexec": {"secret": "bb"}, **digests}
-        return restarting.mark(ocm_site_spec(), public.Public(digests=held))
+        return restarting.mark(parsed_ocm_site(), public.Public(digests=held))
 
     new_key = mark(**{"supernode-default-keys": {"3": "cc"}})
     new_secret = mark(**{"supernode-superexec": {"secret": "dd"}})
@@ -91,8 +91,8 @@ def test_the_mark_follows_what_pods_read(ocm_site_spec):
     assert len({mark(), new_key, new_secret}) == 3
 
 
-def test_why_pods_wait_is_told(ocm_site_spec, status):
-    wanted = status.nodes(ocm_site_spec())
+def test_why_pods_wait_is_told(parsed_ocm_site, status):
+    wanted = status.nodes(parsed_ocm_site())
     values = status.numbers(wanted, 0)
     values["Pod", "supernode-default-3"] = {"phase": "Pending", "waiting": "ImagePullBackOff"}
     live = status.taken(wanted, values)
@@ -101,13 +101,13 @@ def test_why_pods_wait_is_told(ocm_site_spec, status):
     assert nodes_work.trouble(status.taken(wanted, values)) == ""
 
 
-def test_an_add_on_has_a_config_when_ocm_says_so_of_this_very_one(ocm_site_spec, status):
-    wanted = status.references(ocm_site_spec())
+def test_an_add_on_has_a_config_when_ocm_says_so_of_this_very_one(parsed_ocm_site, status):
+    wanted = status.references(parsed_ocm_site())
     assert addon.state(None, wanted).why == "there is none"
     assert addon.state(status.addon(wanted), wanted).done
     assert "does not have" in addon.state(status.addon(wanted, last=False), wanted).why
-    other = status.references(ocm_site_spec(sidecar_max_connections=50))
-    assert "not taken over" in addon.state(status.addon(other), wanted).why
+    other = status.references(parsed_ocm_site(sidecar_max_connections=50))
+    assert "not applied" in addon.state(status.addon(other), wanted).why
     failed = status.addon(wanted)
     failed["status"]["conditions"][0].update(reason="Failed", message="invalid character")
     assert addon.state(failed, wanted) == (False, "invalid character", True)
@@ -128,7 +128,7 @@ def request():
         "client": "site-a",
         "drop": {},
         "renew": {},
-        "door": "",
+        "listener": "",
         "secrets": SECRETS,
         "owner": {"apiVersion": "v1", "kind": "ConfigMap", "name": key_job.OWNER, "uid": "7-8-9"},
     }
@@ -151,62 +151,62 @@ def fed_back(config_map):
     return {"public": config_map["data"]["public.json"], **{f"stands-{name}": name for name in standing}}
 
 
-def test_public_halves_come_back_whole(ocm_site_spec, status):
+def test_public_halves_come_back_whole(parsed_ocm_site, status):
     made = published()
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)
     live = status.taken(
         work, {("ConfigMap", "supernode-public"): fed_back(made), ("ConfigMap", key_job.OWNER): {"uid": "7-8-9"}}
     )
-    assert key_work.told(live, "flower") == public.read(made)
-    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
+    assert key_work.result(live, "flower") == public.read(made)
+    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.result(live, "flower"))
     assert found.reasons == [] and [key["name"] for key in found.keys] == ["3"]
     assert key_work.owner_uid(live) == "7-8-9"
 
 
-def test_a_secret_that_is_gone_is_noticed_through_the_hub(ocm_site_spec, status):
+def test_a_secret_that_is_gone_is_noticed_through_the_hub(parsed_ocm_site, status):
     made = published()
     values = fed_back(made)
     del values["stands-supernode-default-keys"]
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+    work = key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): values})
-    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.told(live, "flower"))
-    assert found.reasons == ["supernode-default-keys: there is none"]
+    found = public.survey(keys.Wanted([POOL], client="site-a"), key_work.result(live, "flower"))
+    assert found.reasons == ["supernode-default-keys: it does not exist"]
 
 
-def test_nothing_is_told_by_a_config_map_that_is_gone_or_never_was(ocm_site_spec, status):
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
-    assert key_work.told(None, "flower") == public.Public()
-    assert key_work.told(status.taken(work, {}), "flower") == public.Public()
+def test_nothing_is_told_by_a_config_map_that_is_gone_or_never_was(parsed_ocm_site, status):
+    work = key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)
+    assert key_work.result(None, "flower") == public.Public()
+    assert key_work.result(status.taken(work, {}), "flower") == public.Public()
     live = status.taken(work, {("ConfigMap", "supernode-public"): fed_back(published())})
     for one in live["status"]["resourceStatus"]["manifests"]:
         one["conditions"] = [status.condition("Applied", "True"), status.condition("Available", "False")]
-    assert key_work.told(live, "flower") == public.Public()
+    assert key_work.result(live, "flower") == public.Public()
 
 
-def test_what_somebody_else_wrote_is_refused(ocm_site_spec, status):
-    work = key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)
+def test_what_someone_else_wrote_is_refused(parsed_ocm_site, status):
+    work = key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)
     live = status.taken(work, {("ConfigMap", "supernode-public"): {"public": "{}"}})
-    with pytest.raises(ClusterError, match="is not what the site's job writes"):
-        key_work.told(live, "flower")
+    with pytest.raises(ClusterError, match="was not written by the site's Job"):
+        key_work.result(live, "flower")
 
 
-def test_how_the_job_gets_on(ocm_site_spec, status):
-    work = key_work.busy(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER)
+def test_how_the_job_gets_on(parsed_ocm_site, status):
+    work = key_work.keygen_work(parsed_ocm_site(), request(), {"a.py": ""}, 60, status.OWNER)
     job = ("Job", key_work.job_of(work))
     assert job[1].startswith("supernode-keys-")
-    assert key_work.job_of(key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER)) == ""
+    assert key_work.job_of(key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER)) == ""
     assert key_work.job_state(status.taken(work, {})).words == "nothing is known of it yet"
-    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not ended yet"
+    assert key_work.job_state(status.taken(work, {job: {"active": 1}})).words == "its pod has not terminated yet"
     assert key_work.job_state(status.taken(work, {job: {"succeeded": 1}})).done
     failed = key_work.job_state(status.taken(work, {job: {"failed": "True", "message": "BackoffLimitExceeded"}}))
     assert (failed.failed, failed.words) == (True, "BackoffLimitExceeded")
 
 
-def test_no_private_half_and_no_secret_is_in_any_work(ocm_site_spec, status):
+def test_no_private_half_and_no_secret_is_in_any_work(parsed_ocm_site, status):
     for work in (
-        key_work.busy(ocm_site_spec(), request(), {"a.py": ""}, 60, status.OWNER),
-        key_work.at_rest(ocm_site_spec(), SECRETS, status.OWNER),
-        status.nodes(ocm_site_spec()),
+        key_work.keygen_work(parsed_ocm_site(), request(), {"a.py": ""}, 60, status.OWNER),
+        key_work.idle_work(parsed_ocm_site(), SECRETS, status.OWNER),
+        status.nodes(parsed_ocm_site()),
     ):
         assert "PRIVATE" not in str(work)
         assert all(item["kind"] != "Secret" for item in work["spec"]["workload"]["manifests"])

@@ -90,14 +90,14 @@ C4bVJuno4DAJBgcqhkjOPQQBA0gAMEUCIEAqLmGT8oAIMBD8AvpkUJ2gYbszk2YK
     [
         ("", "is empty"),
         (" \n", "is empty"),
-        ("not PEM", "is no PEM certificate"),
+        ("not PEM", "is not a PEM certificate"),
         ("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "number 1"),
         ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", "number 1"),
-        (GOOD + GOOD[:200], "whole blocks"),
-        (GOOD + pki.make_ca("y", DAY).key, "holds a private key"),
-        (GOOD.replace("M", "ü", 1), "whole blocks"),
-        (GOOD.replace("CERTIFICATE", "CERTIFICATE REQUEST"), "is no PEM certificate"),
-        ("\x00" * 5000, "is no PEM certificate"),
+        (GOOD + GOOD[:200], "complete blocks"),
+        (GOOD + pki.make_ca("y", DAY).key, "contains a private key"),
+        (GOOD.replace("M", "ü", 1), "complete blocks"),
+        (GOOD.replace("CERTIFICATE", "CERTIFICATE REQUEST"), "is not a PEM certificate"),
+        ("\x00" * 5000, "is not a PEM certificate"),
     ],
 )
 def test_what_is_no_certificate(text, words):
@@ -120,10 +120,10 @@ def test_key_of_the_certificate(family):
     ("key", "words"),
     [
         ("", "is empty"),
-        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "is no private key"),
-        (GOOD, "is no private key"),
-        ("schlüssel", "is no private key"),
-        (keypairs.make_supernode_key(), "is no private key"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "is not a PEM private key"),
+        (GOOD, "is not a PEM private key"),
+        ("schlüssel", "is not a PEM private key"),
+        (keypairs.make_supernode_key(), "is not a PEM private key"),
         (Made("x").private(), "belongs to another certificate than CN=leaf"),
         (Made("x").private(serialization.BestAvailableEncryption(b"x")), "is encrypted with a passphrase"),
     ],
@@ -185,7 +185,7 @@ def test_chains_that_break(family):
         ([leaf, inter], [inter], "lacks the certificate of CN=root, which issued CN=inter"),
         ([leaf, inter, root], [stranger.cert], "ends in CN=root, a root that is not among the trusted ones"),
         ([leaf, inter], [Made("root", ca=True).cert], "breaks at CN=inter: CN=root has not signed it"),
-        ([below.cert, server.cert], [root], "goes over CN=server, which is no CA"),
+        ([below.cert, server.cert], [root], "goes over CN=server, which is not a CA"),
         ([Made("x", flat).cert], [flat.cert], "key usage"),
         ([Made("x", deep).cert, deep.cert, short.cert], [root], "has 1 CAs below CN=short, which allows 0"),
         ([leaf, inter], [], "lacks the certificate of CN=root"),
@@ -232,7 +232,7 @@ def test_sha1(family):
 def test_times(family):
     root, _inter, leaf = (made.cert for made in family)
     chain.check_times([leaf, root], {"the controller": NOW, "site-a": NOW + DAY / 2})
-    with pytest.raises(ChainError, match=r"CN=leaf ended on .* \(the clock of site-b shows"):
+    with pytest.raises(ChainError, match=r"CN=leaf expired on .* \(the clock of site-b shows"):
         chain.check_times([leaf, root], {"the controller": NOW, "site-b": NOW + 2 * DAY})
     with pytest.raises(ChainError, match=r"not valid before .* the clock of site-c shows .* 60 s before that"):
         chain.check_times([leaf, root], {"site-c": NOW - DAY - datetime.timedelta(seconds=60)})

@@ -51,4 +51,4 @@ def test_validity():
     fault = clocks.validity(certificate, -301.0, NOW)
     assert "not valid before 2026-05-01T11:55:00+00:00, and it is 2026-05-01T11:54:59+00:00 by its clock" in fault
     assert "301 s behind the controller's" in fault
-    assert "ends on 2026-05-01T12:10:00+00:00" in clocks.validity(certificate, 601.0, NOW)
+    assert "expires on 2026-05-01T12:10:00+00:00" in clocks.validity(certificate, 601.0, NOW)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import devices
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 
 
 def node(name, **allocatable):
@@ -12,9 +13,9 @@ def node(name, **allocatable):
 
 
 def test_a_gpu_that_no_node_has_is_told_with_what_the_nodes_have():
-    spec = {"pools": [{"name": "a100", "gpu": {"count": 2}}]}
+    spec = SiteSpec.parse({"pools": [{"name": "a100", "gpu": {"count": 2}}]})
     (warning,) = devices.warnings(spec, [node("one", **{"nvidia.com/gpu": "1"}), node("two")])
     for part in ("pool a100", "2 x nvidia.com/gpu", "one has nvidia.com/gpu 1", "two has no extended resources"):
         assert part in warning
     assert devices.warnings(spec, [node("one", **{"nvidia.com/gpu": "2"})]) == []
-    assert devices.warnings({"pools": [{"name": "cpu"}]}, []) == []
+    assert devices.warnings(SiteSpec.parse({"pools": [{"name": "cpu"}]}), []) == []

@@ -56,6 +56,13 @@ def test_a_healthy_fleet():
     assert table[2].split() == ["site-a", "eu", "cpu", "2/2", "2/2", "1.41.0", "now", "ok"]
 
 
+def test_a_pool_without_replicas_has_a_state():
+    site = {**SITE, "workloads": [{**POOL, "desired": 0, "ready": 0}]}
+    bare = hub(sites={"site-a": {**HUB["sites"]["site-a"], "keys": []}}, nodes={})
+    row = fleet.fleet_table(fleet.fleet_report("hub", bare, {"site-a": site})).splitlines()[2]
+    assert row.endswith("no replicas"), row
+
+
 def test_sites_of_every_kind_are_in_one_report():
     """One that is reached directly, one behind Open Cluster Management, one behind Skupper."""
     record = HUB["sites"]["site-a"]

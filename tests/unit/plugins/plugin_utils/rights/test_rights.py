@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import key_job, superlink, supernode
@@ -26,7 +28,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.rules import missing, policy_rules, singles
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import TABLE
-from ansible_collections.federated.flower.plugins.plugin_utils.spec.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
@@ -75,9 +79,9 @@ def test_golden_of_the_hub(name, superlink_spec, golden):
     golden(f"rights-superlink-{name}", rights_objects("superlink", superlink_spec(**HUB[name]), settings))
 
 
-def test_a_hub_with_sites_behind_both_gets_the_rights_for_both(superlink_spec):
+def test_a_hub_with_sites_behind_both_gets_the_rights_for_both(superlink_spec, parsed_hub):
     def given(**ways):
-        found = controller_rights("superlink", superlink_spec(**ways), "flower-ca", works=WORKS)
+        found = controller_rights("superlink", parsed_hub(**ways), "flower-ca", works=WORKS)
         return {right for there in found.values() for right in there}
 
     both = given(skupper=True, ocm=True)
@@ -87,7 +91,7 @@ def test_a_hub_with_sites_behind_both_gets_the_rights_for_both(superlink_spec):
         rights_objects("superlink", superlink_spec(), SETTINGS | {"skupper": True, "ocm": True}), "controller"
     )
     for namespace, wanted in controller_rights(
-        "superlink", superlink_spec(skupper=True, ocm=True), "flower-ca"
+        "superlink", parsed_hub(skupper=True, ocm=True), "flower-ca"
     ).items():
         assert missing(wanted, asked.get(namespace, [])) == []
 
@@ -108,15 +112,19 @@ def roles(objects, holder):
 
 @pytest.fixture(params=[*(("superlink", name) for name in HUB), *(("supernode", name) for name in SITE)], ids="-".join)
 def part_and_spec(request, superlink_spec, supernode_spec):
-    """Part and spec of every case."""
+    """Part, variables and spec of every case."""
     part, name = request.param
-    return part, superlink_spec(**HUB[name]) if part == "superlink" else supernode_spec(**SITE[name])
+    if part == "superlink":
+        variables = superlink_spec(**HUB[name])
+        return part, variables, HubSpec.parse(variables)
+    variables = supernode_spec(**SITE[name])
+    return part, variables, SiteSpec.parse(variables)
 
 
-def test_cert_manager_takes_rights_of_its_own(superlink_spec):
+def test_cert_manager_takes_rights_of_its_own(parsed_hub):
     def needed(**issuer):
         return controller_rights(
-            "superlink", superlink_spec(certificates_source="cert_manager", issuer=issuer), "flower-ca"
+            "superlink", parsed_hub(certificates_source="cert_manager", issuer=issuer), "flower-ca"
         )
 
     of_issuer = needed(name="a")
@@ -127,45 +135,45 @@ def test_cert_manager_takes_rights_of_its_own(superlink_spec):
     assert not any("issuers" in right.resource for there in external.values() for right in there)
 
 
-def test_policies_take_rights_where_they_are_made(superlink_spec, supernode_spec):
+def test_policies_take_rights_where_they_are_made(parsed_hub, parsed_site):
     def verbs(found, namespace):
         return {right.verb for right in found.get(namespace, []) if right.resource == "networkpolicies"}
 
-    hub = controller_rights("superlink", superlink_spec(), "flower-ca")
+    hub = controller_rights("superlink", parsed_hub(), "flower-ca")
     assert {"patch", "delete"} <= verbs(hub, "flower") and verbs(hub, "flower-ca") == {"get", "create", "patch"}
-    end = controller_rights("superlink", superlink_spec(), "flower-ca", works=[TEARDOWN])
+    end = controller_rights("superlink", parsed_hub(), "flower-ca", works=[TEARDOWN])
     assert verbs(end, "flower") == verbs(end, "flower-ca") == {"get", "list", "delete"}
-    assert "patch" in verbs(controller_rights("supernode", supernode_spec()), "flower")
-    owned = controller_rights("superlink", superlink_spec(create_namespace=False), "flower-ca")
+    assert "patch" in verbs(controller_rights("supernode", parsed_site()), "flower")
+    owned = controller_rights("superlink", parsed_hub(create_namespace=False), "flower-ca")
     assert "patch" in verbs(owned, "flower") and not verbs(owned, "flower-ca")
     for off in (
-        controller_rights("superlink", superlink_spec(network_policies=False), "flower-ca"),
-        controller_rights("supernode", supernode_spec(network_policies=False)),
+        controller_rights("superlink", parsed_hub(network_policies=False), "flower-ca"),
+        controller_rights("supernode", parsed_site(network_policies=False)),
     ):
         assert not any(verbs(off, namespace) for namespace in off)
 
 
 def test_what_the_preflight_asks_for_is_what_the_roles_give(part_and_spec):
-    part, spec = part_and_spec
-    given = roles(rights_objects(part, spec, SETTINGS), "controller")
+    part, variables, spec = part_and_spec
+    given = roles(rights_objects(part, variables, SETTINGS), "controller")
     for namespace, wanted in controller_rights(part, spec, "flower-ca", works=WORKS).items():
         assert missing(wanted, given.get(namespace, [])) == []
 
 
 def test_a_rotation_takes_the_same_rights_whatever_the_spec(part_and_spec):
     """Its actions ask for them without a spec."""
-    part, spec = part_and_spec
+    part, _variables, spec = part_and_spec
     found = controller_rights(part, spec, "flower-ca", works=["rotate"])
-    asked = rights_of_work(part, "rotate", spec["namespace"], "flower-ca")
+    asked = rights_of_work(part, "rotate", spec.namespace, "flower-ca")
     assert {where: set(rights) for where, rights in asked.items()} == {
         where: set(rights) for where, rights in found.items()
     }
 
 
 def test_the_roles_give_nothing_that_no_work_needs(part_and_spec):
-    part, spec = part_and_spec
+    part, variables, spec = part_and_spec
     wanted = {one for found in controller_rights(part, spec, "flower-ca", works=WORKS).values() for one in found}
-    for namespace, rules in roles(rights_objects(part, spec, SETTINGS), "controller").items():
+    for namespace, rules in roles(rights_objects(part, variables, SETTINGS), "controller").items():
         for rule in rules:
             assert len(rule["apiGroups"]) == 1
             for resource in rule["resources"]:
@@ -175,8 +183,8 @@ def test_the_roles_give_nothing_that_no_work_needs(part_and_spec):
 
 
 def test_nobody_gets_a_wildcard_or_may_give_rights(part_and_spec):
-    part, spec = part_and_spec
-    for item in rights_objects(part, spec, SETTINGS):
+    part, variables, _spec = part_and_spec
+    for item in rights_objects(part, variables, SETTINGS):
         for rule in item.get("rules", []):
             words = [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
             assert not {"*", "bind", "escalate", "impersonate", "serviceaccounts/token"} & set(words)
@@ -184,9 +192,9 @@ def test_nobody_gets_a_wildcard_or_may_give_rights(part_and_spec):
 
 def test_what_the_controller_gives_away_is_its_own(part_and_spec):
     """The API server refuses a Role with a rule that its maker does not have."""
-    part, spec = part_and_spec
+    part, variables, spec = part_and_spec
     render = superlink.objects if part == "superlink" else supernode.objects
-    given = roles(rights_objects(part, spec, SETTINGS), "controller")
+    given = roles(rights_objects(part, variables, SETTINGS), "controller")
     for item in render(spec):
         for rule in item.get("rules", []) if item["kind"] == "Role" else ():
             wanted = [
@@ -219,9 +227,9 @@ def test_the_controller_gets_rights_for_chosen_works_only(supernode_spec):
     assert "pods/exec" not in resources("deploy", "teardown") and "statefulsets" in resources("deploy")
 
 
-def test_who_gives_the_job_its_rights_has_them(supernode_spec):
+def test_who_gives_the_job_its_rights_has_them(parsed_site):
     """The API server refuses a Role with a rule that its maker does not have."""
-    spec = supernode_spec(key_source="site")
+    spec = parsed_site(key_source="site")
     own = controller_rights("supernode", spec)["flower"]
     rules = [{"verbs": [one.verb], "apiGroups": [one.group], "resources": [one.resource],
               "resourceNames": [one.name] if one.name else []} for one in own]  # fmt: skip
@@ -230,46 +238,46 @@ def test_who_gives_the_job_its_rights_has_them(supernode_spec):
         "create roles.rbac.authorization.k8s.io in namespace flower",
         "create jobs.batch in namespace flower",
     } <= set(map(str, own))
-    given = controller_rights("supernode", {**spec, "keys_account": True}, works=WORKS)["flower"]
+    given = controller_rights("supernode", replace(spec, keys_account=True), works=WORKS)["flower"]
     assert not any(one.resource == "secrets" or (one.verb, one.resource) == ("create", "roles") for one in given)
 
 
 def test_rights_follow_the_kinds_that_are_rendered(part_and_spec):
-    part, spec = part_and_spec
+    part, _variables, spec = part_and_spec
     made = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in
             (superlink.objects if part == "superlink" else supernode.objects)(spec)}  # fmt: skip
-    assert made - {("", "Namespace")} <= set(rendered.kinds(part, spec))
+    assert made - {("", "Namespace")} <= set(rendered.kinds(spec))
 
 
-def test_rights_do_not_follow_switches(superlink_spec, supernode_spec):
-    few = superlink_spec(isolation="subprocess", protect_runs=False)
-    assert rendered.kinds("superlink", few) == rendered.kinds("superlink", superlink_spec())
+def test_rights_do_not_follow_switches(parsed_hub, parsed_site):
+    few = parsed_hub(isolation="subprocess", protect_runs=False)
+    assert rendered.kinds(few) == rendered.kinds(parsed_hub())
     pools = [{"name": "edge", "mode": "DaemonSet"}]
-    assert rendered.kinds("supernode", supernode_spec(pools=pools)) == rendered.kinds("supernode", supernode_spec())
+    assert rendered.kinds(parsed_site(pools=pools)) == rendered.kinds(parsed_site())
 
 
-def test_the_whole_cluster_is_asked_for_where_nothing_else_does(superlink_spec, supernode_spec):
+def test_the_whole_cluster_is_asked_for_where_nothing_else_does(parsed_hub, parsed_site):
     def wide(part, spec):
         return controller_rights(part, spec, "flower-ca").get("", [])
 
     nodes = [Right("list", "", "nodes", "")]
-    assert wide("superlink", superlink_spec(exposure="node_port", superlink_address="")) == nodes
-    assert wide("superlink", superlink_spec(exposure="node_port", superlink_address="", host="hub.example.com")) == []
-    assert wide("superlink", superlink_spec(exposure="load_balancer", superlink_address="")) == []
-    assert wide("supernode", supernode_spec(pools=[{"name": "edge", "mode": "DaemonSet"}])) == nodes
-    assert wide("supernode", supernode_spec(pools=[{"name": "a100", "gpu": {"count": 1}}])) == []
+    assert wide("superlink", parsed_hub(exposure="node_port", superlink_address="")) == nodes
+    assert wide("superlink", parsed_hub(exposure="node_port", superlink_address="", host="hub.example.com")) == []
+    assert wide("superlink", parsed_hub(exposure="load_balancer", superlink_address="")) == []
+    assert wide("supernode", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}])) == nodes
+    assert wide("supernode", parsed_site(pools=[{"name": "a100", "gpu": {"count": 1}}])) == []
 
 
-def test_a_namespace_that_is_not_there_has_to_be_made(superlink_spec):
-    spec = superlink_spec()
+def test_a_namespace_that_is_not_there_has_to_be_made(parsed_hub):
+    spec = parsed_hub()
     found = controller_rights("superlink", spec, "flower-ca", absent=["flower-ca"])
     assert found[""] == [Right("create", "", "namespaces", "", "flower-ca")]
     assert str(found[""][0]) == "create namespaces on the whole cluster (flower-ca)"
 
 
-def test_a_deployment_is_not_refused_for_what_other_works_need(superlink_spec):
+def test_a_deployment_is_not_refused_for_what_other_works_need(parsed_hub):
     told = {
-        str(one) for found in controller_rights("superlink", superlink_spec(), "flower-ca").values() for one in found
+        str(one) for found in controller_rights("superlink", parsed_hub(), "flower-ca").values() for one in found
     }
     assert "get pods/exec in namespace flower (superlink-0)" in told
     for other in (
@@ -280,9 +288,9 @@ def test_a_deployment_is_not_refused_for_what_other_works_need(superlink_spec):
         assert other not in told
 
 
-def test_scientists_get_the_ways_that_were_chosen(superlink_spec):
+def test_scientists_get_the_ways_that_were_chosen(parsed_hub):
     def resources(ways):
-        given = grants("scientist", "superlink", superlink_spec(), "flower-ca", ways=ways)
+        given = grants("scientist", "superlink", parsed_hub(), "flower-ca", ways=ways)
         return {(need.resource, need.names) for needs in given.values() for need in needs}
 
     assert resources(["portforward"]) == {("pods", "superlink-0"), ("pods/portforward", "superlink-0")}
@@ -290,7 +298,7 @@ def test_scientists_get_the_ways_that_were_chosen(superlink_spec):
 
 
 def test_only_the_controller_reads_secrets_and_changes_anything(part_and_spec):
-    part, spec = part_and_spec
+    part, _variables, spec = part_and_spec
     for holder in ("scientist", "auditor"):
         for needs in grants(holder, part, spec, "flower-ca").values():
             for need in needs:
@@ -362,16 +370,16 @@ WRONG = {
         {"controller": {"kind": "ServiceAccount", "name": "A B"}},
         ["flower_rbac_controller.name", "'A B'"],
     ),
-    "no mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "no mapping"]),
-    "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "no list"]),
-    "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "no name"]),
+    "not a mapping": ({"scientists": ["ann"]}, ["flower_rbac_scientists[0]", "'ann'", "not a mapping"]),
+    "no list": ({"auditors": "[]"}, ["flower_rbac_auditors", "'[]'", "not a list"]),
+    "no name": ({"auditors": [{"kind": "Group", "name": " "}]}, ["flower_rbac_auditors[0].name", "not a name"]),
     "everybody": (
         {"scientists": [{"kind": "Group", "name": "system:authenticated"}]},
-        ["flower_rbac_scientists[0].name", "'system:authenticated'", "far too many"],
+        ["flower_rbac_scientists[0].name", "'system:authenticated'", "too many users"],
     ),
     "all accounts": (
         {"scientists": [{"kind": "Group", "name": "system:serviceaccounts:flower"}]},
-        ["flower_rbac_scientists[0].name", "far too many"],
+        ["flower_rbac_scientists[0].name", "too many users"],
     ),
     "namespace": (
         {"auditors": [{"kind": "User", "name": "ann", "namespace": "x"}]},
@@ -379,10 +387,10 @@ WRONG = {
     ),
     "unknown key": (
         {"auditors": [{"kind": "User", "name": "ann", "group": "x"}]},
-        ["flower_rbac_auditors[0].group", "none of kind, name, namespace"],
+        ["flower_rbac_auditors[0].group", "is not one of kind, name, namespace"],
     ),
     "way": ({"scientist_ways": ["attach"]}, ["flower_rbac_scientist_ways[0]", "'attach'", "exec, portforward"]),
-    "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no way"]),
+    "no way": ({"scientist_ways": []}, ["flower_rbac_scientist_ways", "[]", "no access"]),
     "work": ({"works": ["sing"]}, ["flower_rbac_works[0]", "'sing'", "deploy, rotate, teardown"]),
     "state": ({"state": "gone"}, ["flower_rbac_state", "'gone'", "present, absent"]),
 }

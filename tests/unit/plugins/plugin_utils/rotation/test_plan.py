@@ -23,7 +23,7 @@ LEAF = gateway_certificates.issue(CA_, NAMES, 90 * DAY)
 SERIAL = certificates.describe(LEAF["tls.crt"])["serial"]
 
 
-def looked(**changes):
+def inputs(**changes):
     given = {
         "now": NOW,
         "source": "builtin",
@@ -37,26 +37,26 @@ def looked(**changes):
         ),
         "records": {},
     }
-    return plan.Looked(**{**given, **changes})
+    return plan.RotationInputs(**{**given, **changes})
 
 
 def test_nothing_is_due_at_first():
-    assert plan.decide("due", looked()) == ({}, None)
+    assert plan.decide("due", inputs()) == ({}, None)
 
 
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
         ({"now": NOW + 46 * DAY}, "leaf", "more than half"),
-        ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it ends on"),
-        ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it ended on"),
+        ({"now": NOW + 5 * DAY, "renew_before": 86 * DAY}, "leaf", "it expires on"),
+        ({"now": NOW + 91 * DAY, "ca_renew_before": DAY}, "leaf", "it expired on"),
         ({"names": [*NAMES, "late.example"]}, "leaf", "does not cover late.example"),
-        ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the present CA"),
+        ({"leaf": gateway_certificates.issue(OTHER, NAMES, DAY)}, "leaf", "not issued by the current CA"),
         ({"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served="1"))}, "leaf", "does not serve it yet"),
         ({"now": NOW + 51 * DAY, "renew_before": DAY}, "ca", "more than half"),
-        ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it ends on"),
-        ({"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW)}, "ca", "it was begun on .* is adding"),
-        ({"internal": True}, "superexec", "was begun"),
+        ({"now": NOW + 5 * DAY, "ca_renew_before": 99 * DAY}, "ca", "it expires on"),
+        ({"state": ca.begin(ca.State(Authority(CA_)), OTHER, NOW)}, "ca", "it was started on .* is adding"),
+        ({"internal": True}, "superexec", "was started"),
         (
             {"records": {"a": {"client": {"certificate": certificates.make_ca("a", DAY / 1440).certificate}}}},
             "client",
@@ -65,31 +65,31 @@ def test_nothing_is_due_at_first():
     ],
 )
 def test_what_is_due_and_why(changes, kind, words):
-    todo, refused = plan.decide("due", looked(**changes))
+    todo, refused = plan.decide("due", inputs(**changes))
     assert refused is None and list(todo) == [kind]
     assert re.search(words, todo[kind]), todo
 
 
 def test_a_leaf_of_a_ca_that_changes_is_left_to_the_change():
     state = ca.switch(ca.begin(ca.State(Authority(CA_)), OTHER, NOW), NOW)
-    assert list(plan.decide("due", looked(state=state))[0]) == ["ca"]
+    assert list(plan.decide("due", inputs(state=state))[0]) == ["ca"]
 
 
 @pytest.mark.parametrize("kind", plan.KINDS)
 def test_what_is_asked_for_is_done_though_it_is_not_due(kind):
-    todo, refused = plan.decide(kind, looked())
+    todo, refused = plan.decide(kind, inputs())
     assert todo == {kind: plan.ASKED} and refused is None
 
 
 def test_what_is_open_is_completed_and_not_begun_again():
     state = ca.begin(ca.State(Authority(CA_)), OTHER, NOW)
-    assert "was begun" in plan.decide("ca", looked(state=state))[0]["ca"]
+    assert "was started" in plan.decide("ca", inputs(state=state))[0]["ca"]
 
 
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"source": "existing", "state": None}, "leaf", "Secret superlink-gateway-tls is brought along"),
+        ({"source": "existing", "state": None}, "leaf", "Secret superlink-gateway-tls is provided by you"),
         ({"source": "cert_manager", "state": None}, "leaf", "cmctl renew"),
         ({"source": "existing", "state": None}, "ca", "superlink_ca_bundle"),
         ({"source": "cert_manager", "state": None}, "ca", "issuer"),
@@ -97,16 +97,16 @@ def test_what_is_open_is_completed_and_not_begun_again():
     ],
 )
 def test_what_is_not_ours_is_refused_with_the_way_out(changes, kind, words):
-    assert words in plan.decide(kind, looked(**changes))[1]
+    assert words in plan.decide(kind, inputs(**changes))[1]
 
 
 def test_a_leaf_of_a_ca_that_is_handed_in_can_be_asked_for():
-    assert plan.decide("leaf", looked(handed_in=CA_, state=None)) == ({"leaf": plan.ASKED}, None)
+    assert plan.decide("leaf", inputs(handed_in=CA_, state=None)) == ({"leaf": plan.ASKED}, None)
 
 
 @pytest.mark.parametrize("source", ["cert_manager", "existing"])
 def test_what_others_renew_is_never_due(source):
-    assert plan.decide("due", looked(source=source, state=None, now=NOW + 89 * DAY))[0] == {}
+    assert plan.decide("due", inputs(source=source, state=None, now=NOW + 89 * DAY))[0] == {}
 
 
 @pytest.mark.parametrize("kind", ["leaf", "ca"])
@@ -121,7 +121,7 @@ def test_what_others_renew_is_never_due(source):
 def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, changes):
     """Publishing our CA alone would cut off every site while the gateway serves what the other one signed."""
     facts = machine.Facts(NOW, published=OTHER.certificate + CA_.certificate, leaf=machine.Leaf(served="1"))
-    found = looked(facts=facts, **changes)
+    found = inputs(facts=facts, **changes)
     assert plan.decide("due", found) == ({}, None)
     refused = plan.decide(kind, found)[1]
     assert "superlink_ca_key" in refused or "run site.yml" in refused
@@ -132,22 +132,22 @@ def test_nothing_of_ours_is_served_before_a_former_source_has_handed_over(kind, 
     [
         (
             {"facts": machine.Facts(NOW, leaf=machine.Leaf(SERIAL, served=SERIAL), current_good=False)},
-            "the CA has ended",
+            "the CA has expired",
         ),
         ({"state": ca.State(Authority(certificates.Issued(CA_.certificate, "")))}, "the key of the CA is lost"),
     ],
 )
 def test_a_ca_that_is_of_no_use_is_replaced_and_signs_nothing(changes, words):
     changes |= {"now": NOW + 91 * DAY, "ca_renew_before": DAY}
-    assert plan.decide("due", looked(**changes))[0] == {"ca": words}
-    assert "flower_rotate=ca" in plan.decide("leaf", looked(**changes))[1]
+    assert plan.decide("due", inputs(**changes))[0] == {"ca": words}
+    assert "flower_rotate=ca" in plan.decide("leaf", inputs(**changes))[1]
 
 
 def test_the_outlook_tells_kinds_reasons_and_steps():
-    found = looked()
+    found = inputs()
     words = plan.outlook(
         {"leaf": "r1", "ca": "r2", "superexec": "r3"}, found, {"a": machine.Site(), "b": machine.Site()}
     )
     assert [word.partition(":")[0] for word in words] == ["leaf", "ca", "superexec"]
-    assert "make the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
+    assert "create the next CA" in words[1] and "(a, b)" in words[1] and words[1].count("let the next CA sign") == 1
     assert "PRIVATE" not in " ".join(words)

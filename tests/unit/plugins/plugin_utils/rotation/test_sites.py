@@ -34,7 +34,7 @@ BOOK = {"partitions": 0, "sites": {}}
 
 
 def test_who_has_to_be_heard():
-    rolled = roster.roll(BOOK, FOUND, ["a", "b", "c", "new"])
+    rolled = roster.members(BOOK, FOUND, ["a", "b", "c", "new"])
     assert {site for site, entry in rolled.items() if not entry["excused"]} == {"a", "gone"}
     assert "denied access since yesterday" in rolled["b"]["excused"]
     assert rolled["new"]["excused"] == rolled["c"]["excused"] == "it has no SuperNodes yet"
@@ -43,7 +43,7 @@ def test_who_has_to_be_heard():
 
 
 def test_what_was_heard():
-    rolled = roster.roll(BOOK, FOUND, ["a", "b"])
+    rolled = roster.members(BOOK, FOUND, ["a", "b"])
     sites = roster.heard(rolled, [{"site": "a", "trust": CA, "accepts": ["1"], "trouble": ""}, {"skipped": True}])
     assert sites["a"] == machine.Site(CA, frozenset({"1"}))
     assert sites["b"].excused and "not in the inventory" in sites["gone"].trouble
@@ -105,9 +105,9 @@ def test_one_value_of_an_applied_object_is_changed_and_nothing_else():
     }
     del wanted["metadata"]["resourceVersion"]
     assert difference(wanted, live, "me") == ""
-    assert as_applied(live, "somebody else") is None
+    assert as_applied(live, "someone else") is None
     del owned["f:data"]
-    assert "data" not in as_applied(live, "me"), "somebody else has taken it over"
+    assert "data" not in as_applied(live, "me"), "someone else has taken it over"
 
 
 def test_what_a_pod_and_its_successor_have_in_common():

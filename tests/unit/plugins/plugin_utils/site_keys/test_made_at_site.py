@@ -41,7 +41,7 @@ def request(*pools, known=(), dead=(), drop=None):
         "drop": drop or {},
         "secrets": key_job.secret_names([*(pool.name for pool in pools), *known]),
         "renew": {},
-        "door": "",
+        "listener": "",
         "owner": OWNER,
     }
 
@@ -113,7 +113,7 @@ def test_secrets_that_are_gone_are_noticed_without_looking_at_them():
         owners = left["metadata"]["ownerReferences"]
         left["metadata"]["ownerReferences"] = [owner for owner in owners if owner["name"] != name]
         found = survey([CPU], public.read(left))
-        assert found.reasons == [f"{name}: there is none"]
+        assert found.reasons == [f"{name}: it does not exist"]
         assert len(found.keys) == (0 if name == "supernode-cpu-keys" else 2)
     assert len(survey([CPU], public.read(None)).reasons) == 4
 
@@ -123,8 +123,8 @@ def test_grown_moved_and_dead_are_work_for_the_site_and_kept_keys_stay():
     before = survey([CPU], told(live)).keys
     dead = [before[1]["fingerprint"]]
     for pool, prints, reason in (
-        (keys.Pool("cpu", ["0", "1", "2"], 0), [], "supernode-cpu-keys: no good keys for 2"),
-        (CPU, dead, "supernode-cpu-keys: no good keys for 1"),
+        (keys.Pool("cpu", ["0", "1", "2"], 0), [], "supernode-cpu-keys: no valid keys for 2"),
+        (CPU, dead, "supernode-cpu-keys: no valid keys for 1"),
         (keys.Pool("cpu", ["5", "6"], 5), [], "supernode-cpu-keys: its numbers moved from 0 to 5"),
     ):
         assert survey([pool], told(live), prints).reasons == [reason]
@@ -204,7 +204,7 @@ def test_keys_change_with_their_source_in_both_directions():
         assert not set(entries(secret).values()) & set(entries(by_controller[name]).values())
     back = keys.plan("demo", "flower", [CPU], by_site, (), "site-a")
     assert len(back.secrets) == 4
-    assert "supernode-superexec: it was made elsewhere" in back.reasons
+    assert "supernode-superexec: it was created elsewhere" in back.reasons
     for secret in back.secrets:
         assert keys.source_of(secret) == "controller"
         assert not set(entries(secret).values()) & set(entries(by_site[secret["metadata"]["name"]]).values())
@@ -243,16 +243,27 @@ def test_a_site_whose_certificate_is_not_for_its_door_makes_another_one():
     door = "*.flower.svc"
     live, _decision = after(request(CPU))
     assert door in told(live).names
-    assert public.survey(keys.Wanted([CPU], client="site-a", door=door), told(live)).reasons == []
+    assert public.survey(keys.Wanted([CPU], client="site-a", listener=door), told(live)).reasons == []
     old = record(live)
     published = json.loads(old["data"]["public.json"])
     del published["names"]  # as an older release left it
     old["data"]["public.json"] = json.dumps(published)
     assert survey([CPU], public.read(old)).reasons == []
-    found = public.survey(keys.Wanted([CPU], client="site-a", door=door), public.read(old))
-    assert found.reasons == [f"supernode-local-tls: it is not for {door}"]
-    now, decision = after({**request(CPU), "door": "*.elsewhere.svc"}, live, "2")
+    found = public.survey(keys.Wanted([CPU], client="site-a", listener=door), public.read(old))
+    assert found.reasons == [f"supernode-local-tls: it is not valid for {door}"]
+    now, decision = after({**request(CPU), "listener": "*.elsewhere.svc"}, live, "2")
     assert [secret["metadata"]["name"] for secret in decision.writes] == ["supernode-local-tls"]
+
+
+def test_a_malformed_key_is_refused_where_it_was_told():
+    """Registered, it would be refused by Flower, together with the keys of all other sites."""
+    published = record(after(request(CPU))[0])
+    told = json.loads(published["data"]["public.json"])
+    for key in told["pools"]["cpu"]["keys"].values():
+        key["public_key"] = "ecdsa-sha2-nistp384 AAAA"
+    published["data"]["public.json"] = json.dumps(told)
+    with pytest.raises(ClusterError, match="not an OpenSSH public key"):
+        public.read(published)
 
 
 def test_a_foreign_config_map_is_an_error_that_says_what_to_do():
@@ -313,3 +324,8 @@ def test_the_program_starts_with_nothing_but_python_and_cryptography(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout == "[]\n"
     assert sum(map(len, shipped.files().values())) < 500_000  # a ConfigMap holds a MiB
+
+
+def test_the_controller_asks_for_what_the_job_reads(parsed_site):
+    sent = site_keygen._request(parsed_site(), keys.Wanted([CPU]), public.Public())
+    assert set(sent) | {"owner"} == set(request(CPU))

@@ -37,6 +37,16 @@ def test_second_run_makes_nothing():
     assert prints(second) == prints(first)
 
 
+def test_a_secret_of_someone_else_is_refused():
+    for name in ("supernode-cpu-keys", "supernode-local-tls"):
+        theirs = {
+            "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
+            "data": {"tls.key": "AAAA"},
+        }
+        with pytest.raises(ClusterError, match=f"Secret flower/{name} exists already and is managed by Helm"):
+            plan([keys.Pool("cpu", ["0"], 0)], [theirs])
+
+
 def test_a_grown_pool_keeps_its_keys():
     first = plan([keys.Pool("cpu", ["0"], 0)])
     second = plan([keys.Pool("cpu", ["0", "1"], 0)], first.secrets)
@@ -110,7 +120,7 @@ def test_a_client_key_whose_certificate_was_revoked_is_replaced():
 def test_a_client_key_that_is_none_is_told_with_its_place():
     broken = keys.build("demo", "flower", "supernode-client-key", {"tls.key": "x"})
     with pytest.raises(
-        ClusterError, match="Secret flower/supernode-client-key of site-a holds no private key.*delete it"
+        ClusterError, match="Secret flower/supernode-client-key of site-a has no private key.*delete it"
     ):
         plan([], [broken], client="site-a")
 
@@ -121,15 +131,15 @@ def test_a_certificate_for_loopback_only_is_replaced_where_client_apps_call():
     (secret,) = (item for item in first.secrets if item["metadata"]["name"] == keys.LOCAL_TLS)
     assert keys.names_of(secret) == sorted(["localhost", "127.0.0.1", door])
     live = {item["metadata"]["name"]: item for item in first.secrets}
-    assert keys.plan("demo", "flower", [], live, door=door).secrets == []
+    assert keys.plan("demo", "flower", [], live, listener=door).secrets == []
     ca = certificates.make_ca("old", keys.LOCAL_LIFETIME)
     leaf = certificates.issue(ca, "localhost", ["localhost", "127.0.0.1"], keys.LOCAL_LIFETIME)
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": ca.certificate}
     live[keys.LOCAL_TLS] = keys.build("demo", "flower", keys.LOCAL_TLS, data)
     assert keys.plan("demo", "flower", [], live).secrets == []
-    again = keys.plan("demo", "flower", [], live, door=door)
+    again = keys.plan("demo", "flower", [], live, listener=door)
     assert [item["metadata"]["name"] for item in again.secrets] == [keys.LOCAL_TLS]
-    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not for {door}"]
+    assert again.reasons == [f"{keys.LOCAL_TLS}: it is not valid for {door}"]
 
 
 def test_flower_accepts_the_form_of_the_keys():
@@ -159,6 +169,16 @@ def test_daemonset_pools_run_on_selected_nodes_whose_taints_they_tolerate():
     assert names([{"key": "gpu", "value": "no"}]) == ["b", "d"]
     assert names([{"operator": "Exists"}]) == ["a", "b", "d"]
     assert names([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}]) == ["b", "d"]
+
+
+def test_a_pod_of_a_daemonset_stays_on_a_node_that_is_closed_later():
+    closed = {"key": "maintenance", "value": "soon", "effect": "NoSchedule"}
+    evicting = {"key": "maintenance", "value": "now", "effect": "NoExecute"}
+    found = [node("a", {}, [closed]), node("b", {}, [closed]), node("c", {}, [closed, evicting]), node("d")]
+    assert nodes.closed(found, None, None) == ["a", "b"]
+    chosen = nodes.eligible(found, None, None, {"a", "c"})
+    assert [item["metadata"]["name"] for item in chosen] == ["a", "d"]
+    assert nodes.closed(found, {"zone": "x"}, None) == [] and nodes.closed(found, None, [{"operator": "Exists"}]) == []
 
 
 def test_a_pod_says_why_it_does_not_work():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -35,12 +36,12 @@ spec: {template: {spec: {containers: [{name: controller, image: "quay.io:443/sku
 """
 
 
-def test_where_the_manifests_are(site_spec):
-    spec = site_spec(install="manifests")
+def test_where_the_manifests_are(parsed_network_site):
+    spec = parsed_network_site(install="manifests")
     assert controller.location(spec) == f"{controller.RELEASES}/2.2.1/skupper-cluster-scope.yaml"
-    assert controller.location({**spec, "manifests": "/tmp/a.yaml"}) == "/tmp/a.yaml"
-    assert controller.home(spec) == "skupper" and controller.home({**spec, "scope": "namespace"}) == "flower"
-    assert controller.home(site_spec(install="operator")) == "openshift-operators"
+    assert controller.location(replace(spec, manifests="/tmp/a.yaml")) == "/tmp/a.yaml"
+    assert controller.home(spec) == "skupper" and controller.home(replace(spec, scope="namespace")) == "flower"
+    assert controller.home(parsed_network_site(install="operator")) == "openshift-operators"
 
 
 def test_manifests_are_placed_as_kubectl_would(site_spec):
@@ -62,8 +63,8 @@ def test_release_of_an_image(image, tag):
     ("content", "checksum", "said"),
     [
         (MANIFESTS, "sha256:" + "0" * 64, "not sha256:0000"),
-        (b"a: [", "", "is no YAML"),
-        (b"- 1", "", "no Kubernetes object"),
+        (b"a: [", "", "is not YAML"),
+        (b"- 1", "", "not a Kubernetes object"),
         (b"kind: Namespace\napiVersion: v1\nmetadata: {name: a}", "", "has no Deployment skupper-controller"),
     ],
 )
@@ -74,8 +75,8 @@ def test_manifests_that_are_none(content, checksum, said):
     assert len(controller.read(MANIFESTS, digest, "file")) == 4
 
 
-def test_subscription(site_spec):
-    (made,) = controller.subscription(site_spec(install="operator", operator_csv="skupper-operator.v2.2.1-rh-1"))
+def test_subscription(parsed_network_site):
+    (made,) = controller.subscription(parsed_network_site(install="operator", operator_csv="skupper-operator.v2.2.1-rh-1"))
     assert made["spec"] == {
         "channel": "stable-2",
         "name": "skupper-operator",
@@ -84,7 +85,7 @@ def test_subscription(site_spec):
         "installPlanApproval": "Automatic",
         "startingCSV": "skupper-operator.v2.2.1-rh-1",
     }
-    group, _subscription = controller.subscription(site_spec(install="operator", operator_namespace="skupper"))
+    group, _subscription = controller.subscription(parsed_network_site(install="operator", operator_namespace="skupper"))
     assert group["kind"] == "OperatorGroup" and group["spec"] == {}
 
 
@@ -113,10 +114,29 @@ def test_what_an_operator_lacks():
     pending = {"status": {"phase": "Installing", "message": "waiting"}}
     assert "is Installing: waiting" in controller.operator_state(installed, pending, None).why
     done = {"status": {"phase": "Succeeded"}}
-    assert "Deployment skupper-controller is not there" in controller.operator_state(installed, done, None).why
+    assert "Deployment skupper-controller does not exist" in controller.operator_state(installed, done, None).why
     deployment = {
         "metadata": {"generation": 1},
         "spec": {"replicas": 1},
         "status": {"observedGeneration": 1, "updatedReplicas": 1, "replicas": 1, "availableReplicas": 1},
     }
     assert controller.operator_state(installed, done, deployment).ready
+
+
+@pytest.mark.parametrize(
+    ("live", "ours"),
+    [
+        (None, True),
+        ({"metadata": {"name": "skupper", "labels": {"app.kubernetes.io/managed-by": "federated.flower"}}}, True),
+        ({"metadata": {"name": "skupper"}}, False),
+    ],
+)
+def test_a_namespace_that_was_there_is_not_marked_and_stays(live, ours):
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skupper", "labels": {"a": "b"}}}
+    other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "skupper-controller"}}
+    made, same = controller.marked([space, other], live)
+    assert made["metadata"]["labels"] == {"a": "b", **(controller.OURS if ours else {})} and same == other
+    assert space["metadata"]["labels"] == {"a": "b"}
+    found = made if live is None else live
+    assert controller.why_stays(found, []) == ("" if ours else "it was not created by this collection")
+    assert ("it contains Pod x" in controller.why_stays(found, ["Pod x"])) is ours

@@ -81,8 +81,8 @@ def test_all_is_well():
         (hub(), joined(up=False), "site-a: it is not linked to the hub: flower-hub-skupper-router"),
         (hub(), joined(remote="uid-of-another"), "it leads elsewhere"),
         (hub(), joined(matched=False), "site-a: Listener flower-superlink (flower-superlink:9092): no connector"),
-        (hub(), joined(service=False), "has made no Service"),
-        (hub(record("stranger")), joined(), "stranger is linked to the hub through Skupper, but is none"),
+        (hub(), joined(service=False), "has created no Service"),
+        (hub(record("stranger")), joined(), "stranger is linked to the hub through Skupper, but is not one"),
     ],
 )
 def test_what_is_wrong(seen, site, said):
@@ -93,8 +93,8 @@ def test_what_is_wrong(seen, site, said):
 def test_ends_of_certificates():
     late = datetime.timedelta(days=1825)
     found = network.problems("hub", hub(), {"site-a": joined()}, NOW, late * 2)
-    assert any(one.startswith("hub hub: the CA of the Skupper network ends on") for one in found)
-    assert any("site-a: the certificate of its link flower-hub-skupper-router ends on" in one for one in found)
+    assert any(one.startswith("hub hub: the CA of the Skupper network expires on") for one in found)
+    assert any("site-a: the certificate of its link flower-hub-skupper-router expires on" in one for one in found)
 
 
 def report(**more):
@@ -121,7 +121,7 @@ def test_report_and_table():
     assert any(
         line.startswith("skupper 2.2.1 at 192.0.2.7:55671") and "linked: site-a (down)" in line for line in lines
     )
-    assert any(line.startswith("skupper certificates end: CA 20") and "links: site-a 20" in line for line in lines)
+    assert any(line.startswith("skupper certificates expire: CA 20") and "links: site-a 20" in line for line in lines)
 
 
 def test_a_fleet_without_skupper_says_nothing_of_it():

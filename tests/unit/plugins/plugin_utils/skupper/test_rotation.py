@@ -98,10 +98,10 @@ def test_what_is_due(old):
 
 def test_what_was_asked_for_and_what_was_begun(old, new):
     hub = rotation_plan.Hub(old.certificate, server(old, old))
-    assert rotation_plan.todo(rotation_plan.SERVER, hub, NOW) == {rotation_plan.SERVER: "it was asked for"}
+    assert rotation_plan.todo(rotation_plan.SERVER, hub, NOW) == {rotation_plan.SERVER: "it was requested"}
     assert rotation_plan.todo(rotation_plan.DUE, hub, NOW) == {}
     begun = rotation_plan.Hub(new.certificate, server(old, old, new))
-    assert "was begun" in rotation_plan.todo(rotation_plan.DUE, begun, NOW)[rotation_plan.CA]
+    assert "was started" in rotation_plan.todo(rotation_plan.DUE, begun, NOW)[rotation_plan.CA]
     assert set(rotation_plan.todo(rotation_plan.LINK, begun, NOW)) == {rotation_plan.LINK, rotation_plan.CA}
 
 
@@ -121,7 +121,7 @@ def test_who_has_not_changed_over(new):
     assert found == {
         "site-b": "it does not trust the new CA yet",
         "site-c": "its link is not up",
-        "site-d": "its link was made by somebody else, who has to renew it",
+        "site-d": "its link was created by someone else, who must renew it",
         "site-e": "site-e: no answer",
         "site-g": "this run did not reach it",
     }

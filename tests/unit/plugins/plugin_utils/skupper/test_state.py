@@ -23,11 +23,11 @@ def test_a_site_is_ready():
 @pytest.mark.parametrize(
     ("conditions", "access", "said", "hopeless"),
     [
-        ([], "", "no controller has looked at it", False),
+        ([], "", "no controller has processed it", False),
         (
             [given.condition("Configured", False, "An active site already exists in the namespace (b)")],
             "",
-            "Skupper takes one for a namespace",
+            "Skupper supports one for a namespace",
             True,
         ),
         (
@@ -91,7 +91,7 @@ def listener(*conditions, **status):
 def test_a_listener_without_its_service_is_not_ready_whatever_it_says():
     good = listener(given.condition("Configured"), given.condition("Matched"), given.condition("Ready"))
     assert state.listener(good, {"metadata": {}}).ready
-    assert "has made no Service flower-superlink" in state.listener(good, None).why
+    assert "has created no Service flower-superlink" in state.listener(good, None).why
 
 
 def test_what_a_listener_lacks():
@@ -150,7 +150,7 @@ FAILED = "Controller got failed response: "
     ("message", "do", "why"),
     [
         ("", tokens.WAIT, "not tried it yet"),
-        (FAILED + "404 (Not Found) No such claim", tokens.ANEW, "no longer knows its grant (deleted)"),
+        (FAILED + "404 (Not Found) No such claim", tokens.ANEW, "no longer has its grant (deleted)"),
         (FAILED + "404 (Not Found) No such access granted", tokens.ANEW, "used up"),
         (
             FAILED + "403 (Forbidden) Redemption of access token refused",
@@ -158,7 +158,7 @@ FAILED = "Controller got failed response: "
             "its code is not that of the grant",
         ),
         (FAILED + "500 (Internal Server Error) Failed to create token", tokens.ANEW, "used it up"),
-        ('Controller could not create received secret: secrets "flower-hub" already exists', tokens.ANEW, "in its way"),
+        ('Controller could not create received secret: secrets "flower-hub" already exists', tokens.ANEW, "conflicted with"),
         ("Already redeemed for a deleted site", tokens.ANEW, "a Site that was deleted"),
         (
             "Controller got error: dial tcp 192.0.2.7:9090: connect: connection refused",
@@ -188,4 +188,4 @@ def test_there_is_no_token_yet():
 def test_what_others_made_is_not_overwritten():
     assert "skupper_link_name" in tokens.judge(None, "", linked=False, secret_in_the_way="flower/x").why
     foreign = tokens.judge(given.token(ours=False), "", linked=False, secret_in_the_way="", ours=False)
-    assert foreign.do == tokens.REFUSE and "made by somebody else" in foreign.why
+    assert foreign.do == tokens.REFUSE and "created by someone else" in foreign.why

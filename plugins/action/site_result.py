@@ -1,0 +1,38 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.site_result): what became of this host in a task that worked on many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+
+ARGS: dict[str, dict[str, Any]] = {"results": {"type": "list", "elements": "dict", "required": True}}
+
+
+class ActionModule(ActionBase):
+    """See the module's documentation."""
+
+    _requires_connection = False
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The results as one: the last one counts, with the changes of all. Empty ones are of a host that was not worked on."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _outcome, params = self.validate_argument_spec(argument_spec=ARGS)
+        found = plain(params["results"])
+        result.update(changed=False, msg="there was nothing to do")
+        for one in found:
+            result.update(one)
+        result["changed"] = any(one.get("changed") for one in found)
+        for name in ("objects", "diff", "warnings"):
+            listed = [entry for one in found for entry in one.get(name) or []]
+            if listed:
+                result[name] = listed
+        return result

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode): SuperNodes of all sites of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import AppsOptions, Options, Rollout
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+
+ALL, CLIENTAPP = "all", "clientapp"
+# Each site says for itself whether its volumes may be deleted.
+VOLUMES = "flower_delete_volumes"
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        **OPTIONS,
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "part": {"type": "str", "choices": [ALL, CLIENTAPP], "default": ALL},
+        "renew": {"type": "list", "elements": "str", "choices": [KEYS, CLIENT], "default": []},
+        "wait": {"type": "int", "default": 3600},
+        "force": {"type": "bool", "default": False},
+    }
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """Deploy the sites, or remove them."""
+        ways = self.reach(sites)
+        if params["state"] == "absent":
+            self._remove(ways, outcomes)
+            return {}
+        for name, site in sites.items():
+            faults = supernode_faults(site.given)
+            if faults:
+                outcomes.fail(name, "\n".join(faults))
+        if not outcomes.good():
+            return {}
+        first = sites[outcomes.good()[0]]
+        apps = self._apps(sites, outcomes) if params["part"] == CLIENTAPP else {}
+        try:
+            with self.connect(first.hub) as hub:
+                registry = Registry(self, hub, first.hub, first.hub_namespace, first.federation, first.seconds)
+                rollout = Rollout(self, registry, first.hub, sites, ways, outcomes, self._options(params, first))
+                if params["part"] == CLIENTAPP:
+                    rollout.deploy_apps(apps)
+                else:
+                    rollout.deploy()
+        except ClusterError as error:  # of the hub: what became of each site until then is reported nevertheless
+            for name in outcomes.good():
+                outcomes.fail(name, error.message)
+        return {}
+
+    def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
+        """What each site wants of the rollout of its ClientApps."""
+        found = {}
+        for name in sites:
+            try:
+                found[name] = AppsOptions(
+                    wait=integer(self.value_of(name, "clientapp_wait_for_runs", 3600)) or 0,
+                    force=boolean(self.value_of(name, "clientapp_force", False)),
+                    seconds=integer(self.value_of(name, "clientapp_wait_timeout", 300)) or 0,
+                )
+            except (ClusterError, ValueError) as error:
+                outcomes.fail(name, str(error))
+        return found
+
+    def _options(self, params: dict[str, Any], first: Site) -> Options:
+        variables = self.variables_of(first.name)
+        return Options(
+            partitions=int(variables["supernode_partitions"] or 0) or None,
+            repartition=boolean(variables["supernode_repartition"]),
+            renew=params["renew"],
+            wait=params["wait"],
+            force=params["force"],
+        )
+
+    def _remove(self, ways: dict[str, Any], outcomes: Outcomes) -> None:
+        volumes = {}
+        for name in ways:
+            try:
+                volumes[name] = boolean(self.value_of(name, VOLUMES, False))
+            except (ClusterError, ValueError) as error:
+                outcomes.fail(name, str(error))
+
+        def one(name: str) -> None:
+            done = ways[name].remove(volumes=volumes[name])
+            outcomes.add(name, done)
+            outcomes[name].msg = done.msg
+            if done.failed:
+                raise ClusterError(done.msg)
+
+        outcomes.each(resting(ways, one))

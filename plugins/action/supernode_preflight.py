@@ -1,0 +1,48 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_preflight): check sites before anything is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    ARGS = {**OPTIONS, "hub": {"type": "dict", "default": {}}, "ocm": {"type": "dict", "default": {}}}
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """Check the variables of each site; if they are valid, check its cluster."""
+        for name, site in sites.items():
+            try:
+                own = self.value_of(name, OWN, [])
+            except ClusterError as error:
+                outcomes.fail(name, error.message)
+                continue
+            faults = inventory_faults(self, name, self.variables_of(name), own, is_site=True)
+            faults = faults or supernode_faults(site.given)
+            if faults:
+                outcomes.fail(name, "\n".join(faults))
+        hub = {**params["hub"], "ocm": params["ocm"]}
+        ways = self.reach(sites)
+
+        def look(name: str) -> None:
+            looked = ways[name].preflight(hub)
+            outcome = outcomes[name]
+            outcome.msg = looked.msg
+            outcome.warnings += [f"{name}: {word}" for word in looked.warnings]
+            outcome.facts = {"version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
+
+        outcomes.each(resting(ways, look))
+        return {}

@@ -1,0 +1,33 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_rights): the needed rights in the clusters of sites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERNODE
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    ARGS = {**OPTIONS, "settings": {"type": "dict", "default": {}}}
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """No cluster is contacted; a site without direct access needs no rights there."""
+        for name, site in sites.items():
+            outcomes[name].facts = {"rights": []}
+            if DELIVERIES[site.way.delivery].own_access:
+                try:
+                    outcomes[name].facts = {"rights": rights_objects(SUPERNODE, site.given, params["settings"])}
+                except ValueError as error:
+                    outcomes.fail(name, str(error))
+        return {}

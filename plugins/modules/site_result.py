@@ -1,0 +1,56 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: site_result
+short_description: Report to each host what a task did for many sites
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - >-
+    A task that works on all sites of a batch at once (C(run_once)) returns in C(sites) the result of each of them. This one gives each host
+    its own: changed or failed, with message, diff, objects and warnings. So recap, C(max_fail_percentage), C(rescue) and C(serial) see hosts.
+  - >-
+    This module is a step of the roles and playbooks of this collection. Its options may change in any release.
+options:
+  results:
+    description:
+      - Results of this host. Of several the last one counts, with the changes of all; without any, there was nothing to do.
+    type: list
+    elements: dict
+    required: true
+extends_documentation_fragment:
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+"""
+
+EXAMPLES = r"""
+---
+- name: Report the site
+  federated.flower.site_result:
+    results: ["{{ deployed.sites[inventory_hostname] | default({}) }}"]
+"""
+
+RETURN = r"""
+msg:
+  description: What was done, in a sentence.
+  returned: always
+  type: str
+objects:
+  description: What became of each object.
+  returned: when something was done to objects
+  type: list
+  elements: dict
+"""

@@ -1,0 +1,229 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Base of the actions that work on all sites of a batch in one task.
+
+A task of every host costs each of them a fork, in which Ansible templates the host's variables once more. So such an action runs
+C(run_once), evaluates the variables of all hosts itself, exactly as a task of each host would see them, and works on the sites in
+threads. The result of each site is in the result; M(federated.flower.site_result) makes it the result of each host.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.utils.display import Display
+
+from ..base.errors import ClusterError
+from ..base.values import boolean
+from ..reach.registry import DELIVERIES
+from ..reach.site import DATA_FAULTS, Reach, Site, site_of, unexpected
+from ..reach.way import way_of
+from ..rollout.outcome import Outcomes
+from .cluster_action import ClusterAction, first_line
+from .role_variables import Defaults, HostVariables
+
+try:
+    from ansible.template import trust_as_template
+except ImportError:  # ansible-core before 2.19 trusts all strings
+
+    def trust_as_template(value: Any) -> Any:
+        """The value, as it is."""
+        return value
+
+
+display = Display()
+
+ROLE = "supernode"
+_ROLES = Path(__file__).resolve().parents[3] / "roles"
+# Facts of the play that are not in a host's own variables.
+_PLAY = ("ansible_play_hosts_all", "ansible_play_hosts", "ansible_play_batch", "ansible_limit", "ansible_check_mode")
+# A thread costs next to nothing; most of the time of a site is waiting.
+_THREADS = 16
+_FORKS = 5  # Ansible's default
+
+OPTIONS: dict[str, dict[str, Any]] = {"sites": {"type": "list", "elements": "str"}}
+
+
+def _workers(forks: int) -> int:
+    """How many sites are worked on at the same time; fewer forks than usual are asked for on purpose."""
+    return forks if forks < _FORKS else max(_THREADS, forks)
+
+
+def _trusted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _trusted(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_trusted(entry) for entry in value]
+    return trust_as_template(value) if isinstance(value, str) else value
+
+
+@cache
+def role_defaults(role: str) -> Defaults:
+    """The defaults of a role of this collection."""
+    text = (_ROLES / role / "defaults" / "main.yml").read_text(encoding="utf-8")
+    return Defaults(_trusted(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))))
+
+
+@cache
+def role_options(role: str) -> dict[str, dict[str, Any]]:
+    """The options in the argument specification of a role of this collection."""
+    text = (_ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+    specs = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    options: dict[str, dict[str, Any]] = specs["argument_specs"]["main"]["options"]
+    return options
+
+
+class FleetAction(ClusterAction):
+    """An action on all sites of a batch; C(OPTIONS) belong to its C(ARGS)."""
+
+    #: Each site, and the hub, has its own access, from its variables.
+    AUTH = {}
+    #: Sites with a note for the audit trail.
+    _told: set[str]
+    _variables: dict[str, HostVariables]
+    _auth: dict[str, dict[str, Any]]
+
+    @abstractmethod
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """Work on the sites whose variables are valid; return additional results."""
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Evaluate and check the variables of all sites, work on them, and return the result of each."""
+        self._told, self._variables, self._auth = set(), {}, {}
+        self.begin_notes()
+        names = params["sites"]
+        if names is None:
+            names = [name for name in task_vars["ansible_play_batch"] if self._is_meant(name)]
+        outcomes = Outcomes(self, names, _workers(int(task_vars.get("ansible_forks") or _FORKS)))
+        sites: dict[str, Site] = {}
+        for name in names:
+            try:
+                sites[name] = self.site(name)
+                # What templates is not for several threads: all that they need is evaluated here.
+                if DELIVERIES[sites[name].way.delivery].own_access:
+                    self.auth_of(name)
+                self.auth_of(sites[name].hub)
+            except ClusterError as error:
+                sites.pop(name, None)
+                outcomes.fail(name, error.message)
+            except DATA_FAULTS as error:
+                sites.pop(name, None)
+                outcomes.fail(name, f"its variables cannot be read: {unexpected(error)}")
+        more = self.work(params, sites, outcomes)
+        for name, outcome in outcomes.sites.items():
+            if outcome.changed and name not in self._told:
+                self.note(name, words=[f"{self._task.action.rpartition('.')[2]}: {outcome.msg or 'changed'}"])
+        failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
+        count = f"{len(names)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
+        # Each host reports its own result: what is changed or failed here would be counted for this host.
+        return {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
+
+    # ---- what a delivery needs of a run -----------------------------------------------------------------------------
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        """See C(ClusterAction)."""
+        noted = {kind: listed for kind, found in facts.items() if (listed := list(found))}
+        if site and noted:
+            self._told.add(site)
+        super().note(site, **noted)
+
+    def failed(self, site: str, message: str) -> None:
+        """Record in the audit trail that a site failed."""
+        self._write_note(site, failed=message)
+
+    def say_details(self, text: str) -> None:
+        """Show a text with C(-vvv)."""
+        display.vvv(text)
+
+    # ---- variables --------------------------------------------------------------------------------------------------
+
+    def variables_of(self, host: str | None) -> Mapping[str, Any]:
+        """Variables of a host as a task of this play and role sees them; see C(ClusterAction)."""
+        name = host or self.inventory_host
+        if name not in self._variables:
+            self._variables[name] = HostVariables(*self._evaluated(name), role_defaults(ROLE))
+        return self._variables[name]
+
+    def value_of(self, host: str, name: str, default: Any) -> Any:
+        """The value of one variable of a host.
+
+        Raises:
+            ClusterError: its template cannot be evaluated.
+        """
+        try:
+            return self.variables_of(host).get(name, default)
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: its template cannot be evaluated: {first_line(error)}") from error
+
+    def _is_meant(self, name: str) -> bool:
+        """Whether the conditions of the task, among them those of its role and its blocks, hold for a host, as for the first one."""
+        conditions = [one for one in self._task.when or [] if one is not True]
+        if not conditions or name == self.inventory_host:
+            return True
+        _raw, template = self._evaluated(name)
+        try:
+            return all(boolean(template(trust_as_template(f"{{{{ {one} }}}}"))) for one in conditions)
+        except AnsibleError as error:
+            raise ClusterError(f"{name}: the condition of the task cannot be evaluated: {first_line(error)}") from error
+
+    def auth_of(self, host: str | None = None) -> dict[str, Any]:
+        """See C(ClusterAction); evaluated once for each host."""
+        name = host or self.inventory_host
+        if name not in self._auth:
+            self._auth[name] = super().auth_of(host)
+        return self._auth[name]
+
+    def _evaluated(self, name: str) -> tuple[dict[str, Any], Any]:
+        """Raw variables of a host, and what templates a value with them."""
+        raw = self.task_vars
+        if name != self.inventory_host:
+            manager = self._task.get_variable_manager()
+            host = manager._inventory.get_host(name)
+            if host is None:
+                raise ClusterError(f"the inventory has no host '{name}'.")
+            raw = manager.get_vars(play=self._task.get_play(), host=host, task=self._task)
+            raw |= {magic: self.task_vars[magic] for magic in _PLAY if magic in self.task_vars}
+        raw = {**role_defaults(ROLE).values, **raw}
+        return raw, self._templar.copy_with_new_env(available_variables=raw).template
+
+    def site(self, name: str) -> Site:
+        """A site, from the variables of its host.
+
+        Raises:
+            ClusterError: variables cannot be evaluated, or do not comply with the role's argument specification.
+        """
+        options = role_options(ROLE)
+        try:
+            variables = self.variables_of(name)
+            way = way_of(variables)
+            given = {option: variables[option] for option in options if option in variables}
+        except AnsibleError as error:
+            raise ClusterError(self._unevaluated(name, error)) from error
+        outcome = ArgumentSpecValidator(options).validate(given)
+        if outcome.error_messages:
+            raise ClusterError("; ".join(outcome.error_messages) + ".")
+        seconds = int(outcome.validated_parameters["supernode_wait_timeout"])
+        return site_of(name, given, way, seconds=seconds)
+
+    def _unevaluated(self, name: str, error: AnsibleError) -> str:
+        """Which of the role's variables cannot be evaluated."""
+        variables = self.variables_of(name)
+        for option in role_options(ROLE):
+            try:
+                variables.get(option)
+            except AnsibleError as fault:
+                return f"{option}: its template cannot be evaluated: {first_line(fault)}"
+        return f"a template cannot be evaluated: {first_line(error)}"
+
+    def reach(self, sites: Mapping[str, Site]) -> dict[str, Reach]:
+        """The way to each site."""
+        return {name: DELIVERIES[site.way.delivery].reach(self, site) for name, site in sites.items()}

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A host's variables, checked before its cluster is contacted: names, templates, values, inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..preflight import inventory, variables
+from ..rights.table import SUPERLINK
+from ..spec.hub_spec import HubSpec
+from ..validate.superlink_faults import superlink_faults
+from .cluster_action import ClusterAction
+
+variables.known()  # read once, in the parent of all forks
+
+
+def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own: Any, *, is_site: bool) -> list[str]:
+    """Faults of the groups of the inventory and of the names of a host's variables.
+
+    Args:
+        action: any action of the run.
+        host: inventory name.
+        names: names of its variables.
+        own: its variable C(flower_own_variables).
+        is_site: whether it is a site; C(--limit) may leave out the sites on purpose.
+    """
+    found = variables.faults(host, names, own if isinstance(own, list) else [])
+    hub_group = str(action.variable("flower_hub_group", "flower_hub"))
+    sites_group = str(action.variable("flower_sites_group", "flower_sites"))
+    groups = action.task_vars.get("groups") or {}
+    if is_site:
+        found += inventory.group_faults(groups, hub_group, sites_group)
+    elif len(groups.get(hub_group) or [host]) > 1:
+        found += inventory.group_faults({**groups, sites_group: [host]}, hub_group, sites_group)
+    return found
+
+
+def given_spec(action: ClusterAction, spec: dict[str, Any] | None) -> HubSpec:
+    """The hub of a run, without faults.
+
+    Args:
+        spec: the option of the task; None for what the role assembles from its variables.
+
+    Raises:
+        ClusterError: names every fault.
+    """
+    own = action.variable(variables.OWN, [])
+    found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
+    if spec is None:
+        spec = _assembled(action, SUPERLINK, found)
+    if not found:
+        found += superlink_faults(spec)
+    if found:
+        raise ClusterError("\n".join(found))
+    return HubSpec.parse(spec)
+
+
+def _assembled(action: ClusterAction, part: str, found: list[str]) -> dict[str, Any]:
+    """What the role assembles; adds to C(found) the variables whose templates cannot be evaluated."""
+    try:
+        return action.variable(f"__{part}_spec", {})
+    except ClusterError as error:
+        before = len(found)
+        for name in sorted(name for name in action.task_vars if name.startswith(f"{part}_")):
+            try:
+                action.variable(name, None)
+            except ClusterError as fault:
+                found.append(f"{action.inventory_host}: {fault.message}")
+        if len(found) == before:
+            found.append(f"{action.inventory_host}: {error.message}")
+        return {}

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What in a namespace would be lost with it and is not the federation's: listed before the namespace is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..kube.api_errors import ApiError, NotServed
+from ..kube.client import Cluster, Resource
+from ..marks import parts, proof
+
+Object = dict[str, Any]
+
+# Clusters put these into every namespace themselves, or for what else is in it.
+_AUTOMATIC = {
+    ("ConfigMap", "kube-root-ca.crt"),
+    ("ConfigMap", "openshift-service-ca.crt"),
+    ("ConfigMap", "istio-ca-root-cert"),
+    ("ServiceAccount", "default"),
+    ("ServiceAccount", "builder"),
+    ("ServiceAccount", "deployer"),
+    ("RoleBinding", "system:image-pullers"),
+    ("RoleBinding", "system:image-builders"),
+    ("RoleBinding", "system:deployers"),
+}
+_AUTOMATIC_KINDS = frozenset(("Event", "Endpoints"))
+_AUTOMATIC_GROUPS = ("metrics.k8s.io/", "events.k8s.io/")
+_TOKENS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
+_ACCOUNT = "kubernetes.io/service-account.name"
+_SHOWN = 8
+
+
+def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> str:
+    """The objects in a namespace that are not of this part of the federation, as text; empty if there are none.
+
+    Args:
+        cluster: a connection.
+        namespace: its name.
+        federation: the federation's name.
+        part: C(parts.HUB) or C(parts.SITE).
+    """
+    listed: list[Object] = []
+    unseen: list[str] = []
+    for resource in _resources(cluster, unseen):
+        try:
+            listed += cluster.list(resource.api_version, resource.kind, namespace)
+        except NotServed:
+            continue
+        except ApiError as error:
+            if error.status == 405:
+                continue
+            unseen.append(resource.plural)
+    if unseen:
+        return f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
+    return words(others(listed, federation, part), part)
+
+
+def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:
+    """Every kind that is in namespaces and can be listed, once, in the version that its group prefers.
+
+    Groups that do not answer (those of an aggregated API whose server is down) are added to C(unseen).
+    """
+    versions = ["v1"]
+    for group in cluster.request("GET", "/apis").get("groups") or []:
+        preferred = (group.get("preferredVersion") or {}).get("groupVersion")
+        if preferred and not preferred.startswith(_AUTOMATIC_GROUPS):
+            versions.append(preferred)
+    for version in versions:
+        try:
+            served = cluster.resources(version)
+        except ApiError:
+            unseen.append(version)
+            continue
+        for resource in served:
+            if resource.namespaced and "list" in resource.verbs and resource.kind not in _AUTOMATIC_KINDS:
+                yield resource
+
+
+def others(listed: Iterable[Mapping[str, Any]], federation: str, part: str) -> list[Mapping[str, Any]]:
+    """The objects that are not of this part of the federation, nor of the cluster itself, nor owned by one that is listed. Pure."""
+    objects = list({str(one["metadata"].get("uid")): one for one in listed}.values())
+    known = {one["metadata"].get("uid") for one in objects}
+    return [
+        one
+        for one in objects
+        if not _is_ours(one, federation, part) and not _is_automatic(one) and not known & _owners(one)
+    ]
+
+
+def _owners(obj: Mapping[str, Any]) -> set[Any]:
+    return {owner.get("uid") for owner in obj["metadata"].get("ownerReferences") or []}
+
+
+def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
+    if proof.is_adopted(obj) or parts.part_of(obj) not in ("", part):
+        return False
+    labels = proof.labels_of(obj)
+    # A StatefulSet creates its claims with the labels by which it finds its pods, and the record of an ApplySet has no federation.
+    named = proof.is_managed(obj) or obj["kind"] == "PersistentVolumeClaim"
+    return named and labels.get(proof.INSTANCE, federation if proof.is_managed(obj) else None) == federation
+
+
+def _is_automatic(obj: Mapping[str, Any]) -> bool:
+    name = obj["metadata"]["name"]
+    if (obj["kind"], name) in _AUTOMATIC:
+        return True
+    account = proof.annotations_of(obj).get(_ACCOUNT, "")
+    return obj["kind"] == "Secret" and obj.get("type") in _TOKENS and ("ServiceAccount", account) in _AUTOMATIC
+
+
+def words(found: Iterable[Mapping[str, Any]], part: str) -> str:
+    """These objects, as a reason for a namespace to stay. Pure."""
+    strange, own = [], 0
+    for one in found:
+        made = proof.is_managed(one) or one["kind"] == "PersistentVolumeClaim"
+        if made and parts.part_of(one) not in ("", part) and not proof.is_adopted(one):
+            own += 1
+            continue
+        strange.append(f"{one['kind']} {one['metadata']['name']}")
+    reasons = []
+    if own:
+        other = parts.SITE if part == parts.HUB else parts.HUB
+        reasons.append(
+            f"it also contains a {other} of a federation" if other == parts.SITE else "it also contains the hub"
+        )
+    if strange:
+        more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+        reasons.append(f"it contains {', '.join(sorted(strange)[:_SHOWN])}{more}, created by someone else")
+    return " and ".join(reasons)

@@ -1,0 +1,144 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What of a federation's part is deleted from a namespace besides its ApplySet, and why the namespace itself stays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..apply import applyset
+from ..audit import trail as audit
+from ..base.labels import MANAGER
+from ..base.names import PUBLIC_KEYS, SITE
+from ..kube.client import Cluster
+from ..marks import parts, proof
+from ..skupper.foreign import of_others as skupper_of_others
+from . import ca_namespace, contents
+
+Object = dict[str, Any]
+_CLAIM = "PersistentVolumeClaim"
+_POLICY = "NetworkPolicy"
+_TRAIL = f"app.kubernetes.io/component={audit.COMPONENT}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to remove.
+
+    Attributes:
+        federation: the federation's name.
+        part: C(parts.HUB) or C(parts.SITE).
+        namespace: that of the part.
+        ca_namespace: namespace of the CA keys, which go as well; empty where they stay.
+        volumes: whether volume claims and the audit trail go as well.
+        skupper: whether the cluster is part of a Skupper network.
+        key_source: where the keys were created.
+    """
+
+    federation: str
+    part: str
+    namespace: str
+    ca_namespace: str = ""
+    volumes: bool = False
+    skupper: bool = False
+    key_source: str = ""
+
+
+@dataclass
+class Leftovers:
+    """What is deleted, and what stays.
+
+    Attributes:
+        going: objects to delete.
+        kept: why a namespace stays, sentences.
+    """
+
+    going: list[Object] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
+    """List what is removed besides the set. A Namespace is deleted only as a whole: when it was created for this
+    federation and contains nothing that is not to go."""
+    found = Leftovers()
+    users = ca_namespace.others(cluster, asked.namespace, asked.ca_namespace) if asked.ca_namespace else []
+    for name in dict.fromkeys(filter(None, (asked.ca_namespace, asked.namespace))):
+        namespace = cluster.get("v1", "Namespace", name)
+        if namespace is None:
+            continue
+        if name != asked.namespace and users:
+            found.kept.append(
+                f"namespace {name} is not deleted, nor anything in it (CA keys of the hub in {', '.join(users)})"
+            )
+            continue
+        trail = [] if asked.volumes else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
+        reason = _reason_to_stay(cluster, asked, namespace, trail)
+        if not reason:
+            found.going.append(_identity("v1", "Namespace", namespace))
+            continue
+        found.kept.append(f"namespace {name} stays ({reason})")
+        staying = {item["metadata"]["uid"] for item in trail}
+        found.going += _one_by_one(cluster, asked, name, staying)
+    return found
+
+
+def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection[str]) -> list[Object]:
+    found = []
+    at_home = name == asked.namespace
+    # Where the set is, the policies belong to it.
+    kinds = ["Secret", "ConfigMap"] + ([_CLAIM] if asked.volumes else []) if at_home else ["Secret", _POLICY]
+    for kind in kinds:
+        api = "networking.k8s.io/v1" if kind == _POLICY else "v1"
+        if kind == _POLICY and not _may(cluster, "list", name, "networkpolicies", group="networking.k8s.io"):
+            continue  # without policies there are no rights on them
+        if kind == "Secret" and asked.key_source == SITE and not _may(cluster, "list", name, "secrets"):
+            continue  # those of a site that creates its keys itself are deleted with their owner
+        for item in cluster.list(api, kind, name, labels=_labels(kind, asked.federation)):
+            meta = item["metadata"]
+            if meta["uid"] in staying or parts.part_of(item) != asked.part:
+                continue
+            if applyset.ID_LABEL in meta["labels"]:
+                continue  # the record of another set, which needs it to find its objects
+            if asked.key_source == SITE and meta["name"] == PUBLIC_KEYS:
+                continue  # deleted with the last of the Secrets that it describes
+            if kind == _CLAIM or proof.may_delete(item, asked.federation):
+                found.append(_identity(api, kind, item))
+    return found
+
+
+def _labels(kind: str, federation: str) -> str:
+    # A StatefulSet creates its claims with the labels by which it finds its pods, and no others.
+    manager = "" if kind == _CLAIM else f"{proof.MANAGED_BY}={MANAGER},"
+    return f"{manager}{proof.INSTANCE}={federation}"
+
+
+def _identity(api_version: str, kind: str, item: Object) -> Object:
+    meta = {key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]}
+    return {"apiVersion": api_version, "kind": kind, "metadata": meta}
+
+
+def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: list[Object]) -> str:
+    """Why a namespace is not deleted; empty if it is."""
+    name = namespace["metadata"]["name"]
+    if not proof.created(namespace, asked.federation):
+        return "it was created by someone else"
+    claims = [] if asked.volumes else cluster.list("v1", _CLAIM, name)
+    holds = [f"{len(claims)} volume claims"] if claims else []
+    holds += ["the audit trail"] if trail else []
+    foreign = skupper_of_others(cluster, name) if asked.skupper else []
+    holds += [f"{', '.join(foreign)}, created by someone else"] if foreign else []
+    if holds:
+        return " and ".join(holds)
+    # With rights in namespaces only, the namespaces are kept, so that the next deployment is possible.
+    if not _may(cluster, "delete", name, "namespaces", name=name):
+        return "the rights to delete it are missing"
+    return contents.of_others(cluster, name, asked.federation, asked.part)
+
+
+def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:
+    (allowed,) = cluster.access_review([{"verb": verb, "resource": resource, "namespace": namespace, **more}])
+    return allowed

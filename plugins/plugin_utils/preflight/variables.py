@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Variables with this collection's prefixes that it does not have: a misspelt one would be ignored without a word."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+# Prefixes of the roles' variables and of those that they share.
+PREFIXES = ("flower_", "superlink_", "supernode_", "skupper_", "cert_rotation_", "ocm_addon_", "clientapp_")
+
+# Variables of the user's own that have one of the prefixes.
+OWN = "flower_own_variables"
+
+# What entry points of roles return.
+RESULTS = frozenset((
+    "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
+    "superlink_rights",
+))  # fmt: skip
+
+# Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
+FORMER = {
+    "supernode_delivery": "flower_delivery",
+    "supernode_key_source": "flower_key_source",
+    "supernode_connectivity": "flower_connectivity",
+}
+
+# Variables of playbooks and of connections. Those of roles stand in their defaults.
+SHARED = frozenset((
+    "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
+    "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
+    "flower_audit_last", "flower_auth", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
+    "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
+    "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
+    "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_env",
+    "flower_federation", "flower_forget_cas", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
+    "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
+    "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_log_level",
+    "flower_max_fail_percentage", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
+    "flower_network_policies", "flower_ocm_addon", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
+    "flower_ocm_install", "flower_own_variables", "flower_partitions", "flower_pod_security", "flower_rbac_apply",
+    "flower_rbac_auditors", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
+    "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
+    "flower_renew_before", "flower_repartition", "flower_rotate", "flower_run_as_group", "flower_run_as_user",
+    "flower_run_config", "flower_run_id", "flower_run_log_lines", "flower_run_timeout", "flower_run_wait",
+    "flower_serial", "flower_server_name", "flower_site", "flower_sites_group", "flower_skupper_force",
+    "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_file", "flower_status_format",
+    "flower_teardown", "flower_version",
+))  # fmt: skip
+
+_ROLES = Path(__file__).resolve().parents[3] / "roles"
+_DEFAULT = re.compile(r"^([a-z][a-z0-9_]*):", re.MULTILINE)
+
+
+@functools.cache
+def known() -> frozenset[str]:
+    """All variables of the collection. A unit test compares them with the roles' argument specifications."""
+    found = {*SHARED, *RESULTS, *FORMER}
+    for path in _ROLES.glob("*/defaults/main.yml"):
+        found.update(_DEFAULT.findall(path.read_text(encoding="utf-8")))
+    return frozenset(found)
+
+
+def faults(host: str, names: Iterable[str], own: Collection[str] = ()) -> list[str]:
+    """A sentence for each variable of a host that has one of the prefixes and is not known.
+
+    Args:
+        names: names of the host's variables.
+        own: those that the user declared with C(flower_own_variables).
+    """
+    there = known()
+    strange = sorted(name for name in names if name.startswith(PREFIXES) and name not in there and name not in own)
+    return [f"{host}: {name}: this collection has no such variable. {_hint(name, there)}" for name in strange]
+
+
+def _hint(name: str, there: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(name, there, n=1, cutoff=0)
+    return f"The most similar one is {nearest[0]}. Correct the name; if it is your own variable, add it to {OWN}."

@@ -1,0 +1,217 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A site whose own API server is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ..apply.engine import ApplyFailed, apply_objects
+from ..base.errors import ClusterError
+from ..base.labels import POOL_LABEL
+from ..base.values import Object
+from ..kube import pod_health, refresh
+from ..kube.client import Cluster
+from ..ledger.store import NEW, Ledger
+from ..manifests import clientapp
+from ..marks import record
+from ..rights.table import SUPERNODE
+from . import direct_checks, direct_restart, direct_status, direct_trust, removing
+from .key_sources import SOURCES, KeySource, made
+from .pools import wanted
+from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named, unexpected
+
+APPLYSET = "supernode"
+_PODS = "app.kubernetes.io/name=supernode"
+
+
+def _is_changed_file(entry: Mapping[str, str]) -> bool:
+    return entry["kind"] in ("ConfigMap", "Secret") and entry["change"] == "changed"
+
+
+class Way:
+    """See C(site.Reach).
+
+    Args:
+        run: the run.
+        site: the site.
+    """
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self.run, self.site = run, site
+        self._cluster: Cluster | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The connection, which is opened on first use."""
+        if self._cluster is None:
+            self._cluster = self.run.connect(self.site.name)
+            self._cluster.name = self.site.name
+        return self._cluster
+
+    def rest(self) -> None:
+        """See C(site.Reach)."""
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def preflight(self, hub: Facts) -> Looked:
+        """See C(site.Reach)."""
+        return Looked(**direct_checks.look(self.run, self.cluster, self.site, hub))
+
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
+        """See C(site.Reach)."""
+        needed, ready = wanted(
+            self.site.name,
+            self.site.spec,
+            allocation,
+            dead,
+            lambda: self.cluster.list("v1", "Node"),
+            self._running_on,
+        )
+        found, outcome = self._source.make(needed)
+        return made(found, outcome, ready)
+
+    def _running_on(self, pool: str) -> set[str]:
+        """Names of the nodes on which a pool has a pod."""
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=f"{_PODS},{POOL_LABEL}={pool}")
+        return {str(pod["spec"].get("nodeName")) for pod in found if not pod["metadata"].get("deletionTimestamp")}
+
+    @property
+    def _source(self) -> KeySource:
+        return SOURCES[self.site.way.key_source](self.run, self.site, self.cluster)
+
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
+        """See C(site.Reach)."""
+        return self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
+        """See C(site.Reach)."""
+        return self._apply(objects, gate, seconds, prune=False)  # the SuperNodes are members, too
+
+    def _apply(
+        self,
+        objects: Sequence[Object],
+        gate: Callable[[], None],
+        seconds: int,
+        *,
+        refresh_pods: bool = False,
+        prune: bool | None = None,
+    ) -> Done:
+        if not self.run.check and self._replaces_apps(objects):
+            gate()
+        try:
+            result = apply_objects(
+                self.cluster,
+                objects,
+                applyset=APPLYSET,
+                applyset_namespace=self.site.namespace,
+                prune=prune,
+                check=self.run.check,
+                show_diff=self.run.show_diff,
+                owner=record.notes(self.site.federation, self.site.name, self.site.identity) if refresh_pods else None,
+                claim=self.site.claim,
+                own_only=True,
+                wait=True,  # a pod that is about to be replaced still counts as online at the hub
+                wait_timeout=seconds,
+            )
+        except ApplyFailed as error:
+            return Done.of(error.result, failed=error.message)
+        if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
+            refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
+        return Done.of(result)
+
+    def _replaces_apps(self, objects: Sequence[Object]) -> bool:
+        """Whether ClientApps in their own pods will be replaced."""
+        apps = [item for item in objects if clientapp.is_one(item)]
+        return bool(apps) and any(
+            one["change"] == "changed" for one in apply_objects(self.cluster, apps, check=True).objects
+        )
+
+    def restart(self, wanted: Restart, result: Facts) -> None:
+        """See C(site.Reach)."""
+        if wanted.mark and not self.run.check:
+            result["changed"] |= self._source.renew(wanted.mark)
+        old = direct_restart.old(
+            self.cluster, self.site.namespace, wanted.files, self._source.digests, check=self.run.check
+        )
+        for pool, found in old.items():
+            result["changed"] = True
+            if self.run.check:
+                result["restarted"] += [pod["metadata"]["name"] for pod in found]
+                continue
+            wanted.gate()
+            result["restarted"] += direct_restart.replace(
+                self.cluster,
+                self.site.namespace,
+                found,
+                self.site.seconds,
+                lambda **facts: self.run.note(self.site.name, **facts),
+            )
+            wanted.online(pool)
+        result["renewed"] = bool(wanted.mark)
+
+    def trust(self, wanted: Proof, result: Facts) -> None:
+        """See C(site.Reach)."""
+        direct_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
+
+    def offline(self) -> str:
+        """See C(site.Reach)."""
+        found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        return f"Pods on {self.site.name}: {pod_health.summary(found)}."
+
+    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(site.Reach)."""
+        self._source.drop(extra)
+
+    def remove(self, *, volumes: bool) -> Done:
+        """See C(site.Reach)."""
+        wanted = removing.Wanted(
+            self.site.namespace,
+            SUPERNODE,
+            self.site.federation,
+            site=self.site.name,
+            identity=self._identity(),
+            claim=self.site.claim,
+            credentials=True,
+            volumes=volumes,
+            skupper=self.site.way.connectivity == "skupper",
+            key_source=self.site.way.key_source,
+            seconds=self.site.seconds,
+        )
+        return removing.remove(self.cluster, wanted, check=self.run.check)
+
+    def _identity(self) -> str:
+        """The identity of the hub that the site records; empty where the hub has no ledger any more."""
+        if self.site.claim:
+            return ""
+        try:
+            with self.run.connect(self.site.hub) as hub:
+                found = Ledger(hub, self.site.hub_namespace, self.site.federation).identity()
+        except ClusterError as error:
+            raise ClusterError(
+                f"{error.message} If the hub is lost: -e flower_claim_sites=true removes the site without it."
+            ) from error
+        return "" if found == NEW else found
+
+
+def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
+    """See C(site.Statuses). Several clusters are read at the same time."""
+
+    def one(site: Site) -> Facts:
+        found = direct_status.unknown(skupper=site.way.connectivity == "skupper")
+        try:
+            with run.connect(site.name, timeout=seconds) as cluster:
+                cluster.name = site.name
+                direct_status.read(cluster, site.namespace, found)
+        except ClusterError as error:
+            found.update(reachable=False, error=named(site.name, error.message))
+        except DATA_FAULTS as error:
+            found.update(reachable=False, error=named(site.name, unexpected(error)))
+        return found
+
+    with ThreadPoolExecutor(max(1, min(workers, len(sites)))) as pool:
+        return dict(zip([site.name for site in sites], pool.map(one, sites)))

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check a site's cluster before anything is changed there."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..kube.api_errors import Forbidden
+from ..kube.client import Cluster
+from ..manifests import key_job, supernode
+from ..marks import record
+from ..ownership import look as look_at
+from ..preflight import clocks, devices, rehearsal
+from ..rights import ask, grants
+from ..rights.need import DEPLOY
+from ..rights.rules import missing, singles
+from ..rights.table import SUPERNODE
+from ..spec.site_spec import SiteSpec
+from .site import Run, Site
+
+
+def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
+    """Reach the cluster, check rights, look for GPUs and at the clock.
+
+    Args:
+        run: the run.
+        cluster: a connection.
+        site: the site.
+        hub: what M(federated.flower.preflight) returned for the hub; empty if it was not checked.
+
+    Returns:
+        C(msg), C(warnings), C(version), C(skew) and C(rehearsed).
+
+    Raises:
+        ClusterError: the cluster cannot be reached, a right is missing, or a clock is wrong.
+    """
+    spec = site.spec
+    warnings = []
+    if spec.insecure:
+        warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
+    version = cluster.request("GET", "/version")["gitVersion"]
+    owner = record.notes(site.federation, site.name, hub.get("identity") or "")
+    found = look_at.look(cluster, SUPERNODE, spec, "", owner=owner, claim=site.claim)
+    away = found.absent
+    other = run.claim(site.name, [f"{SUPERNODE} {one}" for one in found.places])
+    if other:
+        raise ClusterError(
+            f"this host and {other} are the same namespace {site.namespace} of the same cluster: they would overwrite each other. Deploy one "
+            "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
+        )
+    wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
+    ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
+    if wanted.keys_account:
+        _check_account(cluster, wanted)
+    rehearsed = rehearsal.rehearse(cluster, supernode.objects(wanted.complete()), away, SUPERNODE)
+    warnings += _devices(cluster, wanted)
+    warnings += _check_clock(cluster, wanted, hub)
+    return {
+        "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
+        "warnings": warnings,
+        "version": version,
+        "skew": cluster.skew,
+        "rehearsed": rehearsed,
+    }
+
+
+def _account_is_given(cluster: Cluster, namespace: str) -> bool:
+    """Whether the site's administrators created the account of the Job that creates keys. One that cannot be read counts as absent."""
+    try:
+        return cluster.get("v1", "ServiceAccount", key_job.ACCESS, namespace) is not None
+    except Forbidden:
+        return False
+
+
+def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
+    """Whether that account may write the Secrets of all pools. Not known where its rights come from another Role."""
+    namespace = spec.namespace
+    role = cluster.get("rbac.authorization.k8s.io/v1", "Role", key_job.ACCESS, namespace)
+    if role is None:
+        return
+    wanted = key_job.rules(key_job.secret_names(pool.name for pool in spec.pools))
+    lacking = missing(singles(wanted, namespace), role.get("rules") or [])
+    if lacking:
+        raise ClusterError(
+            f"the job that makes the keys on {cluster.name} may not: {'; '.join(map(str, lacking))}. Ask the cluster's "
+            f"administrators to apply what the playbook federated.flower.rbac writes down: Role {key_job.ACCESS} in "
+            f"namespace {namespace} is older than supernode_pools."
+        )
+
+
+def _devices(cluster: Cluster, spec: SiteSpec) -> list[str]:
+    """What pools request and no node has. Only a DaemonSet pool needs the right to read nodes."""
+    if not any(pool.gpu.count for pool in spec.pools):
+        return []
+    try:
+        return devices.warnings(spec, cluster.list("v1", "Node"))
+    except Forbidden:
+        return ["whether a node has the GPUs that pools request is unknown: nodes may not be listed here"]
+
+
+def _check_clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> list[str]:
+    """Is the site's clock near enough to the hub's, and the gateway's certificate valid by it? Returns warnings."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    fault, warning = clocks.between(cluster.skew, hub.get("skew"), signed=not spec.insecure)
+    fault = fault or clocks.validity(hub.get("certificate") or {}, cluster.skew, now)
+    if fault:
+        raise ClusterError(f"{fault}. Measured at the API server {cluster.server}.")
+    return [warning] if warning else []

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What runs in a site's cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.names import CLIENTAPP
+from ..base.secret_data import entries
+from ..kube.api_errors import NotServed
+from ..kube.client import Cluster
+from ..manifests import clientapp
+from ..manifests.skupper import API
+from ..pki import library
+from ..report import workloads
+from ..skupper import network
+
+
+def unknown(*, skupper: bool = False) -> dict[str, Any]:
+    """The answer of a site of which nothing is known yet."""
+    return {
+        "reachable": True,
+        "error": "",
+        "workloads": [],
+        "clientapps": [],
+        "trouble": "",
+        "skupper": skupper,
+        "network": {},
+    }
+
+
+def read(site: Cluster, namespace: str, result: dict[str, Any]) -> None:
+    """Read the pools and their pods; completes the result of C(unknown).
+
+    Args:
+        site: a connection.
+        namespace: the site's.
+        result: of C(unknown).
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses.
+    """
+    selector = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
+    for kind in ("StatefulSet", "DaemonSet"):
+        for item in site.list("apps/v1", kind, namespace, labels=selector):
+            one = {"kind": kind, **item}
+            result["clientapps" if clientapp.is_one(one) else "workloads"].append(workloads.workload(one))
+    if any(item["ready"] < item["desired"] for item in result["workloads"] + result["clientapps"]):
+        result["trouble"] = workloads.trouble(site.list("v1", "Pod", namespace, labels=selector))
+    if result["skupper"]:
+        result["network"] = _network(site, namespace)
+
+
+def _network(site: Cluster, namespace: str) -> dict[str, Any]:
+    library.require()
+    links, listeners = (_listed(site, kind, namespace) for kind in ("Link", "Listener"))
+    hosts = {str(one["spec"].get("host")) for one in listeners}
+    named = {str((one.get("spec") or {}).get("tlsCredentials") or "") for one in links} - {""}
+    return network.of_site(
+        _listed(site, "Site", namespace),
+        links,
+        listeners,
+        {host: site.get("v1", "Service", host, namespace) for host in hosts},
+        {name: entries(site.get("v1", "Secret", name, namespace)) for name in named},
+    )
+
+
+def _listed(site: Cluster, kind: str, namespace: str) -> list[dict[str, Any]]:
+    """All objects of one of Skupper's kinds; none where the kind is not served."""
+    try:
+        return site.list(API, kind, namespace)
+    except NotServed:
+        return []

@@ -1,0 +1,94 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Deploy a site's CA bundle, and test which certificates its SuperNodes accept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..hub.authority import trust_bundle
+from ..kube import refresh
+from ..kube.client import Cluster
+from ..manifests.supernode import TRUST
+from ..rights import ask, grants
+from ..rights.need import ROTATE
+from ..rights.table import SUPERNODE
+from ..rotation import restart, site_proof
+from ..rotation.hub_steps import apply_trust
+from .site import Proof, Run
+
+PODS = "app.kubernetes.io/name=supernode"
+_SLICE = 30  # seconds of one exec: load balancers cut connections that are silent for a minute
+
+
+def prove(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, result: dict[str, Any]) -> None:
+    """Deploy the CA bundle and ask every running SuperNode; see C(reach.site.Reach.trust) for what is filled in.
+
+    Args:
+        run: the run.
+        site: a connection to the site's cluster.
+        name: the site's, in the inventory.
+        namespace: the site's.
+        wanted: what to test.
+        result: filled in as it goes.
+
+    Raises:
+        ClusterError: the site does not answer, or its trust cannot be changed.
+    """
+    if wanted.first:
+        ask.require(site, grants.rights_of_work(SUPERNODE, ROTATE, namespace))
+    result["changed"] = _bring(run, site, name, namespace, wanted, result)
+    deadline = time.monotonic() + (0 if run.check else wanted.seconds)
+    for pod in site.list("v1", "Pod", namespace, labels=PODS):
+        if site_proof.is_running(pod):
+            result["pods"].append(_ask_pod(site, pod, wanted, deadline, result["trust"]))
+    accepts, trouble = site_proof.judge(wanted.expected, result["pods"], wanted.wanted)
+    result.update(accepts=accepts, trouble=trouble, stale=any(pod["stale"] for pod in result["pods"]))
+
+
+def _bring(run: Run, site: Cluster, name: str, namespace: str, wanted: Proof, result: dict[str, Any]) -> bool:
+    """Put the trust into the site's ConfigMap; returns whether it differed."""
+    live = site.get("v1", "ConfigMap", TRUST, namespace)
+    if live is None:
+        raise ClusterError(
+            f"{site.name} has no ConfigMap {namespace}/{TRUST}: run site.yml for this site, or correct supernode_namespace"
+        )
+    result["trust"] = live["data"].get("ca.crt", "")
+    if not wanted.bundle or trust_bundle(result["trust"]) == wanted.bundle:
+        return False
+    if wanted.own_bundle:
+        held = trust_bundle(result["trust"])
+        if trust_bundle(held, wanted.bundle) != held:
+            raise ClusterError(
+                "its CA bundle is set by supernode_ca_bundle, which lacks a CA of the hub: add what ConfigMap flower-federation "
+                "of the hub has as ca.crt, run site.yml for this site, then run this again"
+            )
+        result["trust"] = wanted.bundle
+        return False
+    if not run.check:
+        run.note(name, objects=apply_trust(site, live, wanted.bundle))
+        refresh.touch_pods(site, namespace, PODS)
+        result["trust"] = wanted.bundle
+    return True
+
+
+def _ask_pod(site: Cluster, pod: Mapping[str, Any], wanted: Proof, deadline: float, trust: str) -> dict[str, Any]:
+    pool, name = site_proof.place(pod)
+    said = {"pod": pod["metadata"]["name"], "pool": pool, "name": name, "seen": {}, "stale": False, "error": ""}
+    while True:
+        seconds = max(min(deadline - time.monotonic(), _SLICE), 1)
+        asked = site_proof.request(pod, wanted.server_name, wanted.wanted, seconds)
+        try:
+            answer = restart.held(site, pod, site_proof.CONTAINER, asked, seconds + 60)
+        except ClusterError as error:
+            return said | {"error": error.message}
+        stale = site_proof.is_stale(answer, trust)
+        seen = answer["seen"]
+        wrong = [label for label, serial in wanted.wanted.items() if serial and seen[label].get("serial") != serial]
+        if stale or not wrong or time.monotonic() >= deadline:
+            return said | {"seen": seen, "stale": stale}

@@ -1,0 +1,171 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where the keys of a site that is reached directly are created: on the control node, or by a job in the site's cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ..apply.engine import apply_objects
+from ..audit.notes import of_objects
+from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
+from ..base.secret_data import CREDENTIALS, entries
+from ..kube.client import Cluster
+from ..manifests import key_job, namespace
+from ..pki import keypairs
+from ..rotation import internal, site_proof
+from ..site_keys import job, keys, site_keygen
+from ..spec.site_spec import SiteSpec
+from .site import KeysMade, Run, Site
+
+
+class KeySource(Protocol):
+    """One place where keys are created."""
+
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+        """Create what is missing."""
+
+    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Delete keys: pool -> names."""
+
+    def renew(self, mark: str) -> bool:
+        """Recreate the shared secrets without the mark; returns whether one was."""
+
+    def digests(self, name: str) -> Mapping[str, str]:
+        """Entry -> digest of a Secret."""
+
+
+def note_secrets(run: Run, site: Site, changes: Mapping[str, str]) -> bool:
+    """Record the changes of Secrets (name -> change); returns whether any of them changed."""
+    listed = [
+        {"kind": "Secret", "namespace": site.namespace, "name": name, "change": change}
+        for name, change in changes.items()
+    ]
+    written = of_objects(listed)
+    run.note(site.name, objects=written)
+    return bool(written)
+
+
+def missing_namespace(cluster: Cluster, spec: SiteSpec) -> list[dict[str, Any]]:
+    """The Namespace, where the role creates it and it does not exist."""
+    wanted = namespace.objects(spec)
+    if not wanted or cluster.get("v1", "Namespace", spec.namespace) is not None:
+        return []
+    return wanted
+
+
+class AtController:
+    """Keys that the control node creates and writes into the site's Secrets."""
+
+    def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
+        self.run, self.site, self.cluster = run, site, cluster
+
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+        """See C(KeySource)."""
+        spec, check = self.site.spec, self.run.check
+        selector = f"app.kubernetes.io/component in ({CREDENTIALS},{keys.KEYS_COMPONENT})"
+        listed = self.cluster.list("v1", "Secret", spec.namespace, labels=selector)
+        live = {item["metadata"]["name"]: item for item in listed}
+        plan = keys.plan(
+            spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
+        )
+        written = (
+            [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
+        )
+        space = missing_namespace(self.cluster, spec) if plan.secrets else []
+        outcome = apply_objects(self.cluster, [*space, *plan.secrets], check=check)
+        objects = outcome.objects
+        if any(keys.source_of(there) == SITE for there in live.values()):
+            # What the site reported about its keys, and the owner of those that are no longer wanted.
+            ended = [
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": spec.namespace}}
+                for name in (PUBLIC_KEYS, key_job.OWNER)
+            ]
+            objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
+        renewed = [name for name in keys.SHARED if name in written]
+        return plan, KeysMade(changed=outcome.changed, diff=outcome.diff, objects=objects, renewed=renewed)
+
+    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(KeySource)."""
+        for pool, names in extra.items():
+            name = keys_secret(pool)
+            secret = self.cluster.get("v1", "Secret", name, self.site.namespace)
+            if secret is None:
+                continue
+            data = keys.without_extra(secret, names)
+            if data is None:
+                self.cluster.delete("v1", "Secret", name, self.site.namespace)
+            else:
+                self.cluster.replace({**secret, "data": data})
+            note_secrets(self.run, self.site, {name: "deleted" if data is None else "changed"})
+
+    def renew(self, mark: str) -> bool:
+        """See C(KeySource)."""
+        made = {keys.SUPEREXEC: {"secret": keypairs.make_secret()}}
+        written = internal.renew_site(self.cluster, self.site.federation, self.site.namespace, mark, made)
+        self.run.note(self.site.name, objects=written)
+        return bool(written)
+
+    def digests(self, name: str) -> Mapping[str, str]:
+        """See C(KeySource)."""
+        held = entries(self.cluster.get("v1", "Secret", name, self.site.namespace))
+        return {entry: site_proof.digest(value) for entry, value in held.items()}
+
+
+class AtSite:
+    """Keys that a job in the site's cluster creates, and that never leave it."""
+
+    def __init__(self, run: Run, site: Site, cluster: Cluster) -> None:
+        self.run, self.site, self.cluster = run, site, cluster
+        self.place = job.AtSite(cluster, site.spec)
+
+    def make(self, wanted: keys.Wanted) -> tuple[keys.SiteKeys, KeysMade]:
+        """See C(KeySource)."""
+        spec = self.site.spec
+        prepared: list[dict[str, str]] = []
+
+        def prepare() -> None:
+            needed = [*missing_namespace(self.cluster, spec), key_job.owner(spec)]
+            prepared.extend(apply_objects(self.cluster, needed).objects)
+
+        if self.run.check:
+            outcome = site_keygen.foresee(self.place, spec, wanted)
+        else:
+            outcome = site_keygen.make(self.place, spec, wanted, self.site.seconds, prepare)
+        before = outcome.before
+        written = site_keygen.changes(before, outcome.after or before) if before.pools else {}
+        return outcome.found, KeysMade(
+            renewed=[name for name in keys.SHARED if written.get(name) in ("created", "changed")],
+            changed=bool(outcome.found.reasons),
+            diff=outcome.diff(self.site.namespace) if self.run.show_diff else [],
+            objects=prepared + outcome.objects(self.site.namespace),
+        )
+
+    def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(KeySource)."""
+        for name, change in site_keygen.drop(self.place, self.site.spec, extra, self.site.seconds).items():
+            note_secrets(self.run, self.site, {name: change})
+
+    def renew(self, mark: str) -> bool:
+        """See C(KeySource)."""
+        became = site_keygen.renew(self.place, self.site.spec, [keys.SUPEREXEC], mark, self.site.seconds)
+        return note_secrets(self.run, self.site, became)
+
+    def digests(self, name: str) -> Mapping[str, str]:
+        """See C(KeySource). Of the Secrets that a site creates itself only digests are visible."""
+        return job.read(self.cluster, self.site.namespace).digests.get(name, {})
+
+
+SOURCES: dict[str, type[AtController] | type[AtSite]] = {CONTROLLER: AtController, SITE: AtSite}
+
+
+def made(found: keys.SiteKeys, outcome: KeysMade, ready: Mapping[str, set[str]]) -> KeysMade:
+    """The outcome with what was found: keys, extra ones and the certificate request."""
+    outcome.keys = [{**key, "expected": key["name"] in ready[key["pool"]]} for key in found.keys]
+    outcome.extra = found.extra
+    outcome.client_request = found.client_request
+    outcome.msg = "; ".join(found.reasons) or f"{len(found.keys)} keys, all there"
+    return outcome

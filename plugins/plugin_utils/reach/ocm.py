@@ -1,0 +1,201 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A site that only the hub of Open Cluster Management reaches. Its cluster is never contacted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..apply.engine import Result
+from ..audit.notes import of_objects
+from ..base.errors import ClusterError
+from ..base.values import Object
+from ..kube.client import Cluster
+from ..manifests import supernode
+from ..ocm import addon_objects as manifests
+from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
+from ..ocm.delivery import Delivery
+from ..ocm.through_hub import ThroughHub
+from ..site_keys import keys, site_keygen
+from ..spec.part_spec import NOTHING
+from ..spec.site_spec import SiteSpec
+from .key_sources import made, note_secrets
+from .pools import wanted
+from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site
+
+_HUB_SECONDS = 30  # a hub is read for many sites at once
+
+
+class Way:
+    """See C(site.Reach).
+
+    Args:
+        run: the run.
+        site: the site.
+    """
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self.run, self.site = run, site
+        self._hub: Cluster | None = None
+
+    @property
+    def hub(self) -> Cluster:
+        """The connection to the hub, which is opened on first use."""
+        if self._hub is None:
+            self._hub = self.run.connect(self.site.hub)
+        return self._hub
+
+    def rest(self) -> None:
+        """See C(site.Reach)."""
+        if self._hub is not None:
+            self._hub.close()
+
+    def preflight(self, hub: Facts) -> Looked:
+        """See C(site.Reach)."""
+        name = self.site.spec.ocm_cluster
+        warnings = hub_reader.at_site(self.hub, self.site.spec, hub.get("ocm") or {}, claim=self.site.claim)
+        other = self.run.claim(self.site.name, [f"managed cluster {self.hub.server} {name}"])
+        if other:
+            raise ClusterError(
+                f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them in another "
+                "place (ocm_name), or take it out of the inventory."
+            )
+        return Looked(
+            f"the ManagedCluster {self.site.spec.ocm_cluster} can be reached through {self.hub.name}", warnings
+        )
+
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
+        """See C(site.Reach). The site's namespace is part of the add-on."""
+        run, spec = self.run, self.site.spec
+        needed, ready = wanted(self.site.name, spec, allocation, dead, lambda: self.hub.list("v1", "Node"))
+        # The certificate is issued for the key that is created now; it is not part of the add-on's template.
+        drafted = replace(spec, client_certificate=spec.client_certificate or NOTHING)
+        delivery = Delivery(self.hub, drafted, supernode.objects(drafted), check=run.check, show_diff=run.show_diff)
+        place = self._place(drafted, delivery)
+        if run.check:
+            outcome = site_keygen.foresee(place, drafted, needed)
+        else:
+            outcome = site_keygen.make(place, drafted, needed, self.site.seconds, lambda: None)
+        place.settle()
+        results = [*delivery.results, *place.written]
+        objects = [one for one in _objects(results) if one["change"] != "unchanged"]
+        return made(
+            outcome.found,
+            KeysMade(
+                changed=bool(outcome.found.reasons) or any(result.changed for result in results),
+                diff=outcome.diff(self.site.namespace) if run.show_diff else [],
+                objects=objects + outcome.objects(self.site.namespace),
+            ),
+            ready,
+        )
+
+    def _place(self, spec: SiteSpec, delivery: Delivery) -> ThroughHub:
+        return ThroughHub(
+            self.hub, spec, delivery.bring_addon, seconds=self.site.seconds, check=self.run.check, first=delivery.first
+        )
+
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
+        """See C(site.Reach)."""
+        delivery = self._delivery(objects)
+        delivery.bring_nodes(delivery.bring_addon())
+        try:
+            if not self.run.check:
+                delivery.wait(self.site.seconds)
+            delivery.bring_apps(self.site.seconds, gate)
+        except ClusterError as error:
+            return self._done(delivery, error.message)
+        return self._done(delivery)
+
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
+        """See C(site.Reach)."""
+        delivery = self._delivery(objects)
+        try:
+            delivery.bring_apps(seconds, gate)
+        except ClusterError as error:
+            return self._done(delivery, error.message)
+        return self._done(delivery)
+
+    def _delivery(self, objects: Sequence[Object]) -> Delivery:
+        return Delivery(self.hub, self.site.spec, objects, check=self.run.check, show_diff=self.run.show_diff)
+
+    @staticmethod
+    def _done(delivery: Delivery, failed: str = "") -> Done:
+        told = delivery.result()
+        return Done(**{**told, "msg": failed or told["msg"]}, failed=bool(failed))
+
+    def restart(self, wanted: Restart, result: Facts) -> None:
+        """See C(site.Reach). All pools at once: a pod there cannot be deleted."""
+        spec, seconds = self.site.spec, self.site.seconds
+        place = restarting.place(self.hub, spec, seconds, check=self.run.check)
+        if wanted.mark and not self.run.check:
+            became = site_keygen.renew(place, spec, [keys.SUPEREXEC], wanted.mark, seconds)
+            result["changed"] |= note_secrets(self.run, self.site, became)
+        present = restarting.mark(spec, place.read())
+        old = restarting.old(self.hub, spec, present)
+        if old:
+            result["changed"] = True
+            if not self.run.check:
+                wanted.gate()
+                restarting.restart(self.hub, spec, present, seconds)
+                words = [f"restarted pod {self.site.namespace}/{name}" for name in old]
+                self.run.note(self.site.name, words=words)
+                for pool in spec.pools:
+                    wanted.online(pool.name)
+            result["restarted"] = old
+        result["renewed"] = bool(wanted.mark)
+
+    def trust(self, wanted: Proof, result: Facts) -> None:
+        """See C(site.Reach). Its pods cannot be asked: what its cluster has counts as accepted."""
+        name = self.site.spec.ocm_cluster
+        told, objects = trust.bring(self.hub, name, self.site.name, wanted.bundle, wanted.seconds, check=self.run.check)
+        if not self.run.check:
+            self.run.note(self.site.name, objects=of_objects(objects))
+        result.update(
+            changed=bool(objects),
+            trust=told,
+            accepts=sorted({serial for serial in wanted.wanted.values() if serial}),
+            msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
+        )
+
+    def offline(self) -> str:
+        """See C(site.Reach)."""
+        spec = self.site.spec
+        work = self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
+        told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
+        return f"Pods on {spec.ocm_cluster}: {told}."
+
+    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """See C(site.Reach)."""
+        place = self._place(self.site.spec, self._delivery(supernode.objects(self.site.spec)))
+        for name, change in site_keygen.drop(place, self.site.spec, extra, self.site.seconds).items():
+            note_secrets(self.run, self.site, {name: change})
+
+    def remove(self, *, volumes: bool) -> Done:
+        """See C(site.Reach). Its keys are deleted with the other objects."""
+        delivery = self._delivery([])
+        delivery.remove(self.site.seconds)
+        return self._done(delivery)
+
+
+def _objects(results: Iterable[Result]) -> list[dict[str, str]]:
+    return [one for result in results for one in result.objects]
+
+
+def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
+    """See C(site.Statuses). One list of each kind at the hub, for any number of sites."""
+    groups: dict[tuple[str, str, str], dict[str, str]] = {}
+    for site in sites:
+        key = (site.hub, site.federation, site.spec.ocm_addon)
+        groups.setdefault(key, {})[site.name] = site.spec.ocm_cluster
+    found: dict[str, Facts] = {}
+    for (host, federation, addon), own in groups.items():
+        try:
+            with run.connect(host, timeout=max(seconds, _HUB_SECONDS)) as hub:
+                found |= site_status.read(hub, federation, addon, own)
+        except ClusterError as error:
+            found |= {name: site_status.silent(f"{name}: {error.message}") for name in own}
+    return found

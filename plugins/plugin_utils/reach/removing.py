@@ -1,0 +1,137 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Remove what was deployed from one cluster, but no volumes unless that is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..apply import applyset
+from ..apply.engine import apply_objects
+from ..apply.wait import Waiter
+from ..base.errors import ClusterError
+from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
+from ..kube.client import Cluster
+from ..marks import parts, proof, record
+from ..ownership import ca_namespace, removal
+from ..rights.table import SUPERLINK, SUPERNODE
+from ..site_keys import job
+from .site import Done
+
+_PARTS = {SUPERLINK: parts.HUB, SUPERNODE: parts.SITE}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to remove.
+
+    Attributes:
+        namespace: of the part.
+        applyset: name of its set.
+        federation: the federation's name.
+        site: inventory name of the site; empty for the hub.
+        identity: of the hub, which the site records; empty where it is not known.
+        claim: whether what another federation, hub or host deployed is removed.
+        credentials: Secrets and records, too.
+        volumes: volumes, too.
+        ca_namespace: namespace with the CA keys, to be removed as well; empty for none.
+        skupper: whether the part is in a Skupper network.
+        key_source: where the keys were created.
+        seconds: how long to wait until it is gone.
+    """
+
+    namespace: str
+    applyset: str
+    federation: str
+    site: str = ""
+    identity: str = ""
+    claim: bool = False
+    credentials: bool = False
+    volumes: bool = False
+    ca_namespace: str = ""
+    skupper: bool = False
+    key_source: str = CONTROLLER
+    seconds: int = 300
+
+
+def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
+    """Delete the set; then, as wanted, secrets and records, volumes, and namespaces that nothing else needs."""
+    _refuse_other(cluster, wanted)
+    made_at_site = wanted.key_source == SITE
+    if made_at_site and not check:
+        job.make_room(cluster, wanted.namespace, wanted.seconds)
+    going = _delete_set(cluster, wanted, check=check)
+    kept: list[str] = []
+    if wanted.credentials or wanted.volumes:
+        left = removal.leftovers(cluster, _asked(cluster, wanted))
+        kept = left.kept
+        outcome = apply_objects(
+            cluster, left.going, state="absent", check=check, wait=True, wait_timeout=wanted.seconds
+        )
+        going = going + outcome.objects
+        if made_at_site and not check:
+            _await_keys(cluster, wanted)
+    gone = [item for item in going if item["change"] == "deleted"]
+    msg = f"{len(gone)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
+    return Done(changed=bool(gone), objects=gone, msg=msg + "".join(f"; {sentence}" for sentence in kept))
+
+
+def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[str, str]]:
+    if cluster.get("v1", "Namespace", wanted.namespace) is None:
+        return []
+    outcome = apply_objects(
+        cluster,
+        [],
+        state="absent",
+        applyset=wanted.applyset,
+        applyset_namespace=wanted.namespace,
+        check=check,
+        wait=True,
+        wait_timeout=wanted.seconds,
+    )
+    return outcome.objects
+
+
+def _await_keys(cluster: Cluster, wanted: Wanted) -> None:
+    """Wait until Kubernetes has deleted the Secrets of an owner that was deleted, and with the last one the ConfigMap about them."""
+
+    def gone() -> bool:
+        return cluster.get("v1", "ConfigMap", PUBLIC_KEYS, wanted.namespace) is None
+
+    if not Waiter(cluster, wanted.seconds).until(gone):
+        raise ClusterError(
+            f"the keys that {cluster.name} created itself are still in namespace {wanted.namespace} after "
+            f"{wanted.seconds} s: ConfigMap {PUBLIC_KEYS} lists them. Does the cluster's garbage collector "
+            "(kube-controller-manager) run? Run again when it does, or let the site's administrators delete them."
+        )
+
+
+def _asked(cluster: Cluster, wanted: Wanted) -> removal.Request:
+    place = wanted.ca_namespace
+    return removal.Request(
+        wanted.federation,
+        _PARTS[wanted.applyset],
+        wanted.namespace,
+        ca_namespace.resolve(cluster, wanted.namespace, place) if place else "",
+        volumes=wanted.volumes,
+        skupper=wanted.skupper,
+        key_source=wanted.key_source,
+    )
+
+
+def _refuse_other(cluster: Cluster, wanted: Wanted) -> None:
+    """Refuse to remove what another federation or hub, or another host of this inventory deployed."""
+    if wanted.claim:
+        return
+    namespace, federation = wanted.namespace, wanted.federation
+    live = cluster.get("v1", "Namespace", namespace)
+    why = ""
+    if live is not None and proof.is_managed(live) and not proof.belongs(live, federation):
+        why = f"namespace {namespace} {proof.holder(live)}, not to {federation}: correct flower_federation or flower_namespace."
+    elif live is not None:
+        parent = cluster.get("v1", "ConfigMap", applyset.parent_name(wanted.applyset), namespace)
+        why = record.fault(parent, record.notes(federation, wanted.site, wanted.identity))
+    if why:
+        raise ClusterError(f"{cluster.name}: nothing is deleted: {why}")

@@ -1,0 +1,301 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A site, and what every delivery can do with one.
+
+The steps of a site, in their order: C(preflight), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
+C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from ..apply.engine import Result
+from ..base.errors import ClusterError
+from ..base.values import Object, boolean
+from ..kube.client import Cluster
+from ..spec.site_spec import SiteSpec
+from ..validate.supernode_faults import supernode_faults
+
+Facts = dict[str, Any]
+
+
+class Way(NamedTuple):
+    """The way to a site; C(way.way_of) finds it.
+
+    Attributes:
+        delivery: how objects reach it, a key of C(registry.DELIVERIES).
+        key_source: where its keys are created.
+        connectivity: how its SuperNodes reach the SuperLink.
+    """
+
+    delivery: str
+    key_source: str
+    connectivity: str
+
+
+class Run(Protocol):
+    """What a delivery needs of the run.
+
+    Attributes:
+        check: nothing is written.
+        show_diff: differences are kept for people.
+    """
+
+    check: bool
+    show_diff: bool
+
+    def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
+        """A connection to the cluster of an inventory host."""
+
+    def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
+        """Record in the audit trail what was changed at a site."""
+
+    def claim(self, host: str, places: Iterable[str]) -> str:
+        """Claim some places for a host; returns the other host that has one of them, or an empty text."""
+
+    def say(self, text: str) -> None:
+        """Show what is waited for."""
+
+
+def named(host: str, message: str) -> str:
+    """A message that starts with the name of an inventory host."""
+    return message if message.startswith(f"{host}: ") else f"{host}: {message}"
+
+
+@dataclass
+class Site:
+    """One site of a federation.
+
+    Attributes:
+        name: of the inventory host.
+        spec: what is deployed there.
+        way: how it is reached.
+        hub: inventory name of the hub.
+        hub_namespace: the SuperLink's namespace.
+        seconds: how long the site may take for one step.
+        claim: whether to take over what another hub, or another host, deployed there.
+        identity: of the hub, which the site records; empty while it is not known.
+        given: the variables of the specification.
+    """
+
+    name: str
+    spec: SiteSpec
+    way: Way
+    hub: str = ""
+    hub_namespace: str = "flower"
+    seconds: int = 300
+    claim: bool = False
+    identity: str = ""
+    given: Facts = field(default_factory=dict)
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.spec.namespace
+
+    @property
+    def federation(self) -> str:
+        """The federation's name."""
+        return self.spec.federation
+
+
+# What the data of one site can raise that this code did not foresee. It ends that site, and no other.
+DATA_FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+
+
+def unexpected(error: Exception) -> str:
+    """An error that was not foreseen, as text."""
+    return f"{type(error).__name__}: {error}"
+
+
+# Variables of the role supernode that are no part of the specification.
+_PREFIX, APART = "supernode_", ("hub", "wait_timeout", "partitions", "repartition", "claim")
+
+
+def site_of(name: str, given: Mapping[str, Any], way: Way, *, seconds: int = 300) -> Site:
+    """A site, from the variables of its host.
+
+    Args:
+        name: of the inventory host.
+        given: the variables of the role supernode, evaluated.
+        way: how it is reached.
+        seconds: how long it may take for one step.
+
+    Raises:
+        ClusterError: the variables have faults, and cannot even be read.
+    """
+    variables: Facts = {
+        variable[len(_PREFIX) :]: value
+        for variable, value in given.items()
+        if variable.startswith(_PREFIX) and variable[len(_PREFIX) :] not in APART
+    }
+    variables |= {"cluster": name, "allocation": {}, "client_certificate": "", **way._asdict()}
+    try:
+        spec = SiteSpec.parse(variables)
+    except DATA_FAULTS as error:
+        raise ClusterError(
+            "\n".join(supernode_faults(variables)) or f"its variables cannot be read: {unexpected(error)}"
+        ) from error
+    claim = boolean(given.get("supernode_claim"))
+    return Site(name, spec, way, str(given["supernode_hub"]), spec.hub_namespace, seconds, claim, given=variables)
+
+
+@dataclass
+class Done:
+    """Outcome of one step. Nothing in it is secret.
+
+    Attributes:
+        changed: whether something was changed, or would be.
+        objects: the result for each object, in the format of C(apply).
+        diff: entries for C(--diff).
+        warnings: sentences.
+        requests: requests to API servers.
+        msg: a sentence.
+        failed: whether it ended with an error after some of it was done; C(msg) is the error then.
+    """
+
+    changed: bool = False
+    objects: list[dict[str, str]] = field(default_factory=list)
+    diff: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    requests: int = 0
+    msg: str = ""
+    failed: bool = False
+
+    @classmethod
+    def of(cls, result: Result, *, failed: str = "") -> Done:
+        """What became of a list of objects."""
+        return cls(
+            changed=result.changed,
+            objects=list(result.objects),
+            diff=list(result.diff),
+            warnings=list(result.warnings),
+            requests=result.requests,
+            msg=failed or result.msg,
+            failed=bool(failed),
+        )
+
+
+@dataclass
+class KeysMade(Done):
+    """Outcome of C(make_keys).
+
+    Attributes:
+        keys: public facts of the wanted keys, each with C(expected): whether a running pod must have it.
+        extra: pool -> names of keys that are no longer wanted.
+        client_request: request for the site's client certificate, PEM; empty when it needs none.
+        renewed: names of Secrets that all pods share and that were replaced.
+    """
+
+    keys: list[Facts] = field(default_factory=list)
+    extra: dict[str, list[str]] = field(default_factory=dict)
+    client_request: str = ""
+    renewed: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Looked:
+    """Outcome of C(preflight).
+
+    Attributes:
+        msg: a sentence.
+        warnings: sentences.
+        version: of Kubernetes; empty where it cannot be read.
+        skew: seconds by which the site's clock is ahead; None where it cannot be read.
+        rehearsed: whether the API server was asked to try the objects.
+    """
+
+    msg: str
+    warnings: list[str] = field(default_factory=list)
+    version: str = ""
+    skew: float | None = None
+    rehearsed: bool = False
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is tested at SuperNodes.
+
+    Attributes:
+        server_name: the gateway's name.
+        wanted: label -> serial of the certificate that they must accept.
+        bundle: the CA bundle to deploy first, PEM; empty to leave it as it is.
+        own_bundle: whether the site's CA bundle is set by its variables.
+        first: whether this is the first step, so that missing rights must be reported.
+        expected: keys of SuperNodes that must answer.
+        seconds: how long they may take.
+    """
+
+    server_name: str
+    wanted: Mapping[str, str]
+    bundle: str = ""
+    own_bundle: bool = False
+    first: bool = False
+    expected: Sequence[Facts] = ()
+    seconds: int = 120
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Which SuperNodes are restarted, and what is done before.
+
+    Attributes:
+        files: C(trust), C(key), C(superexec): of what they must run with the current version.
+        mark: of a demand for new shared secrets; empty for none.
+        gate: called before each pool; raises ClusterError while nothing may be restarted.
+        online: called after each pool with its name; waits for its SuperNodes.
+    """
+
+    files: Sequence[str]
+    mark: str
+    gate: Callable[[], None]
+    online: Callable[[str], None]
+
+
+class Reach(Protocol):
+    """The way to one site. A module that has such a class C(Way) has a function C(statuses), too (C(Statuses))."""
+
+    def preflight(self, hub: Facts) -> Looked:
+        """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
+
+    def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
+        """Create the keys and secrets that are missing.
+
+        C(allocation): pool -> C(offset), from the ledger; C(dead): fingerprints of keys to replace.
+        """
+
+    def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
+        """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
+
+    def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
+        """The same for its ClientApps alone."""
+
+    def restart(self, wanted: Restart, result: Facts) -> None:
+        """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""
+
+    def trust(self, wanted: Proof, result: Facts) -> None:
+        """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
+
+    def offline(self) -> str:
+        """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
+
+    def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Delete keys that are no longer needed."""
+
+    def remove(self, *, volumes: bool) -> Done:
+        """Take the site's objects away; its volumes, too, if that is wanted."""
+
+    def rest(self) -> None:
+        """Close connections. They are opened again when they are needed."""
+
+
+class Statuses(Protocol):
+    """What runs at sites that are reached in the same way."""
+
+    def __call__(self, run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
+        """Site -> its status, see M(federated.flower.supernode_info). A site that does not answer within C(seconds) is a valid result."""

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a site is reached, and where its keys are created: read from its variables here, and nowhere else. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..preflight.variables import FORMER
+from .registry import DELIVERIES, DIRECT
+from .site import Way
+
+DELIVERY, KEY_SOURCE, CONNECTIVITY = "flower_delivery", "flower_key_source", "flower_connectivity"
+SKUPPER = "skupper"
+CONNECTIVITIES = ("direct", SKUPPER)
+
+
+def way_of(variables: Mapping[str, Any]) -> Way:
+    """The way to a site.
+
+    Args:
+        variables: of the inventory host, templated.
+
+    Raises:
+        ClusterError: with variable, value and the remedy.
+    """
+    delivery = _choice(variables, DELIVERY, DELIVERIES, DIRECT)
+    sources = DELIVERIES[delivery].key_sources
+    key_source = _choice(variables, KEY_SOURCE, sources, sources[0], f"where {DELIVERY} is {delivery}")
+    way = Way(delivery, key_source, _choice(variables, CONNECTIVITY, CONNECTIVITIES, CONNECTIVITIES[0]))
+    found = {DELIVERY: way.delivery, KEY_SOURCE: way.key_source, CONNECTIVITY: way.connectivity}
+    faults = [
+        f"{former}: {str(variables[former])!r} contradicts {now}: {found[now]!r}, which playbooks read: set {now} to "
+        f"{str(variables[former])!r} for this host in the inventory, or leave out {former}"
+        for former, now in FORMER.items()
+        if str(variables.get(former) or found[now]) != found[now]
+    ]
+    if faults:
+        raise ClusterError("; ".join(faults))
+    return way
+
+
+def delivered_by(delivery: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
+    """Those of some hosts whose objects are delivered in one way.
+
+    A host whose variables are wrong is not among them: the checks of the sites report the fault. Where playbooks are only listed, or
+    checked for their syntax, there are no variables of hosts.
+    """
+    return [host for host, way in _ways(hostvars, hosts) if way.delivery == delivery]
+
+
+def connected_by(connectivity: str, hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[str]:
+    """Those of some hosts whose SuperNodes reach the SuperLink in one way; see C(delivered_by)."""
+    return [host for host, way in _ways(hostvars, hosts) if way.connectivity == connectivity]
+
+
+def _ways(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> Iterator[tuple[str, Way]]:
+    for host in hosts:
+        with contextlib.suppress(ClusterError):
+            yield str(host), way_of(hostvars.get(host) or {})
+
+
+def _choice(variables: Mapping[str, Any], name: str, known: Iterable[str], default: str, where: str = "") -> str:
+    value = variables.get(name)
+    if value in (None, ""):
+        return default
+    listed = list(known)
+    if str(value) not in listed:
+        condition = f" {where}" if where else ""
+        raise ClusterError(f"{name}: {str(value)!r} is not one of {', '.join(listed)}{condition}")
+    return str(value)

@@ -1,0 +1,181 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Partition numbers for the sites of a rollout, and what the hub publishes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..hub.credentials import UNKNOWN_ADDRESS
+from ..kube.client import Cluster
+from ..ledger import access, ranges, records
+from ..ledger.store import Ledger, name_fault
+from ..manifests import federation
+from ..pki import certificates
+from ..reach.site import Run
+from ..spec.pool_spec import PoolSpec
+
+KEYS, CLIENT = "keys", "client"
+
+
+@dataclass
+class Numbers:
+    """Outcome of C(allocate).
+
+    Attributes:
+        allocation: site -> pool -> C(offset) and C(partitions).
+        dead: site -> fingerprints of keys that the site must replace.
+        faults: site -> why it has no numbers.
+        identity: of the hub.
+        changed: sites whose numbers, or whose denial, changed.
+        warnings: sentences.
+    """
+
+    allocation: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    dead: dict[str, list[str]] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    identity: str = ""
+    changed: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
+
+
+def allocate(
+    run: Run,
+    ledger: Ledger,
+    pools: Mapping[str, Sequence[PoolSpec]],
+    *,
+    partitions: int | None,
+    repartition: bool,
+    renew: Sequence[str] = (),
+) -> Numbers:
+    """Allocate the ranges of sites.
+
+    Args:
+        run: the run.
+        ledger: of the federation.
+        pools: site -> its pools, in the order in which new ranges are allocated.
+        partitions: how many the fleet has; None to follow the pools.
+        repartition: whether sites may move.
+        renew: C(keys), C(client): what is replaced although it is good.
+
+    Raises:
+        ClusterError: there is no room.
+    """
+    result = Numbers()
+    result.faults = {site: fault for site in pools if (fault := name_fault(site))}
+    found, unreadable = ledger.read_sites()
+    result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
+    pools = {site: listed for site, listed in pools.items() if site not in result.faults}
+    held = {site: records.numbers(record) for site, record in found.items()}
+    wanted = {
+        site: {pool.name: pool.replicas for pool in listed if pool.uses_partition and not pool.is_daemon}
+        for site, listed in pools.items()
+    }
+    outcome = ranges.Allocation(ranges.empty_book())
+    before = ranges.empty_book()
+
+    def change(book: ranges.Book) -> ranges.Book:
+        nonlocal outcome, before
+        before = book
+        try:
+            outcome = ranges.allocate(
+                ranges.identified(book, "" if book.get("id") else ledger.noted_identity()),
+                wanted,
+                partitions=partitions,
+                repartition=repartition,
+                order=list(pools),
+                held=held,
+            )
+        except ValueError as error:
+            raise ClusterError(f"{error}.") from error
+        return outcome.book
+
+    changed = ledger.change_book(change)
+    if changed:
+        was, now = before["sites"], outcome.book["sites"]
+        # A change that is not of a single site, such as the number of partitions, is reported with the first.
+        result.changed = {site for site in pools if was.get(site) != now.get(site)} or set(list(pools)[:1])
+    for site in set(pools) & set(outcome.book.get("denied", {})):
+        denial = outcome.book["denied"][site]
+        try:
+            differs = ledger.change_record(site, partial(access.returning, denial=denial))
+        except ClusterError as error:
+            result.faults[site] = error.message
+            continue
+        if differs:
+            result.changed.add(site)
+            run.note(site, access=[{"change": "still denied", "reason": denial["reason"]}])
+    for site in pools:
+        _note_pools(run, site, before["sites"].get(site, {}), outcome.book["sites"].get(site, {}))
+    result.identity = outcome.book["id"]
+    for site, listed in pools.items():
+        result.allocation[site] = _allocation(outcome.book, site, listed)
+        result.dead[site] = [*ranges.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
+    result.warnings = list(outcome.moved)
+    if outcome.stale:
+        result.warnings.append(
+            f"{', '.join(outcome.stale)} still use fewer than the fleet's {outcome.book['partitions']} "
+            "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
+        )
+    return result
+
+
+def publication(hub: Cluster, host: str, namespace: str, *, check: bool) -> dict[str, str]:
+    """What the hub publishes for its sites: C(address), C(ca_bundle), C(server_name), C(version) and more.
+
+    Args:
+        hub: a connection.
+        host: its inventory name.
+        namespace: the SuperLink's.
+        check: a stand-in is good where there is no hub yet.
+
+    Raises:
+        ClusterError: there is no federation.
+    """
+    found = hub.get("v1", "ConfigMap", federation.NAME, namespace)
+    if found is not None:
+        return {key.replace("ca.crt", "ca_bundle"): value for key, value in found["data"].items()}
+    if check:
+        stand_in = certificates.make_ca("created together with the hub", datetime.timedelta(days=1)).certificate
+        return {"address": UNKNOWN_ADDRESS, "ca_bundle": stand_in, "server_name": "", "version": ""}
+    raise ClusterError(
+        f"there is no federation in namespace {namespace} of the hub {host} ({hub.name}): "
+        "deploy the hub first, or correct flower_hub_group and flower_namespace."
+    )
+
+
+def _note_pools(run: Run, site: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Record the ranges of a site that are new or differ, and the pools that have none any more."""
+    was, now = before.get("pools", {}), after.get("pools", {})
+    gone = [{"pool": pool, "change": "freed"} for pool in was if pool not in now]
+    run.note(site, partitions=[*({"pool": pool, **now[pool]} for pool in now if now[pool] != was.get(pool)), *gone])
+
+
+def _dead(record: records.Record | None, renew: Sequence[str]) -> list[str]:
+    """Fingerprints of keys that the site must replace."""
+    if record is None:
+        return []
+    chosen = records.dead_keys(record)
+    if KEYS in renew:
+        chosen += records.to_renew(record)
+    if CLIENT in renew and record.get("client"):
+        chosen.append(record["client"]["key"])
+    return chosen
+
+
+def _allocation(book: ranges.Book, site: str, pools: Sequence[PoolSpec]) -> dict[str, dict[str, int]]:
+    entry = book["sites"].get(site, {"partitions": book["partitions"], "pools": {}})
+    return {
+        pool.name: {
+            "offset": entry["pools"].get(pool.name, {}).get("offset", 0),
+            "partitions": entry["partitions"] or book["partitions"],
+        }
+        for pool in pools
+    }

@@ -1,0 +1,315 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""SuperNodes of many sites, from nothing to online: allocate, create keys, register, apply, wait, confirm.
+
+What concerns the hub is done once for all sites. A key is registered before its SuperNode starts: an unregistered key is refused for a
+minute and longer. A site that fails stops there, and does not affect others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..flower.cli import FlowerCLI
+from ..ledger import records
+from ..manifests import supernode
+from ..reach.site import Done, KeysMade, Reach, Restart, Site
+from ..rotation import conditions
+from ..validate.supernode_faults import render_faults
+from . import numbers, online
+from .outcome import Outcomes, Told, resting
+from .register import Registered, Registry
+
+KEYS = numbers.KEYS
+_HEAL_WAY_OUT = (
+    "rotate_certs.yml waits for it",
+    "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
+)
+_WAY_OUT = "supernode_clientapp_wait", "flower_clientapp_force=true"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is wanted besides the sites' own variables.
+
+    Attributes:
+        partitions: how many the fleet has; None to follow the pools.
+        repartition: whether sites may move.
+        renew: C(keys), C(client): what is replaced although it is good.
+        wait: seconds to wait for the end of runs before SuperNodes are restarted.
+        force: restart them without waiting.
+    """
+
+    partitions: int | None = None
+    repartition: bool = False
+    renew: Sequence[str] = ()
+    wait: int = 3600
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class AppsOptions:
+    """What one site wants of the rollout of its ClientApps.
+
+    Attributes:
+        wait: seconds to wait for the end of runs before they are replaced.
+        force: replace them without waiting.
+        seconds: how long they may take to be ready.
+    """
+
+    wait: int
+    force: bool
+    seconds: int
+
+
+class Rollout:
+    """The sites of one run that are served together.
+
+    Args:
+        run: the run.
+        hub: ledger and SuperLink.
+        host: inventory name of the hub.
+        sites: name -> site.
+        ways: name -> its delivery.
+        outcomes: what becomes of them.
+        options: see there.
+    """
+
+    def __init__(
+        self,
+        run: Told,
+        hub: Registry,
+        host: str,
+        sites: Mapping[str, Site],
+        ways: Mapping[str, Reach],
+        outcomes: Outcomes,
+        options: Options,
+    ) -> None:
+        self.run, self.hub, self.host, self.sites, self.ways = run, hub, host, sites, ways
+        self.outcomes, self.options = outcomes, options
+
+    def deploy(self) -> None:
+        """Deploy all sites that have not failed so far."""
+        if KEYS not in self.options.renew:
+            self._deploy(self.outcomes.good())
+            return
+        # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
+        for name in self.outcomes.good():
+            self._deploy([name])
+
+    def _deploy(self, chosen: Sequence[str]) -> None:
+        keys = self._keys(chosen)
+        registered = self._register(keys)
+        again = [name for name in keys if registered.dead.get(name) and not self.outcomes[name].failed]
+        if again:
+            # Keys that Flower takes no more: they were unregistered, or the ledger has lost their node ids.
+            keys |= self.outcomes.each(resting(self.ways, lambda name: self._make(name, registered.dead[name])), again)
+            second = self._register({name: keys[name] for name in again})
+            registered.dead.update(second.dead)
+            registered.restart |= second.restart
+        alive = [name for name in keys if not registered.dead.get(name)]
+        # A pod with a dead key would never be ready; the site's last step reports the remedy.
+        self.outcomes.each(resting(self.ways, self._apply), alive)
+        for name in alive:
+            renew = KEYS in self.options.renew
+            if renew or name in registered.restart or keys[name].renewed:
+                files = ["key", "superexec", "loopback"] if keys[name].renewed else ["key"]
+                self.outcomes.each(resting(self.ways, partial(self._restart, files=files)), [name])
+        waiting = {name: keys[name] for name in keys if not self.outcomes[name].failed}
+        if not waiting:
+            return
+        report = online.wait(self.hub, waiting)
+        for name in report.changed:
+            self.outcomes[name].changed = True
+        for name, fault in report.faults.items():
+            self.outcomes.fail(name, fault)
+
+        def confirm(name: str) -> None:
+            self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, []))
+
+        self.outcomes.each(resting(self.ways, confirm), waiting)
+
+    def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
+        published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
+        found = self._numbers = numbers.allocate(
+            self.run,
+            self.hub.ledger,
+            {name: self.sites[name].spec.pools for name in chosen},
+            partitions=self.options.partitions,
+            repartition=self.options.repartition,
+            renew=self.options.renew,
+        )
+        for word in found.warnings:
+            self.outcomes[chosen[0]].warnings.append(word)
+        for name, fault in found.faults.items():
+            self.outcomes.fail(name, fault)
+        given = [name for name in chosen if not self.outcomes[name].failed]
+        for name in given:
+            site = self.sites[name]
+            site.spec = replace(
+                site.spec,
+                superlink_address=site.spec.superlink_address or published.get("address", ""),
+                server_name=site.spec.server_name or published.get("server_name", ""),
+                ca_bundle=site.spec.ca_bundle or published.get("ca_bundle", ""),
+                allocation=found.allocation[name],
+            )
+            site.identity = found.identity
+            self.outcomes[name].changed |= name in found.changed
+        return self.outcomes.each(resting(self.ways, lambda name: self._make(name, ())), given)
+
+    def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
+        made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
+        self.outcomes.add(name, made)
+        return made
+
+    def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
+        if not keys:
+            return Registered()
+        registered = self.hub.register(keys, {name: self.sites[name].spec.region or None for name in keys})
+        for name in keys:
+            site = self.sites[name]
+            site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
+            self.outcomes[name].changed |= name in registered.changed
+        for name, fault in registered.faults.items():
+            self.outcomes.fail(name, fault)
+        return registered
+
+    def _apply(self, name: str) -> Done:
+        site = self.sites[name]
+        done = self.ways[name].apply(objects_of(site), lambda: self.wait_no_run(site))
+        self.outcomes.add(name, done)
+        if done.failed:
+            raise ClusterError(done.msg)
+        return done
+
+    def wait_no_run(self, site: Site) -> None:
+        """Wait until no run is active, before ClientApps in their own pods are replaced."""
+        if not site.spec.has_apps_apart or site.spec.clientapp_force:
+            return
+        with self.run.connect(site.hub) as hub:
+            cli = FlowerCLI(hub, site.hub_namespace)
+            conditions.wait_no_run(cli, site.spec.clientapp_wait, self.run.say, _WAY_OUT)
+
+    def _restart(self, name: str, files: Sequence[str]) -> None:
+        result: dict[str, Any] = {"changed": False, "restarted": [], "renewed": False}
+        heal = KEYS not in self.options.renew
+        try:
+            self.ways[name].restart(self.restart_of(name, files, heal=heal), result)
+        finally:
+            self.outcomes[name].changed |= result["changed"]
+
+    def restart_of(self, name: str, files: Sequence[str], mark: str = "", *, heal: bool = False) -> Restart:
+        """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active.
+
+        Args:
+            name: of the site.
+            files: see C(Restart).
+            mark: see C(Restart).
+            heal: whether its SuperNodes run with files that are no longer accepted: then others are not waited for.
+        """
+        return Restart(files, mark, lambda: self._gate(name, heal), lambda pool: self._await_online(name, pool))
+
+    def _gate(self, name: str, heal: bool) -> None:
+        if self.options.force:
+            return
+        cli = FlowerCLI(self.hub.hub, self.hub.namespace)
+        if heal:
+            record = self.hub.ledger.read_sites()[0].get(name, records.empty_record(name))
+            nodes = cli.nodes()
+            if any(nodes.get(key["node_id"] or "", {}).get("status") == "online" for key in record["keys"].values()):
+                conditions.wait_no_run(cli, 0, self.run.say, _HEAL_WAY_OUT)
+            return
+        away = conditions.offline(self.hub.ledger.read_records(), self.hub.ledger.read_book(), cli.nodes())
+        # With an unknown certificate, a SuperNode of this site may be offline already; a restart resolves this.
+        away.pop(name, None)
+        if away:
+            told = "; ".join(f"{site}: {words}" for site, words in away.items())
+            raise ClusterError(
+                f"SuperNodes are restarted one site after the other, while all others are online; {told}."
+            )
+        conditions.wait_no_run(cli, self.options.wait, self.run.say)
+
+    def _await_online(self, name: str, pool: str) -> None:
+        found = self.hub.ledger.read_sites()[0]
+        if conditions.exemption(name, self.hub.ledger.read_book(), found):
+            return  # it is denied: do not wait for it
+        seconds = self.sites[name].seconds
+        nodes = [node for node, key in records.node_ids(found[name]).items() if key["pool"] == pool]
+        status = FlowerCLI(self.hub.hub, self.hub.namespace).nodes(nodes, seconds)
+        away = [node for node in nodes if status.get(node, {}).get("status") != "online"]
+        if away and not self.options.force:
+            raise ClusterError(
+                f"SuperNodes of pool {pool} were restarted and are not online after {seconds} s: {', '.join(away)}"
+            )
+
+    def _confirm(self, name: str, keys: KeysMade, report: Mapping[str, Any], dead: Sequence[str]) -> None:
+        """Fail when a wanted SuperNode is not online; delete keys that Flower has forgotten."""
+        outcome = self.outcomes[name]
+        denied = report.get("denied")
+        missing = [] if denied else report.get("missing", [])
+        outcome.msg = f"{report.get('online', 0)} SuperNodes online"
+        if denied:
+            outcome.msg = _denied(name, denied, report)
+            outcome.warnings.append(outcome.msg)
+        if missing:
+            names = ", ".join(f"{node['pool']}/{node['name']} is {node['status']}" for node in missing)
+            raise ClusterError(
+                f"{report['online']} of {report['expected']} SuperNodes are online at the SuperLink ({names}). "
+                f"{self.ways[name].offline()}"
+            )
+        if dead:
+            raise ClusterError(
+                f"{len(dead)} SuperNode keys ({', '.join(dead)}) were registered before, and Flower never "
+                "takes a key twice. Run again: their SuperNodes get new keys."
+            )
+        if keys.extra:
+            if not self.run.check:
+                self.ways[name].drop_keys(keys.extra)
+            outcome.changed = True
+            outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
+
+    def deploy_apps(self, options: Mapping[str, AppsOptions]) -> None:
+        """Deploy the ClientApps of the sites where they are in their own pods, and nothing else."""
+
+        def one(name: str) -> None:
+            site, wanted = self.sites[name], options[name]
+            site.spec = replace(site.spec, clientapp_wait=wanted.wait, clientapp_force=wanted.force)
+            if not site.spec.has_apps_apart:
+                self.outcomes[name].msg = "its ClientApps run beside its SuperNodes"
+                return
+            done = self.ways[name].apply_apps(
+                supernode.clientapps(site.spec), lambda: self.wait_no_run(site), wanted.seconds
+            )
+            self.outcomes.add(name, done)
+            self.outcomes[name].msg = done.msg
+            if done.failed:
+                raise ClusterError(done.msg)
+
+        self.outcomes.each(resting(self.ways, one))
+
+
+def objects_of(site: Site) -> list[dict[str, Any]]:
+    """All objects of a site.
+
+    Raises:
+        ClusterError: address, CA or numbers are not known, or what the hub publishes cannot be used.
+    """
+    faults = render_faults(site.spec)
+    if faults:
+        raise ClusterError("\n".join(faults))
+    return supernode.objects(site.spec)
+
+
+def _denied(name: str, denied: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """A message about a site that is denied: not a fault, but it should be visible."""
+    return (
+        f"{name} is denied since {denied['since']} ({denied['reason'] or 'no reason given'}): its "
+        f"{report['expected']} SuperNodes are not waited for. federated.flower.site_access with "
+        f"-e flower_site={name} -e flower_access=admitted admits it."
+    )

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the specifications of all parts, and those of hub and site, have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from ..base.addresses import is_ip, split_address
+from ..base.names import KEY_SOURCES, SITE
+from .fields import Flag, Labels, Listed, MaybeNumber, Parsed, Text, Texts
+
+SKUPPER = "skupper"
+PROCESS = "process"
+NOWHERE = "superlink.invalid:9092"  # stands in for an address that is found later
+NOTHING = "-"  # stands in for a certificate that is found later
+
+Self = TypeVar("Self", bound="PartSpec")
+Flower = TypeVar("Flower", bound="FlowerSpec")
+
+
+@dataclass(frozen=True)
+class PartSpec(Parsed):
+    """One part of a federation, in one namespace of a cluster.
+
+    A field has the name of the role variable without its prefix, so that a fault can name it. The roles' argument specs describe them.
+
+    Attributes:
+        skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
+        dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.
+    """
+
+    federation: Text = ""
+    namespace: Text = ""
+    cluster: Text = ""
+    version: Text = ""
+    labels: Labels = field(default_factory=dict)
+    annotations: Labels = field(default_factory=dict)
+    create_namespace: Flag = True
+    pod_security: Text = ""
+    connectivity: Text = ""
+    skupper: Flag = False
+    network_policies: Flag = True
+    dns: Listed = field(default_factory=list)
+    monitoring_namespaces: Listed = field(default_factory=list)
+
+    @property
+    def has_routers(self) -> bool:
+        """Whether Skupper's routers run in the namespace."""
+        return self.skupper or self.connectivity == SKUPPER
+
+    @property
+    def closes_namespace(self) -> bool:
+        """Whether a policy isolates all pods of the namespace; not where the namespace is someone else's."""
+        return self.network_policies and self.create_namespace
+
+    def beside(self: Self, namespace: str) -> Self:
+        """The same for another namespace of its cluster, where no router runs."""
+        if namespace == self.namespace:
+            return self
+        return replace(self, namespace=namespace, skupper=False, connectivity="")
+
+
+@dataclass(frozen=True)
+class FlowerSpec(PartSpec):
+    """A part whose pods run Flower.
+
+    Attributes:
+        run_as_user: None to leave the field out, as C(run_as_group) and C(fs_group).
+        superlink_address: "host:port" to which SuperNodes connect, or empty while it is not known.
+        server_name: name that the gateway's certificate is verified against, or empty for the default.
+        ca_bundle: PEM text that verifies the gateway's certificate, or empty while there is none.
+    """
+
+    region: Text = ""
+    insecure: Flag = False
+    isolation: Text = PROCESS
+    image_registry: Text = "docker.io"
+    image_pull_policy: Text = ""
+    image_pull_secrets: Texts = field(default_factory=list)
+    run_as_user: MaybeNumber = None
+    run_as_group: MaybeNumber = None
+    fs_group: MaybeNumber = None
+    log_level: Text = ""
+    superlink_address: Text = ""
+    server_name: Text = ""
+    ca_bundle: Text = ""
+    patches: Listed = field(default_factory=list)
+    key_source: Text = KEY_SOURCES[0]
+
+    @property
+    def makes_keys(self) -> bool:
+        """Whether it is a site that makes its keys itself."""
+        return self.key_source == SITE
+
+    def complete(self: Flower) -> Flower:
+        """With stand-ins for what is found later."""
+        return replace(self, superlink_address=self.superlink_address or NOWHERE, ca_bundle=self.ca_bundle or NOTHING)
+
+    @property
+    def is_process(self) -> bool:
+        """Whether apps run in SuperExecs."""
+        return self.isolation == PROCESS
+
+    @property
+    def fixed_name(self) -> str:
+        """DNS name in every certificate of the gateway, independent of its address.
+
+        It is not resolved. A sidecar verifies it when the hub's address is an IP: HAProxy compares names with DNS
+        entries of a certificate only, never with IP entries.
+        """
+        return f"superlink.{self.federation}.flower.internal"
+
+    @property
+    def verified_name(self) -> str:
+        """Name (also the SNI) against which a site's sidecar verifies the gateway's certificate.
+
+        The C(server_name) if there is one; else the host of the address, as a router that passes TLS through finds its backend by it;
+        for an IP address, the fixed name.
+        """
+        host = split_address(self.superlink_address)[0] if self.superlink_address else ""
+        return self.server_name or (self.fixed_name if not host or is_ip(host) else host)

@@ -1,0 +1,85 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A pool: a named set of equal SuperNodes in one site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from ...module_utils import node_config
+from ..base.values import text
+from .fields import Amounts, Mapped, Number, Text, Texts, merge_env
+from .part_spec import PROCESS
+from .pods_spec import PodsSpec
+
+STATEFUL_SET = "StatefulSet"
+DAEMON_SET = "DaemonSet"
+MODES = (STATEFUL_SET, DAEMON_SET)
+
+
+@dataclass(frozen=True)
+class PoolSpec(PodsSpec):
+    """A pool, with the site's settings filled in.
+
+    C(image), C(resources) and C(extra_args) are those of the SuperNode; C(env) goes to SuperNode and SuperExec. The container that
+    computes is the SuperExec with process isolation, else the SuperNode.
+
+    Attributes:
+        replicas: SuperNodes of a StatefulSet; 0 for a DaemonSet.
+    """
+
+    name: Text = ""
+    mode: Text = STATEFUL_SET
+    replicas: Number = 1
+    node_config: Mapped = field(default_factory=dict)
+    isolation: Text = PROCESS
+    superexec_image: Text = ""
+    superexec_resources: Amounts = field(default_factory=dict)
+    superexec_extra_args: Texts = field(default_factory=list)
+    termination_grace_period: Number = 15  # a SuperNode takes leave in less than 6 s; killed, it is refused for 60 s
+
+    @property
+    def is_daemon(self) -> bool:
+        """Whether it is a DaemonSet, with one pod for each node."""
+        return self.mode == DAEMON_SET
+
+    @property
+    def is_process(self) -> bool:
+        """Whether a SuperExec computes."""
+        return self.isolation == PROCESS
+
+    @property
+    def superexec(self) -> PodsSpec:
+        """Settings of its SuperExecs."""
+        image, resources, extra_args = self.superexec_image, self.superexec_resources, self.superexec_extra_args
+        return replace(self, image=image, resources=resources, extra_args=extra_args)
+
+    @property
+    def uses_partition(self) -> bool:
+        """Whether it counts across the fleet."""
+        return node_config.uses_partition(self.node_config)
+
+
+OWN = ("name", "mode", "replicas", "node_config", "gpu")
+# Settings of a site that a pool may have for itself.
+SHARED = tuple(one.name for one in fields(PoolSpec) if one.name not in OWN)
+
+
+def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:
+    """A pool out of variables without faults: env, labels and annotations are merged with the site's, all else replaces the site's.
+
+    Args:
+        site: variables of its site.
+        pool: its own variables.
+    """
+    merged = {key: site.get(key) for key in SHARED}
+    merged.update({key: value for key, value in pool.items() if value is not None})
+    if text(merged.get("mode")) == DAEMON_SET:
+        merged["replicas"] = 0
+    merged["env"] = merge_env(site.get("env") or [], pool.get("env") or [])
+    for key in ("pod_labels", "pod_annotations"):
+        merged[key] = {**(site.get(key) or {}), **(pool.get(key) or {})}
+    return PoolSpec.parse(merged)

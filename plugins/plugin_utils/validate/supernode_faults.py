@@ -1,0 +1,216 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Faults of a supernode spec (see spec/site_spec.py for its shape)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils import node_config
+from ..base.values import boolean, text
+from ..manifests import clientapp
+from ..manifests import supernode as manifests
+from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, STATEFUL_SET, pool_of
+from ..spec.site_spec import SiteSpec
+from .clientapp_faults import clientapp_faults
+from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
+from .ocm_faults import delivery_faults
+from .policy_faults import peer_faults, policy_faults
+
+# A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
+# a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
+MAX_POOL_NAME = 63 - len("-") - 10 - len(manifests.workload_name(""))
+
+# The name of a site is the value of a label, part of the names of ConfigMaps and the name in its client certificate.
+MAX_SITE_NAME = 63
+# The record of a site is one ConfigMap of at most 1 MiB: 0.4 KiB a key, and twice as many keys while they are renewed.
+MAX_SUPERNODES = node_config.MAX_REPLICAS
+
+POOL_KEYS = (*OWN, *SHARED)
+
+_SUPERNODE_OPTIONS = {
+    "--superlink": "use superlink_address",
+    "--insecure": "use flower_insecure",
+    "--root-certificates": "the certificate authority comes from the hub or supernode_ca_bundle",
+    "--auth-supernode-private-key": "keys are created and registered by the role",
+    "--auth-supernode-public-key": "keys are created and registered by the role",
+    "--node-config": "use node_config of the pool",
+    "--isolation": "use supernode_isolation",
+    "--host": "the Runtime API stays on the loopback of the pod",
+    "--port": "the Runtime API stays on the loopback of the pod",
+    "--superexec-auth-secret-file": "the secret is created by the role",
+    "--health-server-address": "the probes use it",
+    "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
+}
+_SUPEREXEC_OPTIONS = {
+    "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
+    "--insecure": "the role sets it where the connection stays in the pod",
+    "--root-certificates": "the role sets it where the connection leaves the pod",
+    "--superexec-auth-secret-file": "the secret is created by the role",
+    "--health-server-address": "the probes use it",
+    "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
+}
+_VOLUMES = {
+    "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
+}  # fmt: skip
+_PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
+
+
+def supernode_faults(spec: Spec) -> list[str]:
+    """All faults of the spec, each a sentence; an empty list if there is none.
+
+    Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
+    """
+    faults = Faults(spec, "supernode_")
+    _site_name_fault(spec, faults)
+    common_faults(spec, faults)
+    policy_faults(spec, faults)
+    if spec.get("connectivity") == "skupper" and spec.get("superlink_cidrs"):
+        faults.add(
+            "superlink_cidrs", spec["superlink_cidrs"], "has no effect: SuperNodes call their site's Skupper router"
+        )
+    if spec.get("cluster_domain"):
+        faults.subdomain("cluster_domain", spec["cluster_domain"])
+    faults.networks("superlink_cidrs", spec.get("superlink_cidrs"))
+    peer_faults("egress", spec.get("egress"), faults)
+    peer_faults("api_server", spec.get("api_server"), faults)
+    faults.resources("sidecar_resources", spec.get("sidecar_resources"))
+    faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
+    _mtls_faults(spec, faults)
+    delivery_faults(spec, faults)
+    clientapp_faults(spec, faults)
+    if spec.get("disruption_budget") is not None:
+        faults.number("disruption_budget", spec["disruption_budget"], 0)
+    _workload_faults(spec, spec, faults, "")
+
+    pools = spec.get("pools")
+    if faults.sequence("pools", pools):
+        if not pools:
+            faults.add("pools", pools, "is empty; a site needs at least one SuperNode")
+        seen: dict[str, int] = {}
+        for number, pool in enumerate(pools or []):
+            at = f"pools[{number}]"
+            if not isinstance(pool, Mapping):
+                faults.add(at, pool, "is not a mapping")
+                continue
+            _pool_faults(spec, pool, faults, f"{at}.")
+            name = text(pool.get("name"))
+            if name in seen:
+                faults.add(f"{at}.name", name, f"is the name of pools[{seen[name]}], too")
+            seen.setdefault(name, number)
+        _total_fault(pools or [], faults)
+
+    patch_faults(spec, faults, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
+    return faults.found
+
+
+def _site_name_fault(spec: Spec, faults: Faults) -> None:
+    """Objects of the hub are named and labelled by the site, so its inventory name must be valid in Kubernetes."""
+    name = text(spec.get("cluster"))
+    if len(name) > MAX_SITE_NAME:
+        faults.sentence(
+            f"{shown(name)}: the name of this host has {len(name)} characters; it names and labels objects of the hub, which accepts at "
+            f"most {MAX_SITE_NAME}. Rename the host in the inventory"
+        )
+    elif not SUBDOMAIN.fullmatch(name):
+        faults.sentence(
+            f"{shown(name)}: the name of this host cannot be part of the names of Kubernetes objects: lower case letters, digits, - "
+            "and ., with a letter or digit at both ends. Rename the host in the inventory"
+        )
+
+
+def _mtls_faults(spec: Spec, faults: Faults) -> None:
+    if not boolean(spec.get("mtls", True)):
+        return
+    if boolean(spec.get("insecure")):
+        faults.add("mtls", spec.get("mtls"), "has no meaning without TLS: insecure is true; set it to false")
+    elif not boolean(spec.get("sidecar", True)):
+        faults.add(
+            "mtls",
+            spec.get("mtls"),
+            "needs the sidecar, which shows the client certificate: set supernode_sidecar to true, or this to false and "
+            "superlink_client_certificates to optional",
+        )
+
+
+def _total_fault(pools: list[Any], faults: Faults) -> None:
+    if faults.found:
+        return
+    total = sum(pool_of({}, pool).replicas for pool in pools)
+    if total > MAX_SUPERNODES:
+        faults.sentence(
+            f"{faults.prefix}pools: the pools have {total} replicas together; a site has at most {MAX_SUPERNODES} SuperNodes. Make more "
+            "than one site of it"
+        )
+
+
+def render_faults(spec: SiteSpec) -> list[str]:
+    """What must be known to render a site, and is not, or cannot be used: values of the hub and its ledger."""
+    faults = Faults({"cluster": spec.cluster}, "supernode_")
+    faults.address("superlink_address", spec.superlink_address)
+    faults.certificates("ca_bundle", spec.ca_bundle)
+    if not spec.superlink_address:
+        faults.add("superlink_address", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.ca_bundle and not spec.insecure:
+        faults.add("ca_bundle", "", "is not known: the hub publishes none yet, and none is given")
+    if not spec.client_certificate and spec.shows_certificate:
+        faults.add("mtls", spec.mtls, "needs a client certificate, and the hub has issued none yet")
+    for number, pool in enumerate(spec.pools):
+        if pool.uses_partition and not spec.allocation.get(pool.name):
+            faults.add(f"pools[{number}].name", pool.name, "uses {partition}, but the ledger allots nothing to it")
+    return faults.found
+
+
+def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -> None:
+    for key in pool:
+        if key not in POOL_KEYS:
+            faults.add(f"{at}{key}", pool[key], "is not a pool option")
+    faults.label(f"{at}name", pool.get("name"), MAX_POOL_NAME)
+    mode = text(pool.get("mode") or STATEFUL_SET)
+    good = faults.choice(f"{at}mode", mode, MODES)
+    if mode == DAEMON_SET:
+        if pool.get("replicas") is not None:
+            faults.add(f"{at}replicas", pool["replicas"], "has no meaning for a DaemonSet, which has one pod per node")
+    else:
+        good = faults.number(f"{at}replicas", pool.get("replicas"), 0, MAX_SUPERNODES) and good
+    effective = {key: spec.get(key) for key in SHARED}
+    effective.update({key: value for key, value in pool.items() if value is not None})
+    if pool.get("isolation"):
+        faults.choice(f"{at}isolation", pool["isolation"], ISOLATIONS)
+    process = effective.get("isolation") == "process"
+    computes = effective.get("superexec_resources" if process else "resources")
+    faults.gpu(f"{at}gpu", pool.get("gpu"), computes)
+    _workload_faults(pool, effective, faults, at)
+    if faults.mapping(f"{at}node_config", pool.get("node_config")) and good and pool.get("name"):
+        _node_config_faults(spec, pool, faults)
+
+
+def _node_config_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults) -> None:
+    site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
+    own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
+    # The ledger is read after validation; any numbers do to find what is wrong with the text.
+    part = SiteSpec.parse({**site, "pools": [own]}).complete()
+    try:
+        manifests.expansion(part, part.pools[0])
+    except node_config.NodeConfigError as exc:
+        for fault in exc.faults:
+            faults.sentence(fault.message(pool["name"], text(spec.get("cluster"))))
+
+
+def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faults: Faults, at: str) -> None:
+    """Rules for keys that a site and a pool may have. C(effective) is the pool with the site's settings filled in."""
+    for key in ("resources", "superexec_resources"):
+        faults.resources(f"{at}{key}", keys.get(key))
+    faults.env(f"{at}env", keys.get("env"))
+    faults.arguments(f"{at}extra_args", keys.get("extra_args"), _SUPERNODE_OPTIONS)
+    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), _SUPEREXEC_OPTIONS)
+    if keys.get("volumes") or keys.get("volume_mounts"):
+        paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
+        volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")
+        faults.volumes(f"{at}volumes", volumes, f"{at}volume_mounts", mounts, _VOLUMES, paths)
+    if keys.get("shm_size"):
+        faults.quantity(f"{at}shm_size", keys["shm_size"])
+    faults.number(f"{at}termination_grace_period", keys.get("termination_grace_period"), 10, 3600)
+    placement_faults(keys, faults, at)

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Golden files: the whole text of a variant, or what differs from a base.
+
+A file whose second line is C(# base: NAME) lists the variant's objects in order, one line each:
+
+    # = Kind name            as in the base
+    # ~ Kind name            the hunks that follow change the object of the base
+    # ~ Kind name < Kind2 name2    they change this one of the base, or, where there is none, of this file
+    # + Kind name            the text of the object follows
+    # - Kind name            is in the base alone
+
+A hunk is C(@@ LINE) (of the object that it changes, from 1) and its lines with - and +. C(python goldens.py NAME) prints the
+whole text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "golden"
+HEAD = "# SPDX-License-Identifier: Apache-2.0\n"
+_BASE = "# base: "
+# Bases that do not follow from the name: "superlink-rich" differs from "superlink-default", "a-b-c" from "a-b".
+_OTHER = {"ocm-site": "supernode-default", "skupper-site": "skupper-hub"}
+
+Parts = dict[str, list[str]]
+
+
+def path_of(name: str) -> Path:
+    """Where a golden file is."""
+    return FOLDER / f"{name}.golden"
+
+
+def names() -> list[str]:
+    """Names of all golden files."""
+    return sorted(path.stem for path in FOLDER.glob("*.golden"))
+
+
+def read(name: str) -> str:
+    """The whole text of a variant."""
+    text = _stored(name)
+    base, rest = _split(text)
+    return HEAD + _patched(_parts(read(base)), rest) if base else text
+
+
+def _stored(name: str) -> str:
+    return path_of(name).read_text(encoding="utf-8")
+
+
+def write(name: str, text: str) -> None:
+    """Store a variant's text: as differences where it has a base and that is shorter. Variants of a base stay as they were."""
+    others = {one: read(one) for one in names() if one != name and _split(_stored(one))[0] == name}
+    base = None if others else _base_of(name)
+    short = f"{HEAD}{_BASE}{base}\n" + "".join(_differences(_parts(read(base)), _parts(text))) if base else text
+    if short.count("\n") >= text.count("\n"):
+        short = text
+    path_of(name).write_text(short, encoding="utf-8")
+    for one, whole in others.items():
+        write(one, whole)
+    assert read(name) == text
+
+
+def _base_of(name: str) -> str | None:
+    words = name.split("-")
+    before = ["-".join(words[:count]) for count in range(len(words) - 1, 0, -1)]
+    likely = [_OTHER.get(name, ""), *(one + end for one in before for end in ("-default", ""))]
+    found = [one for one in likely if one and one != name and path_of(one).exists()]
+    return next((one for one in found if not _split(_stored(one))[0]), None)
+
+
+def _split(text: str) -> tuple[str | None, str]:
+    """Name of the base, and what follows."""
+    first, _line, rest = text.removeprefix(HEAD).partition("\n")
+    return (first.removeprefix(_BASE), rest) if first.startswith(_BASE) else (None, text)
+
+
+def _parts(text: str) -> Parts:
+    """ "Kind name" -> lines of the object, in order."""
+    found: Parts = {}
+    for part in re.split(r"^---\n", text, flags=re.M)[1:]:
+        kind, name = (re.search(rule, part, re.M) for rule in (r"^kind: (.+)", r"^  name: (.+)"))
+        key = f"{kind[1] if kind else '?'} {name[1] if name else '?'}"
+        while key in found:
+            key += "'"
+        found[key] = part.splitlines(keepends=True)
+    return found
+
+
+def _differences(base: Parts, parts: Parts) -> Iterator[str]:
+    known = dict(base)
+    for key, lines in parts.items():
+        if base.get(key) == lines:
+            yield f"# = {key}\n"
+            continue
+        alike = [key] if key in base else list(known)
+        hunks = min(
+            ((list(_hunks(known[one], lines)), one) for one in alike), key=lambda two: len(two[0]), default=None
+        )
+        if hunks and len(hunks[0]) < len(lines):
+            yield f"# ~ {key}{'' if hunks[1] == key else ' < ' + hunks[1]}\n"
+            yield from hunks[0]
+        else:
+            yield f"# + {key}\n"
+            yield from lines
+        known.setdefault(key, lines)
+    yield from (f"# - {key}\n" for key in base if key not in parts)
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    for kind, start, end, from_, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield f"@@ {start + 1}\n"
+            yield from ("-" + line for line in old[start:end])
+            yield from ("+" + line for line in new[from_:to])
+
+
+def _patched(base: Parts, text: str) -> str:
+    parts: Parts = {}
+    for sign, key, content in re.findall(r"^# ([=~+]) (.+)\n((?:(?!# ).*\n)*)", text, re.M):
+        lines = content.splitlines(keepends=True)
+        if sign == "~":
+            key, _sign, other = key.partition(" < ")
+            other = other or key
+            lines = _applied((base if other in base else parts)[other], content)
+        parts[key] = base[key] if sign == "=" else lines
+    return "".join("---\n" + "".join(lines) for lines in parts.values())
+
+
+def _applied(old: list[str], hunks: str) -> list[str]:
+    new, at = [], 0
+    for number, body in re.findall(r"^@@ (\d+)\n((?:[-+].*\n)*)", hunks, re.M):
+        gone = [line[1:] for line in body.splitlines(keepends=True) if line[0] == "-"]
+        start = int(number) - 1
+        new += old[at:start] + [line[1:] for line in body.splitlines(keepends=True) if line[0] == "+"]
+        at = start + len(gone)
+        assert old[start:at] == gone, f"line {number} of the base is not {''.join(gone)}"
+    return new + old[at:]
+
+
+if __name__ == "__main__":
+    print(read(sys.argv[1]), end="")

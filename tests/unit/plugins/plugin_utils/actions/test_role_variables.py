@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Variables of many hosts: the same values as Ansible's, each expression once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import role_defaults
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.role_variables import (
+    Defaults,
+    HostVariables,
+    names_in,
+)
+from ansible_collections.federated.flower.tests.unit.test_collection import trusted
+
+GROUPS = {"groups": {"flower_hub": ["hub"]}}
+
+
+class Counted:
+    """Templates as Ansible does, and counts."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.templar = Templar(loader=DataLoader(), variables=variables)
+        self.count = 0
+
+    def __call__(self, value: Any) -> Any:
+        self.count += 1
+        return self.templar.template(value)
+
+
+def variables(host: str, defaults: Defaults, **given: Any) -> tuple[HostVariables, Counted]:
+    raw = {**defaults.values, **GROUPS, "inventory_hostname": host, **trusted(given)}
+    template = Counted(raw)
+    return HostVariables(raw, template, defaults), template
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"flower_namespace": "other", "flower_insecure": True},
+        {"flower_labels": {"a": "{{ inventory_hostname }}"}, "flower_connectivity": "skupper"},
+        {"supernode_mtls": "{{ not (supernode_insecure | bool) }}", "flower_clientapp_wait": 5},
+    ],
+)
+def test_values_are_those_of_ansible(given: dict[str, Any]) -> None:
+    defaults = role_defaults("supernode")
+    for host in ("a", "b"):
+        found, template = variables(host, defaults, **given)
+        for name in defaults.values:
+            assert found[name] == template.templar.template(found._raw[name]), name
+
+
+def test_a_default_is_evaluated_once_for_the_same_inputs() -> None:
+    defaults = Defaults(
+        trusted({"role_x": "{{ shared | default('none') }}", "role_y": "{{ role_x }}-{{ inventory_hostname }}"})
+    )
+    first, one = variables("a", defaults)
+    second, two = variables("b", defaults)
+    other, three = variables("c", defaults, shared="some")
+    assert (first["role_x"], second["role_x"], other["role_x"]) == ("none", "none", "some")
+    assert (one.count, two.count, three.count) == (1, 0, 1)
+    assert (first["role_y"], second["role_y"]) == ("none-a", "none-b")
+
+
+def test_what_is_given_is_never_shared() -> None:
+    defaults = Defaults(trusted({"role_x": "{{ shared }}"}))
+    first, _one = variables("a", defaults, role_x="{{ inventory_hostname }}")
+    second, _two = variables("b", defaults, role_x="{{ inventory_hostname }}")
+    assert (first["role_x"], second["role_x"]) == ("a", "b")
+
+
+def test_values_that_are_shared_can_be_changed() -> None:
+    defaults = Defaults(trusted({"role_x": "{{ shared | default([1]) }}"}))
+    first, _one = variables("a", defaults)
+    first["role_x"].append(2)
+    assert variables("b", defaults)[0]["role_x"] == [1]
+
+
+def test_names_and_lookups() -> None:
+    assert names_in("{{ a.b | default(c ~ 'd') }}") == {"a", "c"}
+    assert Defaults({"x": "{{ lookup('env', a) }}"}).names("x", "{{ lookup('env', a) }}") is None
+    assert Defaults({"x": "{{ groups[a] }}"}).names("x", "{{ groups[a] }}") == ["a"]
+
+
+def test_a_variable_that_is_not_there() -> None:
+    found, _template = variables("a", Defaults({}))
+    assert "role_x" not in found and found.get("role_x") is None
+    with pytest.raises(KeyError):
+        found["role_x"]

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims, records
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
+
+GOOD = keypairs.supernode_public_key(keypairs.make_supernode_key())
+
+
+def openssh(key):
+    return key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()
+
+
+def claim(line, name="0", fingerprint=None):
+    return {"pool": "cpu", "name": name, "public_key": line, "fingerprint": fingerprint or keypairs.fingerprint(line)}
+
+
+def off_the_curve():
+    kind, blob = GOOD.split()
+    raw = bytearray(base64.b64decode(blob))
+    raw[-1] ^= 1
+    return f"{kind} {base64.b64encode(bytes(raw)).decode()}"
+
+
+@pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda curve: curve.name)
+def test_keys_on_the_curves_of_openssh_are_taken(curve):
+    line = openssh(ec.generate_private_key(curve).public_key())
+    assert claims.refused({"site-a": [claim(line)]}, {}) == {}
+    assert keypairs.check_supernode_key(line + " someone@somewhere") == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ecdsa-sha2-nistp384 AAAA",
+        GOOD[:-9],
+        off_the_curve(),
+        openssh(ed25519.Ed25519PrivateKey.generate().public_key()),
+        GOOD.replace("nistp384", "nistp256"),
+        "ecdsa-sha2-nistp384",
+        "",
+        "ecdsa-sha2-nistp384 ü",
+    ],
+    ids=["short", "cut", "off-the-curve", "ed25519", "wrong-curve", "type-alone", "empty", "not-ascii"],
+)
+def test_a_malformed_key_is_refused_for_its_site_alone(line):
+    bad = {"pool": "cpu", "name": "1", "public_key": line, "fingerprint": "SHA256:x"}
+    found = claims.refused({"site-a": [claim(GOOD)], "site-b": [bad]}, {})
+    assert list(found) == ["site-b"] and "cpu/1" in found["site-b"] and "Delete this entry" in found["site-b"]
+
+
+def test_a_fingerprint_of_another_key_is_refused():
+    assert "fingerprint" in claims.refused({"site-a": [claim(GOOD, fingerprint="SHA256:other")]}, {})["site-a"]
+
+
+def test_nobody_gets_the_key_of_another_site():
+    record = records.merge_keys(records.empty_record("site-a"), [claim(GOOD)], None)
+    record["keys"][keypairs.fingerprint(GOOD)]["node_id"] = "7"
+    found = claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {"site-a": record})
+    assert list(found) == ["site-b"] and "it is the key of site-a" in found["site-b"]
+    both = claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {})
+    assert set(both) == {"site-a", "site-b"}, "nobody knows whose it is"

@@ -1,0 +1,121 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parts of a federation, records of owners, hosts that are one place, and what else is in a namespace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, reserved, twins
+
+OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
+
+
+def named(kind: str, name: str, labels: Any = None, **meta: Any) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "uid": f"uid-{kind}-{name}", "labels": labels or {}, **meta}}
+
+
+# ---- parts
+
+
+@pytest.mark.parametrize("render, part", [(superlink.objects, parts.HUB), (supernode.objects, parts.SITE)])
+def test_every_rendered_object_says_its_part(parsed_hub: Any, parsed_site: Any, render: Any, part: str) -> None:
+    spec = parsed_hub() if part == parts.HUB else parsed_site(clientapp="workload")
+    assert {parts.part_of(item) for item in render(spec) if item["kind"] != "Namespace"} == {part}
+    name = "superlink" if part == parts.HUB else "supernode"
+    assert {parts.part_of(item) for item in reserved.objects(name, spec)} == {part}
+
+
+def test_parts_of_what_has_no_labels_that_say_it() -> None:
+    assert parts.part_of(named("ConfigMap", "applyset-superlink")) == parts.HUB
+    assert parts.part_of(named("Role", "flower-site-controller", OURS)) == parts.SITE
+    assert parts.part_of(named("Role", "flower-site-controller", {**OURS, parts.PART: "hub"})) == parts.HUB
+    assert parts.part_of(named("Namespace", "flower", {"app.kubernetes.io/name": "flower"})) == ""
+
+
+# ---- records
+
+
+def parent(**notes: str) -> dict[str, Any]:
+    return {"metadata": {"name": "applyset-supernode", "namespace": "flower", "annotations": notes}}
+
+
+def test_a_site_of_this_hub_is_no_stranger() -> None:
+    wanted = record.notes("flower", "site-a", "1")
+    assert record.fault(parent(**wanted), wanted) == ""
+    assert record.fault(None, wanted) == ""
+    assert record.fault(parent(), wanted) == "", "older than the record"
+    assert record.fault(parent(**wanted), record.notes("flower", "site-a")) == "", "nobody asked the hub"
+
+
+@pytest.mark.parametrize(
+    "wanted, words",
+    [
+        (record.notes("other", "site-a", "1"), "another federation, flower"),
+        (record.notes("flower", "site-a", "2"), "the federation flower of another hub, as its site site-a"),
+        (record.notes("flower", "site-b", "1"), "site-a, another site of this federation"),
+    ],
+)
+def test_a_stranger_is_refused(wanted: dict[str, str], words: str) -> None:
+    fault = record.fault(parent(**record.notes("flower", "site-a", "1")), wanted)
+    assert words in fault and "namespace flower" in fault and "flower_claim_sites=true" in fault
+
+
+# ---- two hosts
+
+
+def test_two_hosts_of_one_place(tmp_path: Path) -> None:
+    assert twins.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == ""
+    assert twins.claim(tmp_path, ["uid-1", "uid-2"], "site-a") == "", "a host is looked at twice"
+    assert twins.claim(tmp_path, ["uid-3"], "site-b") == ""
+    assert twins.claim(tmp_path, ["uid-2"], "site-c") == "site-a"
+    assert all(len(path.read_text()) == len("site-a") for path in tmp_path.iterdir()), "something is half written"
+
+
+# ---- what else is in a namespace
+
+AUTOMATIC = [named("ConfigMap", "kube-root-ca.crt"), named("ServiceAccount", "default")]
+
+
+def test_a_namespace_with_nothing_of_others() -> None:
+    workload = named("StatefulSet", "superlink", {**OURS, "app.kubernetes.io/name": "superlink"})
+    pod = named("Pod", "superlink-0", ownerReferences=[{"uid": workload["metadata"]["uid"]}])
+    claim = named(
+        "PersistentVolumeClaim", "data-superlink-0", {proof.INSTANCE: "flower", "app.kubernetes.io/name": "superlink"}
+    )
+    rights = named("ConfigMap", "applyset-rights", {proof.MANAGED_BY: "federated.flower"})
+    listed = [*AUTOMATIC, workload, pod, claim, rights, workload]
+    assert contents.others(listed, "flower", parts.HUB) == []
+    assert contents.words([], parts.HUB) == ""
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        named("ConfigMap", "theirs"),
+        named("Pod", "theirs", ownerReferences=[{"uid": "of an object that is not in the namespace"}]),
+        named("Service", "superlink", {**OURS, proof.INSTANCE: "other"}),
+        named("Service", "superlink", {proof.INSTANCE: "flower"}, annotations={proof.ADOPT: "true"}),
+        named("PersistentVolumeClaim", "theirs"),
+        named("ResourceQuota", "limits"),
+    ],
+)
+def test_a_namespace_with_something_of_others(strange: dict[str, Any]) -> None:
+    found = contents.others([*AUTOMATIC, strange], "flower", parts.HUB)
+    assert found == [strange]
+    assert (
+        contents.words(found, parts.HUB)
+        == f"it contains {strange['kind']} {strange['metadata']['name']}, created by someone else"
+    )
+
+
+def test_a_namespace_with_the_other_part() -> None:
+    ledger = named("ConfigMap", "flower-ledger", {**OURS, "app.kubernetes.io/name": "flower-ledger"})
+    found = contents.others([*AUTOMATIC, ledger], "flower", parts.SITE)
+    assert found == [ledger] and contents.words(found, parts.SITE) == "it also contains the hub"

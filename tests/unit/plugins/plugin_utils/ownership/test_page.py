@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guide on ownership lists every kind of object and every name that the renderers and the tables of rights know, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import trail as audit
+from ansible_collections.federated.flower.plugins.plugin_utils.base.kinds import plural_of
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.settings import OPTIONS
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, superlink, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof, record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import reserved
+from ansible_collections.federated.flower.plugins.plugin_utils.rbac.role_objects import rights_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import (
+    CONTROLLER,
+    SUPERLINK,
+    SUPERNODE,
+    TABLE,
+)
+
+PAGE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_ownership.rst"
+Names = set[tuple[str, str]]
+
+HUB = [
+    {},
+    {"exposure": "node_port"},
+    {"exposure": "route", "host": "hub.example.com"},
+    {"exposure": "ingress", "host": "hub.example.com"},
+    {"certificates_source": "cert_manager", "issuer": {"name": "x"}},
+    {"protect_runs": True},
+    {"protect_runs": True, "isolation": "subprocess"},
+]
+POOLS = [{"name": "one", "replicas": 2, "node_config": {}}]
+SITE = [
+    {"pools": POOLS},
+    {"pools": POOLS, "clientapp": "workload"},
+    {"pools": [{"name": "one", "mode": "DaemonSet", "node_config": {}}]},
+]
+SETTINGS = {
+    "controller": {"kind": "ServiceAccount", "name": "flower-controller"},
+    "scientists": [{"kind": "Group", "name": "flower-scientists"}],
+    "scientist_ways": ["exec", "portforward"],
+    "auditors": [{"kind": "Group", "name": "flower-auditors"}],
+    "ca_namespace": "flower-ca",
+}
+
+
+def table(title: str) -> list[list[list[str]]]:
+    """The literals in each cell of each row of a list-table."""
+    text = PAGE.read_text(encoding="utf-8")
+    (body,) = re.findall(rf"\.\. list-table:: {title}\n   :header-rows: 1\n\n((?:   .*\n|\n)+)", text)
+    rows = re.split(r"^   \* - ", body, flags=re.M)[2:]
+    return [[re.findall(r"``([^`]+)``", cell) for cell in re.split(r"^     - ", row, flags=re.M)] for row in rows]
+
+
+def listed(title: str) -> Names:
+    """(Kind, name) of all rows."""
+    return {(kind, name) for kinds, names, *_rest in table(title) for kind in kinds for name in names}
+
+
+def is_meant(shown: tuple[str, str], found: tuple[str, str]) -> bool:
+    """Whether a row is about an object. Words in capitals stand for any."""
+    pattern = re.sub(r"[A-Z]{4,}", "[a-z0-9-]+", shown[1])
+    return shown[0] == found[0] and re.fullmatch(pattern, found[1]) is not None
+
+
+def compare(title: str, found: Names) -> None:
+    shown = listed(title)
+    missing = {one for one in found if not any(is_meant(row, one) for row in shown)}
+    superfluous = {row for row in shown if not any(is_meant(row, one) for one in found)}
+    assert not missing and not superfluous, f"{PAGE.name}, «{title}»: missing {missing}, superfluous {superfluous}"
+
+
+def names(objects: Iterable[dict[str, Any]]) -> Names:
+    return {(item["kind"], item["metadata"]["name"]) for item in objects}
+
+
+def test_the_hub(parsed_hub: Any) -> None:
+    rendered = [item for changes in HUB for item in superlink.objects(parsed_hub(**changes))]
+    found = names(rendered) | names(reserved.objects(SUPERLINK, parsed_hub()))
+    found |= {("ConfigMap", "flower-site-site-a"), ("ConfigMap", audit.log_name(1))}
+    for item in rendered:
+        for claim in item.get("spec", {}).get("volumeClaimTemplates", []) if item["kind"] == "StatefulSet" else ():
+            found.add(("PersistentVolumeClaim", f"{claim['metadata']['name']}-{item['metadata']['name']}-0"))
+    compare("Objects of the hub", found)
+
+
+def test_the_ca_keys(parsed_hub: Any) -> None:
+    spec = parsed_hub(namespace=OPTIONS["ca_namespace"]["default"])
+    made = [*namespaces.objects(spec), *policies.default_deny(spec, policies.SUPERLINK)]
+    compare("Objects beside the CA keys", names(made) | {("Secret", name) for name in reserved.CA})
+
+
+def test_a_site(parsed_site: Any) -> None:
+    rendered = [item for changes in SITE for item in supernode.objects(parsed_site(**changes, allocation={}))]
+    found = names(rendered) | names(reserved.objects(SUPERNODE, parsed_site(**SITE[0])))
+    compare("Objects of a site", found)
+
+
+def test_rights(superlink_spec: Any, supernode_spec: Any) -> None:
+    hub = superlink_spec(exposure="node_port", superlink_address="")
+    site = supernode_spec(key_source="site", pools=[{**POOLS[0], "mode": "DaemonSet", "replicas": None}])
+    given = [*rights_objects(SUPERLINK, hub, SETTINGS), *rights_objects(SUPERNODE, site, SETTINGS)]
+    compare("Rights", names(given))
+
+
+def test_kinds_of_other_projects() -> None:
+    """Those that the controller needs the right to create."""
+    wanted = {
+        need.resource
+        for part in (SUPERLINK, SUPERNODE)
+        for need in TABLE[CONTROLLER, part]
+        if need.resource.endswith(("skupper.io", "open-cluster-management.io"))
+        and "create" in need.verbs.split()
+        and "/" not in need.resource
+    }
+    kinds = [kind for row in table("Kinds of other projects") for kind in row[0]]
+    assert len(kinds) == len(set(kinds))
+    assert {plural_of(kind) for kind in kinds} == {resource.partition(".")[0] for resource in wanted}
+
+
+@pytest.mark.parametrize("mark", [proof.MANAGED_BY, proof.INSTANCE, proof.CREATED_FOR, proof.ADOPT, record.FEDERATION])
+def test_the_marks_are_named(mark: str) -> None:
+    assert mark in PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import skupper_faults as rules
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import supernode_faults as supernode
+
+ROOT = Path(__file__).resolve().parents[5]
+
+
+def test_defaults_are_right(site_spec, link_spec, listener_spec):
+    assert (
+        rules.site_faults(site_spec()) == rules.link_faults(link_spec()) == rules.listener_faults(listener_spec()) == []
+    )
+    assert rules.site_faults(site_spec(install="manifests")) == rules.site_faults(site_spec(install="operator")) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("Flower_Superlink", "is not a DNS-1123 label"),
+        ("a.b", "is not a DNS-1123 label"),
+        ("-a", "is not a DNS-1123 label"),
+        ("", "is not a DNS-1123 label"),
+        ("a" * 64, "has 64 characters, at most 63"),
+        ("192.0.2.1", "is an address"),
+    ],
+)
+def test_host_of_a_listener(host, said, listener_spec):
+    (fault,) = rules.listener_faults(listener_spec(host=host))
+    assert fault.startswith(f"site-a: skupper_listener_host: {host!r}") and said in fault
+
+
+@pytest.mark.parametrize("port", [0, 65536, -1, "no", 1.5, None, "", True])
+def test_port_of_a_listener(port, listener_spec):
+    (fault,) = rules.listener_faults(listener_spec(port=port))
+    assert "skupper_listener_port" in fault
+    assert rules.listener_faults(listener_spec(host="a" * 63, port=65535)) == []
+
+
+def test_routing_key(listener_spec):
+    assert rules.listener_faults(listener_spec(routing_key="a b"))
+    assert rules.listener_faults(listener_spec(routing_key="a" * 254))
+    assert rules.listener_faults(listener_spec(routing_key="fleet-api")) == []
+
+
+@pytest.mark.parametrize("mode", [["direct", "token"], "direct,token"])
+def test_both_modes_asked_for(mode, link_spec):
+    (fault,) = rules.link_faults(link_spec(mode=mode))
+    assert "requests several modes" in fault and "direct or token" in fault
+
+
+def test_link(link_spec):
+    assert "is not one of direct, token" in rules.link_faults(link_spec(mode="both"))[0]
+    assert "at most 40" in rules.link_faults(link_spec(name="a" * 41))[0]
+    assert "is not between 30 and 86400 seconds" in rules.link_faults(link_spec(window="2d"))[0]
+    assert "is not a duration like" in rules.link_faults(link_spec(renew_before="soon"))[0]
+    assert (
+        "is below" in rules.link_faults(link_spec(cost=-1))[0] or "between" in rules.link_faults(link_spec(cost=-1))[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"link_access": "gate"}, "is not one of"),
+        ({"edge": True, "ha": True}, "skupper_site_edge"),
+        ({"edge": True, "link_access": "default"}, "skupper_site_edge"),
+        ({"settings": {"routerLogging": "error"}}, "Skupper reads router-logging"),
+        ({"settings": {"tls-prior-valid-revisions": "many"}}, "is not a number of revisions"),
+        ({"controller": "a/b/c"}, "namespace/name"),
+        ({"cluster": "Site_A"}, "is not a DNS name"),
+        ({"name": "a" * 57}, "has 57 characters; 56 are possible"),
+        ({"allowed_sources": [{"cidr": "192.0.2.0/24", "ports": ["1"]}]}, "is not one of cidr"),
+        ({"install": "helm"}, "is not one of none, manifests, operator"),
+        ({"install": "manifests", "version": "latest"}, "is not a Skupper release"),
+        ({"install": "manifests", "version": "2.1.4"}, "Upgrade Skupper to 2.2.1 or later"),
+        ({"install": "manifests", "manifests_checksum": "md5:1"}, "sha256:"),
+        ({"install": "operator", "operator_channel": "stable-1"}, "generations are never crossed"),
+        ({"install": "operator", "operator_approval": "Perhaps"}, "is not one of Automatic, Manual"),
+    ],
+)
+def test_site(changes, said, site_spec):
+    found = rules.site_faults(site_spec(**changes))
+    assert any(said in fault for fault in found), found
+
+
+@pytest.mark.parametrize("version", ["2.2.1", "v2.2.4", "2.3.0", "3.0.0", "2.2.1-rh-3", "main-1234567", "", None])
+def test_releases_that_will_do(version):
+    assert rules.version_fault(version) == ""
+
+
+@pytest.mark.parametrize("version", ["2.1.4", "2.2.0", "2.1.4-rh-1", "2.0.0"])
+def test_releases_that_are_too_old(version):
+    assert f"is Skupper {version}: before 2.2.1" in rules.version_fault(version)
+
+
+def test_a_release_of_the_first_generation():
+    assert "of another generation" in rules.version_fault("1.8.3")
+
+
+def test_networks_of_the_hub_mean_nothing_behind_a_router(supernode_spec):
+    spec = supernode_spec(
+        connectivity="skupper", superlink_address="flower-superlink:9092", superlink_cidrs=["192.0.2.0/24"]
+    )
+    assert "has no effect" in supernode.supernode_faults(spec)[0]
+
+
+def test_what_the_check_assumes_are_the_defaults_of_the_roles(link_spec, listener_spec):
+    """roles/skupper_site/vars says once more what the two other roles default to."""
+    said = yaml.safe_load((ROOT / "roles" / "skupper_site" / "vars" / "main.yml").read_text(encoding="utf-8"))
+    for role, part in (("skupper_listener", "__skupper_site_listener"), ("skupper_link", "__skupper_site_link")):
+        defaults = yaml.safe_load((ROOT / "roles" / role / "defaults" / "main.yml").read_text(encoding="utf-8"))
+        for key, expression in said[part].items():
+            if f"{role}_{key} | default(" in expression and "flower_" not in expression.partition("default(")[2][:8]:
+                assumed = yaml.safe_load(expression.partition("default(")[2].rpartition(")")[0])
+                assert assumed == defaults[f"{role}_{key}"], key
+
+
+def test_supernodes_dial_where_the_listener_is(listener_spec):
+    text = (ROOT / "roles" / "supernode" / "defaults" / "main.yml").read_text(encoding="utf-8")
+    spec = listener_spec()
+    assert f"skupper_listener_host | default('{spec['host']}')" in text
+    assert f"skupper_listener_port | default({spec['port']})" in text

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of the collection that many tests read."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def _parsed(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+
+
+def yaml_file(*parts: str) -> Any:
+    """The content of a YAML file of the collection, parsed once a session; the caller's own copy."""
+    return copy.deepcopy(_parsed(ROOT.joinpath(*parts)))
+
+
+def role_options(role: str) -> dict[str, Any]:
+    """Options of a role's main entry point; shared by all callers, who change nothing in it."""
+    specs = _parsed(ROOT / "roles" / role / "meta" / "argument_specs.yml")
+    return specs["argument_specs"]["main"]["options"]
+
+
+def merged(value: Any, changes: Any) -> Any:
+    """A JSON value with a merge patch (RFC 7396) applied."""
+    if not isinstance(changes, dict):
+        return changes
+    kept = dict(value) if isinstance(value, dict) else {}
+    for key, change in changes.items():
+        if change is None:
+            kept.pop(key, None)
+        else:
+            kept[key] = merged(kept.get(key), change)
+    return kept
+
+
+def differences(old: Any, new: Any) -> Any:
+    """The merge patch that makes C(old) C(new)."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    gone = dict.fromkeys(sorted(old.keys() - new.keys()))
+    return gone | {
+        key: differences(old.get(key), new[key]) for key in sorted(new) if key not in old or old[key] != new[key]
+    }
+
+
+@cache
+def schemas_of(name: str) -> dict[str, Any]:
+    """Kind -> schema, from tests/unit/schemas/<name>.json: whole, or the changes of another one; shared by all callers."""
+    found = json.loads((ROOT / "tests" / "unit" / "schemas" / f"{name}.json").read_text(encoding="utf-8"))
+    return merged(schemas_of(found["base"]), found["changes"]) if "base" in found else found

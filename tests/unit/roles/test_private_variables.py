@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""Private variables (two underscores) belong to one role or playbook; entry points have argument specs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
+NAME = re.compile(r"\b__([a-z0-9]+(?:_[a-z0-9]+)*)\b")
+
+
+def owner(name: str) -> str:
+    """The role whose private variable this is; the longest prefix counts. Empty if it is no role's."""
+    return max((role for role in ROLES if name == role or name.startswith(role + "_")), key=len, default="")
+
+
+def files() -> Iterator[tuple[str, Path]]:
+    for role in ROLES:
+        for path in sorted((ROOT / "roles" / role).rglob("*.yml")):
+            yield role, path
+    for path in sorted(ROOT.glob("playbooks/**/*.yml")):
+        yield "", path
+
+
+@pytest.mark.parametrize(("role", "path"), [pytest.param(*one, id=str(one[1].relative_to(ROOT))) for one in files()])
+def test_private_variables_stay_at_home(role: str, path: Path) -> None:
+    names = set(NAME.findall(path.read_text(encoding="utf-8")))
+    foreign = {f"__{name}" for name in names if owner(name) not in ("", role)}
+    assert not foreign, f"{path.name} uses private variables of another role"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_entry_point_has_an_argument_spec(role: str) -> None:
+    used = {"main"}
+    for _role, path in files():
+        text = path.read_text(encoding="utf-8")
+        used |= set(re.findall(rf"name: federated\.flower\.{role}\n\s+tasks_from: (\w+)", text))
+    specs = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    assert used == set(specs["argument_specs"])

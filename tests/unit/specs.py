@@ -1,0 +1,42 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of a site out of its variables, as a rollout makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.plain import plain
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import (
+    render_faults,
+    supernode_faults,
+)
+
+
+def site_of(given: Mapping[str, Any] | SiteSpec) -> SiteSpec:
+    """A site without faults."""
+    if isinstance(given, SiteSpec):
+        return given
+    given = plain(given)
+    faults = supernode_faults(given)
+    if faults:
+        raise SpecError(faults)
+    return SiteSpec.parse(given)
+
+
+def supernode_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any]]:
+    """All objects of a site."""
+    spec = site_of(given)
+    faults = render_faults(spec)
+    if faults:
+        raise SpecError(faults)
+    return supernode.objects(spec)
+
+
+def clientapp_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any]]:
+    """A site's ClientApps, where they are a workload of their own; else none."""
+    return supernode.clientapps(site_of(given))

@@ -1,0 +1,322 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A delivery, an exposure and a rotation target are added to a copy of the collection: a file of code, an entry, and the specs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.exposures.exposure_registry import EXPOSURES
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.plan import CHOICES
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets.target import PARTS
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation.targets.target_registry import TARGETS
+from ansible_collections.federated.flower.tests.unit.read import ROOT, role_options
+
+CALLBACKS = ROOT / "tests" / "integration" / "callback_plugins"
+PACKAGE = "ansible_collections.federated.flower.plugins"
+SOURCES = Path("plugins/plugin_utils")
+# Nobody answers there: what is asked of a cluster fails.
+NOWHERE = {"host": "https://127.0.0.1:1", "api_key": "-"}
+
+
+class Tree:
+    """A copy of the collection, and what was changed in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = folder / "ansible_collections" / "federated" / "flower"
+        for name in ("meta", "plugins", "roles"):
+            shutil.copytree(ROOT / name, self.root / name)
+        self.begin()
+
+    def begin(self) -> None:
+        """What is touched is touched from now on."""
+        self.before = self.digests()
+
+    def digests(self) -> dict[str, str]:
+        """Path -> digest of every file."""
+        return {
+            path.relative_to(self.root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in self.root.rglob("*")
+            if path.is_file() and path.suffix != ".pyc"
+        }
+
+    def add(self, path: Path, text: str) -> None:
+        """Add a file."""
+        assert not (self.root / path).exists()
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def edit(self, path: Path | str, *changes: tuple[str, str]) -> None:
+        """Replace texts that occur once."""
+        text = (self.root / path).read_text(encoding="utf-8")
+        for old, new in changes:
+            assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times"
+            text = text.replace(old, new)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def touched(self) -> tuple[list[str], list[str]]:
+        """Files of code, and others, that were added or changed."""
+        after = self.digests()
+        found = sorted(path for path in after | self.before if after.get(path) != self.before.get(path))
+        return [path for path in found if path.endswith(".py")], [path for path in found if not path.endswith(".py")]
+
+    def run(self, *command: str) -> str:
+        """Run a command that takes the collection from here; returns its output."""
+        env = {
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": str(self.folder),
+            "PYTHONPATH": str(self.folder),
+            "ANSIBLE_HOME": str(self.folder / "home"),
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            "ANSIBLE_CALLBACKS_ENABLED": "results_json",
+            "FLOWER_RESULTS": str(self.folder / "results.jsonl"),
+        }
+        command = (str(Path(sys.executable).parent / command[0]), *command[1:])
+        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    def play(
+        self, tasks: list[dict[str, Any]], others: dict[str, Any] | None = None, **site: Any
+    ) -> list[dict[str, Any]]:
+        """Run tasks for site-a, and for other sites with the variables that differ there; returns their results."""
+        sites = {"site-a": site, **{name: {**site, **differing} for name, differing in (others or {}).items()}}
+        groups = {"flower_hub": {"hosts": {"hub": {}}}, "flower_sites": {"hosts": sites}}
+        shared = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "flower_auth": NOWHERE}
+        play = {"hosts": "flower_sites", "gather_facts": False, "tasks": tasks}
+        (self.folder / "inventory.json").write_text(json.dumps({"all": {"vars": shared, "children": groups}}))
+        (self.folder / "play.json").write_text(json.dumps([play]))
+        self.run("ansible-playbook", "-i", "inventory.json", "play.json")
+        results = self.folder / "results.jsonl"
+        lines = results.read_text(encoding="utf-8").splitlines()
+        results.unlink()
+        return [json.loads(line)["result"] for line in lines]
+
+    def python(self, program: str) -> Any:
+        """Run a program; returns the JSON that it prints."""
+        return json.loads(self.run("python", "-c", program))
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    return Tree(tmp_path_factory.mktemp("additions"))
+
+
+@pytest.fixture
+def tree(copied: Tree) -> Tree:
+    copied.begin()
+    return copied
+
+
+def test_the_specs_name_what_is_registered() -> None:
+    assert role_options("supernode")["flower_delivery"]["choices"] == list(DELIVERIES)
+    assert role_options("superlink")["superlink_exposure"]["choices"] == list(EXPOSURES)
+    assert role_options("cert_rotation")["cert_rotation_rotate"]["choices"] == list(CHOICES)
+    sources = {source for delivery in DELIVERIES.values() for source in delivery.key_sources}
+    assert set(role_options("supernode")["flower_key_source"]["choices"]) == sources
+
+
+def test_the_role_has_tasks_for_every_part() -> None:
+    assert {target.part for target in TARGETS.values()} == set(PARTS)
+    tasks = yaml.safe_load((ROOT / "roles/cert_rotation/tasks/rotate.yml").read_text(encoding="utf-8"))
+    included = [task.get("ansible.builtin.include_tasks") for task in tasks[0]["block"]]
+    assert [name for name in included if name] == [f"{part}.yml" for part in PARTS]
+
+
+TOY_DELIVERY = """
+'''A toy: the objects of a site are listed in a message.'''
+
+from . import direct_status
+from .site import Done, Looked
+
+
+class Way:
+    def __init__(self, run, site):
+        self.run, self.site = run, site
+
+    def preflight(self, hub):
+        return Looked(f"{self.site.name} plays", version="v0-toy")
+
+    def apply_apps(self, objects, gate, seconds):
+        rows = [
+            {"kind": one["kind"], "name": one["metadata"]["name"], "namespace": self.site.namespace, "change": "created"}
+            for one in objects
+        ]
+        return Done(changed=True, objects=rows, msg=f"{len(rows)} objects played")
+
+    def remove(self, *, volumes):
+        return Done(changed=True, msg=f"{self.site.name} is put away, volumes: {volumes}")
+
+    def rest(self):
+        pass
+
+
+def statuses(run, sites, seconds, workers):
+    return {site.name: {**direct_status.unknown(), "trouble": "it is a toy"} for site in sites}
+"""
+
+
+def test_a_delivery(tree: Tree) -> None:
+    tree.add(SOURCES / "reach" / "toy.py", TOY_DELIVERY)
+    tree.edit(
+        SOURCES / "reach" / "registry.py",
+        (
+            'DIRECT: Delivery("direct", (CONTROLLER, SITE)),\n',
+            'DIRECT: Delivery("direct", (CONTROLLER, SITE)),\n    "toy": Delivery("toy", (SITE,), own_access=False, why="a toy"),\n',
+        ),
+    )
+    tree.edit("roles/supernode/meta/argument_specs.yml", ("choices: [direct, ocm]", "choices: [direct, ocm, toy]"))
+    code, others = tree.touched()
+    assert code == ["plugins/plugin_utils/reach/registry.py", "plugins/plugin_utils/reach/toy.py"]
+    assert others == ["roles/supernode/meta/argument_specs.yml"]
+
+    def step(action: str, **options: Any) -> dict[str, Any]:
+        return {f"federated.flower.{action}": options, "run_once": True}
+
+    results = tree.play(
+        [
+            step("supernode_preflight"),
+            step("supernode", part="clientapp"),
+            step("supernode_info"),
+            step("supernode", state="absent"),
+        ],
+        others={"site-b": {"flower_delete_volumes": False}},
+        flower_delivery="toy",
+        flower_delete_volumes=True,
+        flower_clientapp="workload",
+        flower_app_image="example.com/app:1",
+    )
+    checked, deployed, info, removed = (result["sites"]["site-a"] for result in results)
+    assert (checked["msg"], checked["version"]) == ("site-a plays", "v0-toy") and not checked.get("failed")
+    assert not deployed.get("failed") and deployed["changed"], deployed
+    assert ("StatefulSet", "clientapp-default") in {(one["kind"], one["name"]) for one in deployed["objects"]}
+    assert info["trouble"] == "it is a toy"
+    assert removed["msg"] == "site-a is put away, volumes: True" and removed["changed"]
+    assert results[-1]["sites"]["site-b"]["msg"] == "site-b is put away, volumes: False", "each site has its own variables"
+
+
+TOY_EXPOSURE = """
+'''A toy: a second Service beside the first.'''
+
+from ..objects import metadata
+from .base_exposure import OutsideExposure, join
+
+
+class Toy(OutsideExposure):
+    name = "toy"
+    service_type = "NodePort"
+
+    def objects(self, spec):
+        body = {"type": "ExternalName", "externalName": spec.host}
+        made = metadata(spec, "superlink-toy", "superlink")
+        return [{"apiVersion": "v1", "kind": "Service", "metadata": made, "spec": body}]
+
+    def address(self, spec, live):
+        return join(spec.host, 30092)
+"""
+
+RENDER = f"""
+import json
+from {PACKAGE}.plugin_utils.manifests import exposure
+from {PACKAGE}.plugin_utils.spec.hub_spec import HubSpec
+from {PACKAGE}.plugin_utils.validate import render, superlink_faults
+
+given = json.load(open("spec.json"))
+front = render.superlink_front_objects(given)
+address = exposure.address(HubSpec.parse(given))
+print(json.dumps([superlink_faults.superlink_faults(given), front, address]))
+"""
+
+
+def test_an_exposure(tree: Tree) -> None:
+    folder = SOURCES / "manifests" / "exposures"
+    tree.add(folder / "toy_exposure.py", TOY_EXPOSURE)
+    tree.edit(
+        folder / "exposure_registry.py",
+        ("import Route\n", "import Route\nfrom .toy_exposure import Toy\n"),
+        ("        Route(),\n", "        Route(),\n        Toy(),\n"),
+    )
+    listed = "[cluster_ip, node_port, load_balancer, ingress, route"
+    tree.edit("roles/superlink/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))
+    code, others = tree.touched()
+    assert code == [f"{folder}/exposure_registry.py", f"{folder}/toy_exposure.py"]
+    assert others == ["roles/superlink/meta/argument_specs.yml"]
+
+    role = tree.root / "roles" / "superlink"
+    # What the role makes of the inventory's variables.
+    kept = {"dest": str(tree.folder / "spec.json"), "content": "{{ __superlink_spec | to_json }}"}
+    read = {"ansible.builtin.include_vars": str(role / "vars" / "main.yml")}
+    found = {"superlink_checked": {"skupper": False}}
+    defaults = yaml.safe_load((role / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    given = {**defaults, **found, "superlink_exposure": "toy", "superlink_host": "toys.example.com"}
+    tree.play([read, {"ansible.builtin.copy": kept}], **given)
+    faults, front, address = tree.python(RENDER)
+    assert faults == [] and address == "toys.example.com:30092"
+    services = {one["metadata"]["name"]: one["spec"] for one in front if one["kind"] == "Service"}
+    assert services["superlink"]["type"] == "NodePort" and services["superlink-toy"]["type"] == "ExternalName"
+
+
+TOY_TARGET = """
+'''A toy: what sites hold is as old as its CA.'''
+
+from .target import SITES, Target
+
+
+class Toy(Target):
+    name = "toy"
+    part = SITES
+    cost = "new toys for the sites"
+    renew = ("client",)
+
+    def due(self, looked):
+        return "it is worn out" if looked.internal else None
+"""
+
+PLAN = f"""
+import datetime, json
+from {PACKAGE}.action.rotation import ActionModule
+from {PACKAGE}.plugin_utils.rotation import plan
+from {PACKAGE}.plugin_utils.rotation.machine import Facts
+
+now = datetime.datetime.now(datetime.timezone.utc)
+looked = plan.RotationInputs(now, "existing", None, "-", dict(), [], None, Facts(now), dict(), internal=True)
+asked, refused = plan.decide("toy", looked)
+due, _none = plan.decide("due", looked)
+told = plan.outlook(asked, looked, dict())
+choices = ActionModule.ARGS["rotate"]["choices"]
+print(json.dumps([asked, refused, due, told, plan.parts(asked), plan.renewed("toy"), plan.restarts(asked), choices]))
+"""
+
+
+def test_a_rotation_target(tree: Tree) -> None:
+    folder = SOURCES / "rotation" / "targets"
+    tree.add(folder / "toy_target.py", TOY_TARGET)
+    tree.edit(
+        folder / "target_registry.py",
+        ("import Target\n", "import Target\nfrom .toy_target import Toy\n"),
+        ("        SecretsTarget(),\n", "        SecretsTarget(),\n        Toy(),\n"),
+    )
+    listed = "[due, leaf, ca, client, supernode_keys, superexec"
+    tree.edit("roles/cert_rotation/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))
+    code, others = tree.touched()
+    assert code == [f"{folder}/target_registry.py", f"{folder}/toy_target.py"]
+    assert others == ["roles/cert_rotation/meta/argument_specs.yml"]
+
+    asked, refused, due, told, parts, renewed, restarts, choices = tree.python(PLAN)
+    assert asked == {"toy": "it was requested"} and refused is None
+    assert due["toy"] == "it is worn out" and list(due)[-1] == "toy"
+    assert told == ["toy: it was requested: new toys for the sites."]
+    assert (parts, renewed, restarts) == (["sites"], ["client"], False)
+    assert choices[-1] == "toy"
