@@ -528,7 +528,7 @@ def test_a_real_hub_and_a_real_placement(
         host = found.hosts[name]
         assert (host["ocm_availability"], host["ocm_joined"], host["ocm_cluster_set"]) == ("available", True, "default")
         assert host["ocm_kubernetes_version"].startswith("v1.") and host["ocm_cpus"] > 0
-    assert (found.hosts["site-a"]["ocm_gpus"], found.hosts["site-b"]["ocm_gpus"]) == (0, 2)
+    assert (found.hosts["site-a"]["ocm_gpus"], found.hosts["site-b"]["ocm_gpus"]) == (0, 4)
 
     namespace = f"ocm-test-{uuid.uuid4().hex[:8]}"
     predicate = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"region": "us"}}}}
