@@ -40,12 +40,6 @@ options:
       - Restart them even if a run is active or SuperNodes are offline.
     type: bool
     default: false
-  heal:
-    description:
-      - >-
-        Restart them even if SuperNodes are offline, because something of theirs was lost. Runs are waited for only while a SuperNode of this site is online.
-    type: bool
-    default: false
   wait:
     description:
       - Seconds to wait for the end of active runs.

@@ -190,6 +190,8 @@ def test_a_delivery(tree: Tree) -> None:
             step("supernode_preflight"),
             step("supernode", part="clientapp"),
             step("supernode_info"),
+            # A task for all sites leaves out those for which the condition of its role or block is false.
+            {**step("supernode_info"), "when": "flower_delete_volumes"},
             step("supernode", state="absent"),
         ],
         others={"site-b": {"flower_delete_volumes": False}},
@@ -198,13 +200,16 @@ def test_a_delivery(tree: Tree) -> None:
         flower_clientapp="workload",
         flower_app_image="example.com/app:1",
     )
-    checked, deployed, info, removed = (result["sites"]["site-a"] for result in results)
+    checked, deployed, info, _conditional, removed = (result["sites"]["site-a"] for result in results)
+    assert [list(result["sites"]) for result in results[2:4]] == [["site-a", "site-b"], ["site-a"]]
     assert (checked["msg"], checked["version"]) == ("site-a plays", "v0-toy") and not checked.get("failed")
     assert not deployed.get("failed") and deployed["changed"], deployed
     assert ("StatefulSet", "clientapp-default") in {(one["kind"], one["name"]) for one in deployed["objects"]}
     assert info["trouble"] == "it is a toy"
     assert removed["msg"] == "site-a is put away, volumes: True" and removed["changed"]
-    assert results[-1]["sites"]["site-b"]["msg"] == "site-b is put away, volumes: False", "each site has its own variables"
+    assert results[-1]["sites"]["site-b"]["msg"] == "site-b is put away, volumes: False", (
+        "each site has its own variables"
+    )
 
 
 TOY_EXPOSURE = """

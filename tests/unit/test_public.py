@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +44,27 @@ def test_says_whether_it_is_public(path: Path) -> None:
     marks = [sentence for sentence in found["description"] if MARK.fullmatch(sentence)]
     assert len(marks) == 1, f"{path.name}: one entry of its description has to match {MARK.pattern}"
     assert found["short_description"].split()[0].lower() not in FIRST_WORDS, "a short description starts with a verb"
+
+
+def options(path: Path) -> set[str]:
+    """Names of the options in a module's documentation and in its fragments of this collection."""
+    found = documentation(path)
+    names = set(found.get("options") or {})
+    for fragment in found.get("extends_documentation_fragment") or []:
+        if fragment.startswith("federated.flower."):
+            file, _dot, part = fragment.removeprefix("federated.flower.").partition(".")
+            module = import_module(f"ansible_collections.federated.flower.plugins.doc_fragments.{file}")
+            text = getattr(module.ModuleDocFragment, part.upper() or "DOCUMENTATION")
+            names |= set(yaml.safe_load(text).get("options") or {})
+    return names
+
+
+ACTIONS = [path for path in FILES if (ROOT / "plugins" / "action" / path.name).is_file()]
+
+
+@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.stem)
+def test_documents_the_options_that_its_action_takes(path: Path) -> None:
+    module = import_module(f"ansible_collections.federated.flower.plugins.action.{path.stem}")
+    taken = getattr(module.ActionModule, "ARGS", None) or getattr(module, "ARGS", None)
+    if taken is not None:  # else it takes them from the documentation
+        assert set(taken) == options(path)

@@ -100,13 +100,15 @@ class FleetAction(ClusterAction):
         """Evaluate and check the variables of all sites, work on them, and return the result of each."""
         self._told, self._variables, self._auth = set(), {}, {}
         self.begin_notes()
-        names = params["sites"]
-        if names is None:
-            names = [name for name in task_vars["ansible_play_batch"] if self._is_meant(name)]
+        given = params["sites"]
+        names = list(task_vars["ansible_play_batch"]) if given is None else given
         outcomes = Outcomes(self, names, _workers(int(task_vars.get("ansible_forks") or _FORKS)))
         sites: dict[str, Site] = {}
         for name in names:
             try:
+                if given is None and not self._is_meant(name):
+                    del outcomes.sites[name]
+                    continue
                 sites[name] = self.site(name)
                 # What templates is not for several threads: all that they need is evaluated here.
                 if DELIVERIES[sites[name].way.delivery].own_access:
@@ -123,7 +125,7 @@ class FleetAction(ClusterAction):
             if outcome.changed and name not in self._told:
                 self.note(name, words=[f"{self._task.action.rpartition('.')[2]}: {outcome.msg or 'changed'}"])
         failed = [name for name, outcome in outcomes.sites.items() if outcome.failed]
-        count = f"{len(names)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
+        count = f"{len(outcomes.sites)} sites" + (f", failed: {', '.join(failed)}" if failed else "")
         # Each host reports its own result: what is changed or failed here would be counted for this host.
         return {"changed": False, "msg": count, **more, "sites": outcomes.as_dict()}
 
@@ -173,7 +175,7 @@ class FleetAction(ClusterAction):
         try:
             return all(boolean(template(trust_as_template(f"{{{{ {one} }}}}"))) for one in conditions)
         except AnsibleError as error:
-            raise ClusterError(f"{name}: the condition of the task cannot be evaluated: {first_line(error)}") from error
+            raise ClusterError(f"the condition of the task cannot be evaluated: {first_line(error)}") from error
 
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """See C(ClusterAction); evaluated once for each host."""

@@ -10,8 +10,7 @@ A ManagedCluster's name is a DNS subdomain, so Ansible accepts all of them; but 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 # Hosts of these names mean the control node (Ansible documentation, «Implicit localhost»).
 _CONTROL_NODE = ("localhost", "127.0.0.1", "::1")
@@ -34,8 +33,3 @@ def fault(name: str, groups: Collection[str]) -> str:
     if name in _EVERYBODY or name in groups:
         return f"{name!r} is the name of a group"
     return ""
-
-
-def cluster_of(variables: Mapping[str, Any], host: str) -> str:
-    """What a host's ManagedCluster is called, as the role supernode finds it (C(supernode_ocm_cluster))."""
-    return str(next((variables[name] for name in ("supernode_ocm_cluster", "ocm_name") if name in variables), host))

@@ -23,7 +23,7 @@ _OPEN = 200
 T = TypeVar("T")
 
 
-class Told(Run, Protocol):
+class RecordedRun(Run, Protocol):
     """A run that records sites that failed."""
 
     def failed(self, site: str, message: str) -> None:
@@ -80,7 +80,7 @@ class Outcomes:
         workers: how many sites are worked on at the same time.
     """
 
-    def __init__(self, run: Told, sites: Iterable[str], workers: int) -> None:
+    def __init__(self, run: RecordedRun, sites: Iterable[str], workers: int) -> None:
         self.run, self.workers = run, workers
         self.sites = {name: Outcome() for name in sites}
 

@@ -23,7 +23,7 @@ from ..reach.site import Done, KeysMade, Reach, Restart, Site
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
 from . import numbers, online
-from .outcome import Outcomes, Told, resting
+from .outcome import Outcomes, RecordedRun, resting
 from .register import Registered, Registry
 
 KEYS = numbers.KEYS
@@ -83,7 +83,7 @@ class Rollout:
 
     def __init__(
         self,
-        run: Told,
+        run: RecordedRun,
         hub: Registry,
         host: str,
         sites: Mapping[str, Site],
