@@ -67,8 +67,7 @@ def test_teardown_keeps_the_hub_while_a_site_is_left(fed):
         "hub": fed.lives("hub", name="superlink")
     }
     run = fed.play("teardown", "--limit", "hub,site-b", "-e", "flower_teardown=true", hosts=hosts, rc=2)
-    # Every site of the run failed, so Ansible ends there, before the play that says that the hub is kept.
-    assert "site-b" in run.messages("site-b", failed=True), run.details()
+    assert "The hub is kept" in run.messages() and "the SuperNodes of site-b" in run.messages(), run.details()
     assert {c: fed.lives(c) for c in ("site-a", "site-b")} | {"hub": fed.lives("hub", name="superlink")} == lives
     assert not any(run.changed.values()), run.changed
     fed.settled = True
