@@ -101,9 +101,9 @@ def allocate(
         partitions: a fixed number of partitions for the whole fleet.
         repartition: whether sites that have joined take over a changed number.
         order: sites in the order in which newcomers are served; then the rest by name.
-        held: site -> pool -> first number and number of the keys in the site's record (C(records.numbers)). A site
-            that the book does not have gets these numbers back if they are free: its range is lost, for example with the
-            whole book. Then the numbers of sites that are not among C(wanted) are restored as well.
+        held: site -> pool -> first number and number of the keys in the site's record (C(records.numbers)), or of the pods
+            that it runs. A site that the book does not have gets these numbers back if they are free: its range is lost, for
+            example with the whole book. Then the numbers of sites that are not among C(wanted) are restored as well.
 
     Raises:
         ValueError: when C(partitions) is fixed and too small.

@@ -9,10 +9,11 @@ their own, see clientapp.py; what belongs to the site and not to a version of th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils import node_config
-from ..base.labels import selector
+from ..base.labels import POOL_LABEL, selector
 from ..base.names import CLIENTAPP, KEY_SOURCE, SITE, keys_secret
 from ..base.ports import HEALTH_PORT, NODE_LISTENER_PORT, NODE_RUNTIME_PORT, SIDECAR_PORT
 from ..base.values import Object, compact
@@ -68,6 +69,17 @@ def first_ordinal(spec: SiteSpec, pool: PoolSpec) -> int:
     if allocation is None:
         raise ValueError(f"pool {pool.name!r} uses {{partition}}, but the ledger has allotted no partitions to it")
     return int(allocation["offset"])
+
+
+def numbers(sets: Iterable[Object]) -> dict[str, tuple[int, int]]:
+    """Pool -> index of the first pod and number of pods, of StatefulSets that exist."""
+    found = {}
+    for item in sets:
+        wanted = item["spec"]
+        if wanted.get("replicas"):
+            start = (wanted.get("ordinals") or {}).get("start", 0)
+            found[item["metadata"]["labels"][POOL_LABEL]] = (start, wanted["replicas"])
+    return found
 
 
 def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:

@@ -12,12 +12,12 @@ from typing import Any
 
 from ..apply.engine import ApplyFailed, apply_objects
 from ..base.errors import ClusterError
-from ..base.labels import POOL_LABEL
+from ..base.labels import POOL_LABEL, selector
 from ..base.values import Object
 from ..kube import pod_health, refresh
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
-from ..manifests import clientapp
+from ..manifests import clientapp, supernode
 from ..marks import record
 from ..rights.table import SUPERNODE
 from . import direct_checks, direct_restart, direct_status, direct_trust, removing
@@ -61,6 +61,11 @@ class Way:
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""
         return Looked(**direct_checks.look(self.run, self.cluster, self.site, hub))
+
+    def numbers(self) -> dict[str, tuple[int, int]]:
+        """See C(site.Reach)."""
+        labels = ",".join(f"{key}={value}" for key, value in selector(self.site.federation, "supernode").items())
+        return supernode.numbers(self.cluster.list("apps/v1", "StatefulSet", self.site.namespace, labels=labels))
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
         """See C(site.Reach)."""

@@ -68,6 +68,10 @@ class Way:
             f"the ManagedCluster {self.site.spec.ocm_cluster} can be reached through {self.hub.name}", warnings
         )
 
+    def numbers(self) -> dict[str, tuple[int, int]]:
+        """See C(site.Reach)."""
+        return supernode.numbers(nodes_work.sets_of(self._nodes_work()))
+
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
         """See C(site.Reach). The site's namespace is part of the add-on."""
         run, spec = self.run, self.site.spec
@@ -164,9 +168,13 @@ class Way:
     def offline(self) -> str:
         """See C(site.Reach)."""
         spec = self.site.spec
-        work = self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
+        work = self._nodes_work()
         told = nodes_work.trouble(work) or nodes_work.state(work).why or "ready, according to its agent's last report"
         return f"Pods on {spec.ocm_cluster}: {told}."
+
+    def _nodes_work(self) -> Object | None:
+        spec = self.site.spec
+        return self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""

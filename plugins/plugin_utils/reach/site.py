@@ -4,7 +4,7 @@
 
 """A site, and what every delivery can do with one.
 
-The steps of a site, in their order: C(preflight), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
+The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
 C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
 """
 
@@ -262,6 +262,9 @@ class Reach(Protocol):
 
     def preflight(self, hub: Facts) -> Looked:
         """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
+
+    def numbers(self) -> dict[str, tuple[int, int]]:
+        """Pool -> first number and number of the pods that this federation has there, for a site whose ranges are not known."""
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:
         """Create the keys and secrets that are missing.

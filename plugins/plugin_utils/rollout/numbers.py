@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -50,6 +50,7 @@ def allocate(
     run: Run,
     ledger: Ledger,
     pools: Mapping[str, Sequence[PoolSpec]],
+    running: Callable[[Sequence[str]], Mapping[str, Mapping[str, tuple[int, int]]]],
     *,
     partitions: int | None,
     repartition: bool,
@@ -61,6 +62,8 @@ def allocate(
         run: the run.
         ledger: of the federation.
         pools: site -> its pools, in the order in which new ranges are allocated.
+        running: gives what runs at some sites, see C(Reach.numbers); called with those that the ledger has no record of, since
+            they have either joined now or were lost with it. A site that is not in the answer gets no numbers.
         partitions: how many the fleet has; None to follow the pools.
         repartition: whether sites may move.
         renew: C(keys), C(client): what is replaced although it is good.
@@ -73,7 +76,11 @@ def allocate(
     found, unreadable = ledger.read_sites()
     result.faults |= {site: unreadable[site] for site in pools if site in unreadable}
     pools = {site: listed for site, listed in pools.items() if site not in result.faults}
-    held = {site: records.numbers(record) for site, record in found.items()}
+    held: dict[str, Mapping[str, tuple[int, int]]] = {site: records.numbers(record) for site, record in found.items()}
+    unknown = [site for site in pools if site not in found]
+    seen = running(unknown)
+    held |= {site: listed for site, listed in seen.items() if listed}
+    pools = {site: listed for site, listed in pools.items() if site in found or site in seen}
     wanted = {
         site: {pool.name: pool.replicas for pool in listed if pool.uses_partition and not pool.is_daemon}
         for site, listed in pools.items()

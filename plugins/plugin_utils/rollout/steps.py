@@ -141,6 +141,7 @@ class Rollout:
             self.run,
             self.hub.ledger,
             {name: self.sites[name].spec.pools for name in chosen},
+            lambda names: self.outcomes.each(resting(self.ways, lambda name: self.ways[name].numbers()), names),
             partitions=self.options.partitions,
             repartition=self.options.repartition,
             renew=self.options.renew,

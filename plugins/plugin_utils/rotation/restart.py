@@ -24,6 +24,14 @@ from ..kube.client import Cluster
 from . import site_program
 
 Object = Mapping[str, Any]
+# Code of a program whose container was killed, or has ended (128 + SIGKILL).
+_KILLED = 137
+# Seconds until a kubelet has reported that a container has ended.
+_REPORTED = 10
+
+
+class ContainerKilled(ClusterError):
+    """A program in a container was killed, as it happens when the container itself ends."""
 
 
 def mounts(pod: Object, container: str, path: str) -> bool:
@@ -42,12 +50,13 @@ def held(
     """The result of C(site_program) for a pod.
 
     Raises:
-        ClusterError: it could not be run; the text has the pod.
+        ClusterError: it could not be run; the text has the pod. C(ContainerKilled) where it was killed.
     """
     meta = pod["metadata"]
     output = in_pod.run(cluster, meta["namespace"], meta["name"], container, site_program, request, seconds=seconds)
     if output.rc != 0 or len(output.answers) != 1:
-        raise ClusterError(
+        error = ContainerKilled if output.rc == _KILLED else ClusterError
+        raise error(
             f"the program that checks {meta['namespace']}/{meta['name']} ({container}) on {cluster.name} ended with code "
             f"{output.rc}: {output.said}"
         )
@@ -65,15 +74,35 @@ def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, s
     """
     if not wanted or pod["metadata"].get("deletionTimestamp") or not _runs(pod, container):
         return False  # what is about to start takes in what is there
-    answer = held(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
+    try:
+        answer = held(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
+    except ContainerKilled:
+        if _restarts(cluster, pod, container):
+            return False
+        raise
     return any(
         not (found.get("loaded") and found.get("sha256") == wanted[path]) for path, found in answer["held"].items()
     )
 
 
-def _runs(pod: Object, container: str) -> bool:
+def _runs(pod: Object, container: str) -> str:
+    """The id of a container that runs; empty if it does not."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or []
-    return any(status["name"] == container and "running" in (status.get("state") or {}) for status in statuses)
+    running = (one for one in statuses if one["name"] == container and "running" in (one.get("state") or {}))
+    return next((str(one.get("containerID") or "without an id") for one in running), "")
+
+
+def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
+    """Whether a container has ended since its pod was read. The kubelet reports it a moment later."""
+    meta = pod["metadata"]
+    deadline = time.monotonic() + _REPORTED
+    while True:
+        live = cluster.get("v1", "Pod", meta["name"], meta["namespace"])
+        if live is None or live["metadata"]["uid"] != meta["uid"] or _runs(live, container) != _runs(pod, container):
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.5)
 
 
 def replace(

@@ -60,14 +60,15 @@ def kept(fed, before, *names):
 def test_pools_come_grow_shrink_are_renamed_and_go(fed, pools):
     neighbour = fed.lives("site-a"), fed.pools("site-a"), fed.keys("site-a")
     gpu = fed.lives("site-b")
-    pools({**OTHER, "replicas": 3}, {**EXTRA, "replicas": 2}, again=False)
+    # Too large for the two numbers that site-a leaves when it moves, so that there is room behind the last one.
+    pools({**OTHER, "replicas": 3}, {**EXTRA, "replicas": 3}, again=False)
     assert kept(fed, gpu, *gpu), "new pools restarted one that was there"
     first = {pool: fed.pools("site-b")[pool]["offset"] for pool in ("other", "extra")}
     gone = {("other", str(first["other"] + count)) for count in (1, 2)}
-    stay = [("other", first["other"]), ("extra", first["extra"]), ("extra", first["extra"] + 1)]
+    stay = [("other", first["other"]), *(("extra", first["extra"] + count) for count in range(3))]
 
     lives, keys = fed.lives("site-b"), fed.keys("site-b")
-    pools({**OTHER, "replicas": 1}, {**EXTRA, "replicas": 3})
+    pools({**OTHER, "replicas": 1}, {**EXTRA, "replicas": 4})
     assert {pool: fed.pools("site-b")[pool]["offset"] for pool in first} == first
     names = [f"supernode-{pool}-{number}" for pool, number in stay]
     assert kept(fed, lives, *names), "growing or shrinking restarted pods that stay"
@@ -83,22 +84,24 @@ def test_pools_come_grow_shrink_are_renamed_and_go(fed, pools):
 
 
 def test_pool_that_has_no_room_moves_with_its_keys(fed):
-    before = fed.keys("site-a")
-    start = fed.pools("site-a")["cpu"]["offset"]
+    # The one in front has the numbers of the other behind it, whichever a scenario before this has moved.
+    site, other = sorted(("site-a", "site-b"), key=lambda one: min(fed.partitions(one).values()))
+    before = fed.keys(site)
     hosts = fed.base()
-    hosts["site-a"]["supernode_pools"][0]["replicas"] = 3
-    lives = fed.lives("site-b")
+    (pool,) = hosts[site]["supernode_pools"]
+    pool["replicas"] += 1
+    start, lives = fed.pools(site)[pool["name"]]["offset"], fed.lives(other)
     run = fed.site(hosts)
-    offset = fed.pools("site-a")["cpu"]["offset"]
-    assert offset > fed.pools("site-b")["gpu"]["offset"], "two pools have one number"
+    offset = fed.pools(site)[pool["name"]]["offset"]
+    numbers = set(range(offset, offset + pool["replicas"]))
+    assert not numbers & set(fed.partitions(other).values()), "two pools have one number"
     assert f"its partitions move from {start} to {offset}" in run.warnings()
-    assert fed.lives("site-b") == lives
-    after = fed.keys("site-a")
-    for _pool, name in before:
-        assert after["cpu", str(int(name) - start + offset)] == before["cpu", name], "a replica lost its node id"
+    assert fed.lives(other) == lives
+    after = fed.keys(site)
+    for key, name in before:
+        assert after[key, str(int(name) - start + offset)] == before[key, name], "a replica lost its node id"
     # The run ends when all nodes are online; a StatefulSet that has other arguments, too, may still be at it then.
-    numbers = {offset, offset + 1, offset + 2}
-    fed.wait("the pods with the new numbers", lambda: set(fed.partitions("site-a").values()) == numbers, 60)
+    fed.wait("the pods with the new numbers", lambda: set(fed.partitions(site).values()) == numbers, 60)
     fed.wait_online(*after.values())
     nodes = fed.nodes()
     assert {nodes[node] for node in after.values()} == {"online"}

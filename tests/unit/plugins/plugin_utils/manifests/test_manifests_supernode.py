@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar, supernode
 from ansible_collections.federated.flower.tests.unit import specs
 
 GPU_POOL = {
@@ -186,3 +186,16 @@ def test_name_that_the_sidecar_verifies(address, given, name, target, parsed_sit
     text = sidecar.configuration(parsed_site(superlink_address=address, server_name=given))
     assert f"server hub {target} ssl verify required" in text
     assert f"sni str({name}) verifyhost {name} " in text
+
+
+def test_numbers_of_workloads_that_exist(parsed_site):
+    spec = parsed_site()
+    built = [supernode.workload(spec, pool) for pool in spec.pools]
+    sets = [one for one in built if one["kind"] == "StatefulSet"]
+    assert supernode.numbers(sets) == {
+        one["metadata"]["labels"]["federated.flower/pool"]: (one["spec"]["ordinals"]["start"], one["spec"]["replicas"])
+        for one in sets
+    }
+    (first, *_rest) = sets
+    assert supernode.numbers([{**first, "spec": {**first["spec"], "replicas": 0}}]) == {}
+    assert list(supernode.numbers([{**first, "spec": {"replicas": 2}}]).values()) == [(0, 2)]

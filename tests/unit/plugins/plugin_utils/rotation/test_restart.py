@@ -1,0 +1,42 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.in_pod import Output
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import restart
+
+
+def pod(container: str = "1", *, uid: str = "u", state: str = "running") -> dict[str, Any]:
+    status = {"name": "supernode", "containerID": container, "state": {state: {}}}
+    return {"metadata": {"name": "p", "namespace": "x", "uid": uid}, "status": {"containerStatuses": [status]}}
+
+
+class Cluster:
+    name = "site-a"
+
+    def __init__(self, live: dict[str, Any] | None) -> None:
+        self.live = live
+
+    def get(self, *_args: str) -> dict[str, Any] | None:
+        return self.live
+
+
+@pytest.mark.parametrize("live", [None, pod("2"), pod(state="terminated"), pod(uid="other")])
+def test_a_container_that_ends_while_it_is_asked_reads_the_current_files_when_it_starts(monkeypatch, live):
+    monkeypatch.setattr(restart.in_pod, "run", lambda *_args, **_more: Output([], 137, "it said nothing"))
+    assert not restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"})
+
+
+@pytest.mark.parametrize("code", [137, 1])
+def test_a_program_that_fails_in_a_container_that_runs_is_an_error(monkeypatch, code):
+    monkeypatch.setattr(restart.in_pod, "run", lambda *_args, **_more: Output([], code, "it said nothing"))
+    monkeypatch.setattr(restart, "_REPORTED", 0)
+    with pytest.raises(ClusterError, match=f"ended with code {code}: it said nothing"):
+        restart.is_old(Cluster(pod()), pod(), "supernode", {"/f": "d"})
