@@ -67,13 +67,13 @@ lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, c
 	@cd $(STAGED) && bash tools/lint.sh
 
 sanity: stage ## ansible-test sanity, nothing ignored
-	@cd $(STAGED) && python tools/sanity.py
+	@cd $(STAGED) && python tools/sanity.py $(SANITY)
 
 unit: stage ## unit tests
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/unit.xml tests/unit
 
-check: stage ## lint, sanity and unit tests side by side: what to run before every commit
-	@python tools/test.py "lint unit sanity"
+check: stage ## lint, sanity of changed files and unit tests side by side: what to run before every commit
+	@SANITY=--changed python tools/test.py "lint unit sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 

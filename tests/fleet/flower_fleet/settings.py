@@ -188,6 +188,9 @@ def from_environment(environ: Mapping[str, str], *, sites: int | None = None, ku
 
 
 def process_environment() -> dict[str, str]:
-    """Environment of the fleet's own processes: the caller's, with the system's folders first in PATH."""
+    """Environment of the fleet's own processes: the caller's, with the system's folders first in PATH.
+
+    Go's garbage collector takes half of an API server's CPU time with its default, 100; a few hundred MB of memory save most of it.
+    """
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    return {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}
+    return {"GOGC": "400", **os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}

@@ -45,6 +45,7 @@ class Store:
         self._log = log
         self._lock = threading.RLock()
         self._items: dict[str, dict[Key, Object]] = {kind: {} for kind in WATCHED}
+        self._deleted: dict[tuple[str, Key], int] = {}  # revision of what was deleted last
         self._synced = {kind: threading.Event() for kind in WATCHED}
         self._missing: dict[str, str] = {}
 
@@ -84,7 +85,9 @@ class Store:
         key = (data.get("namespace", ""), data["name"])
         with self._lock:
             items = self._items.get(item["kind"])
-            if items is not None and (key not in items or _revision(items[key]) < _revision(item)):
+            if items is None or _revision(item) <= self._deleted.get((item["kind"], key), 0):
+                return  # the watch was faster: it is gone already
+            if key not in items or _revision(items[key]) < _revision(item):
                 items[key] = item
 
     def drop(self, kind: str, namespace: str, name: str) -> None:
@@ -130,6 +133,7 @@ class Store:
         key = (item["metadata"].get("namespace", ""), item["metadata"]["name"])
         with self._lock:
             if event["type"] == "DELETED":
+                self._deleted[kind, key] = _revision(item)
                 self._items[kind].pop(key, None)
             elif key not in self._items[kind] or _revision(self._items[kind][key]) <= _revision(item):
                 self._items[kind][key] = item
