@@ -127,8 +127,9 @@ def allocate(
         result.dead[site] = [*ranges.left_keys(outcome.book, site), *_dead(found.get(site), renew)]
     result.warnings = list(outcome.moved)
     if outcome.stale:
+        verb = "use" if len(outcome.stale) > 1 else "uses"
         result.warnings.append(
-            f"{', '.join(outcome.stale)} still use fewer than the fleet's {outcome.book['partitions']} "
+            f"{', '.join(outcome.stale)} still {verb} fewer than the fleet's {outcome.book['partitions']} "
             "partitions, since changing the number restarts their pods; -e flower_repartition=true does it"
         )
     return result
