@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,8 @@ from ..ocm import addon_objects as manifests
 from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
+from ..preflight import rehearsal
+from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
@@ -64,9 +67,25 @@ class Way:
                 f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them in another "
                 "place (ocm_name), or take it out of the inventory."
             )
-        return Looked(
-            f"the ManagedCluster {self.site.spec.ocm_cluster} can be reached through {self.hub.name}", warnings
-        )
+        warnings += self._rehearse()
+        return Looked(f"the ManagedCluster {name} can be reached through {self.hub.name}", warnings)
+
+    def _rehearse(self) -> list[str]:
+        """Have the hub's API server test the site's workloads, since nothing asks that of the site; returns warnings."""
+        wanted = supernode.objects(self.site.spec.complete())
+        workloads = [item for item in wanted if item["kind"] in rehearsal.WORKLOADS]
+        try:
+            # Not in a namespace of that name: what the hub has there has nothing to do with the site.
+            rehearsal.rehearse(self.hub, workloads, {self.site.namespace}, SUPERNODE)
+        except ClusterError as error:
+            seen = self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
+            own = str(((seen.get("status") or {}).get("version") or {}).get("kubernetes") or "")
+            hubs = str(self.hub.request("GET", "/version")["gitVersion"])
+            tried = f"tried on the hub (Kubernetes {hubs}), since the site (Kubernetes {own or 'unknown'}) cannot be asked: {error.message}"
+            if own and _release(own) > _release(hubs):
+                return [tried]  # what is new there is unknown to the hub
+            raise ClusterError(tried) from error
+        return []
 
     def numbers(self) -> dict[str, tuple[int, int]]:
         """See C(site.Reach)."""
@@ -187,6 +206,11 @@ class Way:
         delivery = self._delivery([])
         delivery.remove(self.site.seconds)
         return self._done(delivery)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Major and minor number of a version of Kubernetes, such as C(v1.35.2+k3s1)."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
 def _objects(results: Iterable[Result]) -> list[dict[str, str]]:

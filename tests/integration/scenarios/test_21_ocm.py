@@ -129,6 +129,9 @@ def obstacles(fleet: Fleet) -> Iterator[tuple[str, str]]:
     none["hub"]["flower_context"] = "site-a"
     yield "`clusteradm init --wait`", check("hub", none)
     yield f"`clusteradm clusterset bind default --namespace {NAME}`", check("hub", ocm_addon_bind_cluster_sets=False)
+    misspelt = fleet.hosts()
+    misspelt["site-b"]["supernode_volumes"] = [{"name": "data", "emptyDirr": {}}]
+    yield "emptyDirr", check("site-b", misspelt)
     cluster = (api.CLUSTERS, "ManagedCluster", "site-b", None)
     fleet.hub.patch(*cluster, {"spec": {"hubAcceptsClient": False}})
     yield "the hub has not accepted the ManagedCluster site-b", check("site-b")
