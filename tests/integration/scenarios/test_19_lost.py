@@ -58,13 +58,34 @@ def whole(fed):
         assert all(found["ready"] for pod in pods.values() for found in pod["status"]["containerStatuses"]), site
 
 
-@pytest.mark.parametrize("things", LOST.values(), ids=LOST)
-def test_one_run_brings_it_back(fed, things):
+# Things that have nothing to do with each other are lost at once.
+AT_ONCE = [
+    ("internal CA", "gateway's files on sites", "publication", "shared secret of a site"),
+    ("internal certificate", "client CA", "loopback certificate of a site"),
+    ("certificate of the runtime door", "gateway's certificate", "ledger of a site", "client key of a site"),
+    ("shared secret of the hub", "gateway's configuration", "book of the ledger", "keys of a site"),
+    ("namespace of the CAs",),
+]
+assert {name for names in AT_ONCE for name in names} == set(LOST)
+
+
+def brought_back(fed, things):
     ranges = {site: fed.pools(site) for site in SITES}
     lose(fed, things)
     fed.site()
     whole(fed)
     assert {site: fed.pools(site) for site in SITES} == ranges, "a partition moved"
+
+
+@pytest.mark.parametrize("names", AT_ONCE, ids=", ".join)
+def test_one_run_brings_it_back(fed, names):
+    brought_back(fed, [thing for name in names for thing in LOST[name]])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("things", LOST.values(), ids=LOST)
+def test_one_run_brings_each_back(fed, things):
+    brought_back(fed, things)
 
 
 def test_a_lost_ledger_moves_no_partition(fed):

@@ -639,7 +639,16 @@ def test_a_revoked_site_stays_out_until_it_is_admitted(joined):
 # What others made
 
 
-def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined):
+@pytest.fixture
+def theirs(joined):
+    """A namespace on site-a that the test makes as someone else would; it goes also after a failure, since it stops all that follows."""
+    yield
+    joined.drop("hub", "Certificate", "link-hub")
+    joined.fed.cluster("site-a").delete("v1", "Namespace", joined.space, propagation="Background")
+    joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
+
+
+def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined, theirs):
     """site-b as it was; site-a as someone made it by hand, with the objects of the command `skupper`: used and left alone."""
     for site in SITES:
         joined.fed.cluster(site).delete("v1", "Namespace", joined.space, propagation="Background")
@@ -676,9 +685,6 @@ def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(jo
     run = joined.fed.play("teardown", "--limit", "site-a", "-e", "flower_teardown=true", hosts=hosts)
     assert f"Site {joined.space}/theirs, created by someone else, stays" in run.messages("site-a")
     assert {kind: set(joined.all("site-a", kind)) for kind in kinds} == {kind: set(before[kind]) for kind in kinds}
-    joined.drop("hub", "Certificate", "link-hub")
-    cluster.delete("v1", "Namespace", joined.space, propagation="Background")
-    joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
 
 
 def test_mixed_fleet_and_teardown(net):
