@@ -129,9 +129,6 @@ def obstacles(fleet: Fleet) -> Iterator[tuple[str, str]]:
     none["hub"]["flower_context"] = "site-a"
     yield "`clusteradm init --wait`", check("hub", none)
     yield f"`clusteradm clusterset bind default --namespace {NAME}`", check("hub", ocm_addon_bind_cluster_sets=False)
-    misspelt = fleet.hosts()
-    misspelt["site-b"]["supernode_volumes"] = [{"name": "data", "emptyDirr": {}}]
-    yield "emptyDirr", check("site-b", misspelt)
     cluster = (api.CLUSTERS, "ManagedCluster", "site-b", None)
     fleet.hub.patch(*cluster, {"spec": {"hubAcceptsClient": False}})
     yield "the hub has not accepted the ManagedCluster site-b", check("site-b")
@@ -165,6 +162,12 @@ def test_what_is_in_the_way_is_told_before_anything_is_changed(fleet):
     assert "clusteradm join --cluster-name site-z" in run.messages("site-z", failed=True)
     assert set(run.changed.values()) == {0}
     fleet.label("site-b", NAME)
+    misspelt = fleet.hosts()
+    misspelt["site-b"]["supernode_volumes"] = [{"name": "data", "emptyDirr": {}}]
+    run = fleet.play("site", "--tags", "preflight", hosts=misspelt, rc=2)
+    for word in ("tried on the hub", "emptyDirr", "supernode_volumes"):
+        assert word in run.messages("site-b", failed=True)
+    assert set(run.changed.values()) == {0}
 
 
 def test_sites_join_without_any_access_to_them(fleet):
