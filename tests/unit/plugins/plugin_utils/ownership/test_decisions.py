@@ -103,6 +103,8 @@ def test_a_namespace_with_nothing_of_others() -> None:
         named("Service", "superlink", {**OURS, proof.INSTANCE: "other"}),
         named("Service", "superlink", {proof.INSTANCE: "flower"}, annotations={proof.ADOPT: "true"}),
         named("PersistentVolumeClaim", "theirs"),
+        named("PersistentVolumeClaim", "theirs", {proof.INSTANCE: "flower"}),
+        named("PersistentVolumeClaim", "theirs", {proof.INSTANCE: "flower", "app.kubernetes.io/name": "postgresql"}),
         named("ResourceQuota", "limits"),
     ],
 )
