@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree
 
-from together import together
+from together import exit_on_signals, together
 
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
 # it runs.
@@ -50,8 +49,7 @@ def slowest(folder: Path) -> list[tuple[float, str]]:
 
 def main(phases: list[str]) -> int:
     """Exit status: 0 if every phase passed."""
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, lambda number, frame: sys.exit(128 + number))
+    exit_on_signals()
     begun = time.monotonic()
     own_clusters = bool(os.environ.get("FLOWER_FLEET_KUBECONFIG"))
     keep = own_clusters or os.environ.get("FLOWER_KEEP_FLEET") == "1"

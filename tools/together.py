@@ -7,11 +7,19 @@ The last one prints as it runs, the others' output follows when all are complete
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+
+
+def exit_on_signals() -> None:
+    """Have the signals that end this process run what is in `finally`, which ends what it has started."""
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, lambda number, frame: sys.exit(128 + number))
 
 
 def together(commands: Sequence[Sequence[str]]) -> list[tuple[bool, float]]:
@@ -20,7 +28,8 @@ def together(commands: Sequence[Sequence[str]]) -> list[tuple[bool, float]]:
     with tempfile.TemporaryDirectory() as folder:
         outputs = [open(f"{folder}/{number}", "w+b") for number in range(len(commands) - 1)]  # noqa: SIM115
         processes = [
-            subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT if output else None)
+            # each with what it starts in a group of its own, which can be ended as a whole
+            subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT if output else None, start_new_session=True)
             for command, output in zip(commands, [*outputs, None], strict=True)
         ]
         ended: dict[int, float] = {}
@@ -33,7 +42,7 @@ def together(commands: Sequence[Sequence[str]]) -> list[tuple[bool, float]]:
         finally:
             for process in processes:  # after an interrupt
                 if process.poll() is None:
-                    process.terminate()
+                    os.killpg(process.pid, signal.SIGTERM)
             for process in processes:
                 process.wait()
             for output in outputs:
@@ -46,4 +55,5 @@ def together(commands: Sequence[Sequence[str]]) -> list[tuple[bool, float]]:
 
 
 if __name__ == "__main__":
+    exit_on_signals()
     sys.exit(0 if all(ok for ok, _seconds in together([["bash", "-c", text] for text in sys.argv[1:]])) else 1)
