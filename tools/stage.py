@@ -8,12 +8,15 @@ The collections that galaxy.yml depends on are linked beside it: ansible-test fi
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import stat
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -68,6 +71,9 @@ def prune(staged: Path, wanted: set[str]) -> int:
                 (Path(folder) / name).unlink()
                 removed += 1
     for folder, _dirs, _files in os.walk(staged, topdown=False):
+        rel = Path(folder).relative_to(staged)
+        if any(rel.is_relative_to(kept) for kept in KEEP_PATHS):
+            continue  # a gate that runs at the same time may be about to write there
         left = set(os.listdir(folder))
         if Path(folder) != staged and left <= {"__pycache__"} and Path(folder).name not in KEEP_DIRS:
             shutil.rmtree(folder)  # a folder with only bytecode would still be a Python package
@@ -108,5 +114,15 @@ def main(checkout: Path, staged: Path) -> None:
         print(f"stage: {copied} of {len(names)} files copied, {removed} removed in {staged}", flush=True)
 
 
+@contextlib.contextmanager
+def alone(staged: Path) -> Iterator[None]:
+    """Gates that start at the same time stage one after the other."""
+    staged.parent.mkdir(parents=True, exist_ok=True)
+    with open(staged.with_name(f".{staged.name}.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))
+    with alone(Path(sys.argv[2])):
+        main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))
