@@ -72,10 +72,10 @@ def prune(staged: Path, wanted: set[str]) -> int:
                 removed += 1
     for folder, _dirs, _files in os.walk(staged, topdown=False):
         rel = Path(folder).relative_to(staged)
-        if any(rel.is_relative_to(kept) for kept in KEEP_PATHS):
+        if set(rel.parts) & KEEP_DIRS or any(rel.is_relative_to(kept) for kept in KEEP_PATHS):
             continue  # a gate that runs at the same time may be about to write there
         left = set(os.listdir(folder))
-        if Path(folder) != staged and left <= {"__pycache__"} and Path(folder).name not in KEEP_DIRS:
+        if Path(folder) != staged and left <= {"__pycache__"}:
             shutil.rmtree(folder)  # a folder with only bytecode would still be a Python package
     return removed
 
