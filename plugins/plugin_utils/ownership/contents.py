@@ -100,7 +100,7 @@ def _is_ours(obj: Mapping[str, Any], federation: str, part: str) -> bool:
         return False
     labels = proof.labels_of(obj)
     # A StatefulSet creates its claims with the labels by which it finds its pods, and the record of an ApplySet has no federation.
-    # Those labels name the part, too; others name a federation's namesake, such as a Helm release.
+    # Those labels name the part as well. A claim of others may have the federation's name as its instance, for example that of a Helm release.
     named = proof.is_managed(obj) or (obj["kind"] == "PersistentVolumeClaim" and parts.part_of(obj) == part)
     return named and labels.get(proof.INSTANCE, federation if proof.is_managed(obj) else None) == federation
 

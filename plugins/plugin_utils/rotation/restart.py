@@ -72,7 +72,7 @@ def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, s
         container: one of its containers.
         wanted: path -> digest of what should be in the file (C(proof.digest)).
     """
-    if not wanted or pod["metadata"].get("deletionTimestamp") or not _runs(pod, container):
+    if not wanted or pod["metadata"].get("deletionTimestamp") or not _running_id(pod, container):
         return False  # what is about to start takes in what is there
     try:
         answer = held(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
@@ -85,7 +85,7 @@ def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, s
     )
 
 
-def _runs(pod: Object, container: str) -> str:
+def _running_id(pod: Object, container: str) -> str:
     """The id of a container that runs; empty if it does not."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or []
     running = (one for one in statuses if one["name"] == container and "running" in (one.get("state") or {}))
@@ -98,7 +98,11 @@ def _restarts(cluster: Cluster, pod: Object, container: str) -> bool:
     deadline = time.monotonic() + _REPORTED
     while True:
         live = cluster.get("v1", "Pod", meta["name"], meta["namespace"])
-        if live is None or live["metadata"]["uid"] != meta["uid"] or _runs(live, container) != _runs(pod, container):
+        if (
+            live is None
+            or live["metadata"]["uid"] != meta["uid"]
+            or _running_id(live, container) != _running_id(pod, container)
+        ):
             return True
         if time.monotonic() >= deadline:
             return False
