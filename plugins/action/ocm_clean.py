@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import Result, apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.labels import query
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, NotServed
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import forgetting
@@ -36,7 +37,7 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Remove what is left of sites without a host; then find all references to versions, and delete the rest."""
-        labels = ",".join(f"{key}={value}" for key, value in addon_labels(params["federation"]).items())
+        labels = query(addon_labels(params["federation"]))
         try:
             forget = forgetting.names(params["forget"])
         except ValueError as error:
@@ -79,7 +80,7 @@ class ActionModule(ClusterAction):
     def _replica_sets(hub: Cluster, params: dict[str, Any]) -> list[dict[str, Any]]:
         """Versions of the ClientApps; none on a hub without such objects, or without the right to read them."""
         own = replica_set.labels(params["federation"])
-        labels = ",".join(f"{key}={value}" for key, value in own.items())
+        labels = query(own)
         try:
             return hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet", params["namespace"], labels=labels)
         except (NotServed, Forbidden):

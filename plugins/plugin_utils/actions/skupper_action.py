@@ -14,6 +14,7 @@ from ..apply.engine import apply_objects
 from ..apply.wait import Clock, Waiter
 from ..audit import notes
 from ..base.errors import ClusterError
+from ..base.labels import query
 from ..kube.api_errors import NotServed, Unreachable
 from ..kube.client import Cluster
 from ..manifests import namespace as namespace_manifests
@@ -219,7 +220,7 @@ class SkupperAction(ClusterAction):
         if first.ready or first.hopeless:
             return first
         service = cluster.get("v1", "Service", ROUTER_SERVICE, namespace)
-        chosen = ",".join(f"{key}={value}" for key, value in ROUTER.items())
+        chosen = query(ROUTER)
         pods = cluster.list("v1", "Pod", namespace, labels=chosen)
         deployments = [one for one in self._router_objects(cluster, namespace) if one["kind"] == "Deployment"]
         home = cluster.get("v1", "Namespace", namespace)

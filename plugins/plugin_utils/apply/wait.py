@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..base.labels import query
 from ..kube.api_errors import ApiError, NotServed, Unreachable
 from ..kube.client import Cluster
 from .order import Id, id_of
@@ -159,7 +160,7 @@ class Waiter:
         labels = ((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
         if not labels:
             return []
-        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        selector = query(labels)
         try:
             pods = self.cluster.list("v1", "Pod", obj["metadata"].get("namespace"), labels=selector)
         except (ApiError, Unreachable):

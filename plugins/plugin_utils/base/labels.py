@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 MANAGER = "federated.flower"
 PART_OF = "flower"
 POOL_LABEL = "federated.flower/pool"
+
+
+def query(labels: Mapping[str, str]) -> str:
+    """A label selector in the form in which requests to an API server have it: C(a=1,b=2)."""
+    return ",".join(f"{key}={value}" for key, value in labels.items())
 
 
 def selector(federation: str, name: str, component: str | None = None, *, pool: str | None = None) -> dict[str, str]:

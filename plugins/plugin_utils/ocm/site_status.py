@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.labels import query
 from ..kube.client import Cluster
 from . import api, health, hub_reader, nodes_work, replica_set
 from .addon_objects import addon_labels
@@ -35,7 +36,7 @@ def silent(error: str) -> dict[str, Any]:
 
 
 def _look(hub: Cluster, federation: str, addon: str, sites: Mapping[str, str]) -> dict[str, health.Seen]:
-    labels = ",".join(f"{key}={value}" for key, value in addon_labels(federation).items())
+    labels = query(addon_labels(federation))
     clusters = {item["metadata"]["name"]: item for item in hub.list(api.CLUSTERS, "ManagedCluster")}
     by_name = f"metadata.name={addon}"
     addons = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..apply.engine import ApplyFailed, apply_objects
 from ..base.errors import ClusterError
-from ..base.labels import POOL_LABEL, selector
+from ..base.labels import POOL_LABEL, query, selector
 from ..base.values import Object
 from ..kube import pod_health, refresh
 from ..kube.client import Cluster
@@ -64,7 +64,7 @@ class Way:
 
     def numbers(self) -> dict[str, tuple[int, int]]:
         """See C(site.Reach)."""
-        labels = ",".join(f"{key}={value}" for key, value in selector(self.site.federation, "supernode").items())
+        labels = query(selector(self.site.federation, "supernode"))
         return supernode.numbers(self.cluster.list("apps/v1", "StatefulSet", self.site.namespace, labels=labels))
 
     def make_keys(self, allocation: Mapping[str, Any], dead: Sequence[str]) -> KeysMade:

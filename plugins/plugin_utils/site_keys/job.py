@@ -15,6 +15,7 @@ from typing import Any
 from ..apply.readiness import job as job_state
 from ..apply.wait import Clock, Waiter, pod_faults
 from ..base.errors import ClusterError
+from ..base.labels import query
 from ..base.names import PUBLIC_KEYS
 from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
@@ -157,7 +158,7 @@ def _wait(site: Cluster, started: Mapping[str, Any], seconds: int) -> None:
         state = job_state(job)
         if state.ready:
             return
-        labels = ",".join(f"{key}={value}" for key, value in job["spec"]["selector"]["matchLabels"].items())
+        labels = query(job["spec"]["selector"]["matchLabels"])
         pods = site.list("v1", "Pod", namespace, labels=labels)
         refused = not pods and unmade.is_over() and "FailedCreate" in _reasons(site, job)
         if state.failed:
