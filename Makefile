@@ -4,8 +4,8 @@
 
 PYTHON  ?= python3
 CACHE   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/federated-flower
-# One environment per set of requirements, one staged copy per checkout.
-VENV    := $(CACHE)/venv-$(shell { cat requirements/*.txt; $(PYTHON) -V; } | cksum | cut -d' ' -f1)
+# One environment per set of requirements (others: tools/environment.py), one staged copy per checkout.
+VENV    := $(CACHE)/venv-$(shell { cat requirements/constraints.txt requirements/dev.txt; $(PYTHON) -V; } | cksum | cut -d' ' -f1)
 STAGE   := $(CACHE)/stage-$(shell pwd -P | cksum | cut -d' ' -f1)
 STAGED  := $(STAGE)/ansible_collections/federated/flower
 BUILD   := $(CURDIR)/build
@@ -27,7 +27,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down lint sanity unit check integration fleet-tests scenarios soak fleet-lifecycle molecule test bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit examples events check integration fleet-tests scenarios soak fleet-lifecycle molecule test awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +63,12 @@ demo-skupper: stage ## the same where sites join through Skupper, which a stand-
 demo-skupper-down: stage ## remove the federation and the fleet
 	@bash tools/demo.sh down skupper
 
+demo-study: stage ## tables at the sites, an app with an image of its own, a run, and its model on this machine
+	@bash tools/demo.sh up study
+
+demo-study-down: stage ## remove the federation and the fleet
+	@bash tools/demo.sh down study
+
 lint: stage ## ansible-lint (production), yamllint, ruff, import-linter, mypy, changelog and documentation lint
 	@cd $(STAGED) && bash tools/lint.sh
 
@@ -72,8 +78,14 @@ sanity: stage ## ansible-test sanity, nothing ignored
 unit: stage ## unit tests
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/unit.xml tests/unit
 
-check: stage ## lint, sanity of changed files and unit tests side by side: what to run before every commit
-	@SANITY=--changed python tools/test.py "lint unit sanity"
+examples: stage ## tests of the example app, in an environment with Flower and scikit-learn
+	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/examples.xml tests/examples
+
+events: stage ## tests of the rulebooks, with ansible-rulebook in an environment of its own
+	@cd $(STAGED) && bash $(CURDIR)/tools/java.sh && eda=$$(python tools/environment.py eda) && "$$eda" -m pytest -q $(TIMES)/events.xml tests/events
+
+check: stage ## lint, sanity of changed files, unit tests, those of the example and of the rulebooks side by side: what to run before every commit
+	@SANITY=--changed python tools/test.py "lint unit examples events sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 
@@ -88,15 +100,19 @@ scenarios: stage ## the collection on the fleet, and the stand-in for Skupper
 
 soak: stage ## the long forms of integration tests: many rounds, many kills
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 tests/integration
+	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { cd $(STAGED) && python -m pytest -v -m "fleet_lifecycle and soak" tests/fleet; }
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
-	@cd $(STAGED) && python -m pytest -v $(TIMES)/fleet-lifecycle.xml -m fleet_lifecycle tests/fleet
+	@cd $(STAGED) && python -m pytest -v $(TIMES)/fleet-lifecycle.xml -m "fleet_lifecycle and not soak" tests/fleet
 
 molecule: stage ## molecule: converge, idempotence, verify on the fleet
 	@cd $(STAGED)/extensions && bash $(CURDIR)/tools/with-fleet.sh molecule test --all
 
 test: stage ## all of the above gates, then stop the fleet
 	@python tools/test.py
+
+awx: stage ## awx.yml and what it creates, on the controller that CONTROLLER_HOST names (tests/awx/README.md)
+	@cd $(STAGED) && python -m pytest -v $(TIMES)/awx.xml tests/awx
 
 bench: stage ## speed, side by side with kubernetes.core.k8s
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python tests/bench/ocm_inventory.py

@@ -18,5 +18,5 @@ rm -rf "$venv"
 "$python" -m venv "$venv"
 export PYTHONPATH='' PIP_DISABLE_PIP_VERSION_CHECK=1
 "$venv/bin/python" -m pip install --quiet --progress-bar off -r requirements/dev.txt
-"$venv/bin/ansible" --version | head -n 1
+"$venv/bin/ansible" --version | sed -n 1p  # head would end before it has read all, and fail the pipe
 touch "$venv/.ready"

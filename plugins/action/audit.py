@@ -24,10 +24,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 class ActionModule(ClusterAction):
     """See the module's documentation."""
 
+    NEEDS_LEASE = False  # what was changed is recorded in any case
     ARGS = {
         "hub": {"type": "str"},
         "hub_namespace": {"type": "str"},
         "federation": {"type": "str"},
+        "required": {"type": "bool", "default": True},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +73,8 @@ class ActionModule(ClusterAction):
             return self._append(hub, namespace, federation, entries)
         except ClusterError as error:
             text = f"the changes could not be recorded in the audit trail; they are in this result. {self.named(error)}"
+            if not params["required"]:
+                return {"changed": False, "msg": text, "warnings": [text], "unrecorded": entries}
             return {"failed": True, "msg": text, "unrecorded": entries}
 
     def _append(self, hub: str, namespace: str, federation: str, entries: list[audit_notes.Content]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
     credentials,
     live_certificates,
     settings,
+    tracking_secret,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import PODS, ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.handover import hand_over
@@ -47,6 +48,7 @@ class ActionModule(CertificateAction):
         **settings.OPTIONS,
         "ca_lifetime_days": {"type": "int", "default": 3650},
         "client_lifetime_days": {"type": "int", "default": 90},
+        "tracking_credentials": {"type": "dict", "default": {}, "no_log": True},
         "forget_cas": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 300},
     }
@@ -79,7 +81,8 @@ class ActionModule(CertificateAction):
             served = seen.entries(wanted.namespace, mounted).get("tls.crt", "") if mounted else ""
             published = live_certificates.published_bundle(seen[live_certificates.publication_ref(wanted)])
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
-            secrets = [*made.secrets, *shown.secrets, *own.secrets]
+            tracking = tracking_secret.secrets(spec, params["tracking_credentials"])
+            secrets = [*made.secrets, *shown.secrets, *own.secrets, *tracking]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             self.note(certificates=[facts for item in secrets for facts in _issued(item)])
@@ -93,6 +96,8 @@ class ActionModule(CertificateAction):
                 marks = {live_certificates.NOTE: certificates.describe(shown.certificate)["fingerprint"]}
                 refresh.touch_pods(hub, wanted.namespace, PODS, marks=marks)
             restarted = [] if self.check else internal.restart_old(hub, wanted.namespace, self.note)
+            if not self.check and tracking_secret.is_changed(outcomes[-1].objects):
+                shown.warnings.append(tracking_secret.WORDS)
         certificate = {"name": shown.secret, "namespace": wanted.namespace, "source": source.name}
         if shown.certificate:
             certificate.update(certificates.describe(shown.certificate))

@@ -17,11 +17,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_c
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace as ca_namespaces
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import look as look_at
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight import clocks, rehearsal
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
+    clocks,
+    output_checks,
+    output_switch,
+    rehearsal,
+    tracking_checks,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
@@ -55,6 +61,16 @@ class ActionModule(CertificateAction):
                 cluster,
                 grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent),
             )
+            if spec.outputs_enabled:
+                claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)
+                if fault := output_checks.fault(spec, claim):
+                    raise ClusterError(fault)
+            warnings += output_switch.require(cluster, spec)
+            warnings += tracking_checks.warnings(spec)
+            if spec.tracking.uri and spec.tracking.secret:
+                secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
+                if fault := tracking_checks.fault(spec, secret):
+                    raise ClusterError(fault)
             rehearsed = rehearsal.rehearse(cluster, superlink.objects(spec.complete()), found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]

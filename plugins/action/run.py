@@ -6,13 +6,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
-from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_config, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
+    before_run,
+    handed,
+    needed_packages,
+    outputs_home,
+    outputs_reader,
+    run_config,
+    runs,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import last_metrics
 
 _SHOWN = 15  # lines of the log in the message of a run that failed
 
@@ -24,15 +37,28 @@ class ActionModule(ClusterAction):
         "app": {"type": "path"},
         "run_id": {"type": "str"},
         "run_config": {"type": "dict", "default": {}},
+        "datasets": {"type": "list", "elements": "str", "default": []},
+        "packages_check": {"type": "bool", "default": True},
+        "resume": {"type": "str"},
+        "inputs": {"type": "path"},
         "namespace": {"type": "str", "default": "flower"},
         "wait": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 3600},
         "log_lines": {"type": "int", "default": 50},
+        "quiet": {"type": "bool", "default": False},
+        "interval": {"type": "int", "default": 30},
+        "outputs_directory": {"type": "path"},
+        "outputs_min_free": {"type": "str"},
     }
-    SPEC = {"required_one_of": [("app", "run_id")], "mutually_exclusive": [("app", "run_id"), ("run_config", "run_id")]}
+    SPEC = {
+        "required_one_of": [("app", "run_id")],
+        "mutually_exclusive": [("app", "run_id"), ("run_config", "run_id"), ("resume", "run_id"), ("inputs", "run_id")],
+    }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check the app before anything is sent; after that the run's number is part of every message."""
+        if params["interval"] < 1:
+            raise FlowerError(f"interval is a number of seconds, at least 1, not {params['interval']}")
         if params["run_id"]:
             if not params["run_id"].isdigit():
                 raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
@@ -40,48 +66,131 @@ class ActionModule(ClusterAction):
                 return self._follow(FlowerCLI(hub, params["namespace"]), params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
+        declared = needed_packages.declared(app) if params["packages_check"] else []
+        given = handed.read(app, config, params["resume"] or "", params["inputs"] or "", self.say)
+        config |= given.run_config
         about = {"name": app.name, "version": app.version, "files": len(app.files), "size": app.size}
         result: dict[str, Any] = {"changed": True, "app": about, "run_config": config, "warnings": app.warnings}
         if self.check:
-            return result | {"msg": f"would submit {app.name} {app.version}"}
+            words = [f"would submit {app.name} {app.version}"]
+            if given.run_config:
+                with self.connect() as hub:
+                    words += self._hand_over(FlowerCLI(hub, params["namespace"]), given, result)
+            return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
+            result |= before_run.require(
+                cli,
+                app,
+                datasets=params["datasets"] or [],
+                packages=declared,
+                min_free=params["outputs_min_free"] or "",
+                say=self.say,
+            )
+            self._hand_over(cli, given, result)
             answer = runs.submit(cli, app, config)
             about["fab_hash"] = str(answer.get("fab-hash", ""))
-            return self._follow(cli, str(answer["run-id"]), result)
+            run_id = str(answer["run-id"])
+            if given.origin:
+                self._keep_origin(cli, run_id, given.origin, result)
+            return self._follow(cli, run_id, result)
+
+    def _hand_over(self, cli: FlowerCLI, given: handed.Handed, result: dict[str, Any]) -> list[str]:
+        """Provide what the run begins with, last before it is submitted; in check mode only look."""
+        done = handed.provide(cli, given, self.params["outputs_min_free"] or "", self.say, check=self.check)
+        result |= done.result
+        if done.facts:
+            self.note(outputs=done.facts)
+        return done.words
+
+    def _keep_origin(self, cli: FlowerCLI, run_id: str, origin: Mapping[str, str], result: dict[str, Any]) -> None:
+        """Keep what a run began with: in the audit trail, and for the list beside its outputs."""
+        self.note(outputs=[{"change": "began", "run": run_id, **origin}])
+        try:
+            outputs_reader.Reader(cli).begin(run_id, origin)
+        except ClusterError as error:
+            unknown = f"the list beside the outputs of run {run_id} will not have what it began with: {error.message}"
+            result["warnings"] = [*result["warnings"], unknown]
 
     def _follow(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> dict[str, Any]:
         result["run_id"] = run_id
+        trouble = ""
         try:
             if self.params["wait"]:
-                run, trouble = runs.follow(cli, run_id, self.params["wait_timeout"])
+                run, trouble, log = self._wait(cli, run_id, submitted=result["changed"])
             elif result["changed"]:
                 return result | {"status": "pending", "msg": f"run {run_id} was submitted"}
             else:
-                run, trouble = runs.look(cli, run_id), ""
+                run = runs.look(cli, run_id)
+                log = self._log(cli, run, result)
         except ClusterError as error:
             return result | {"failed": True, "msg": self.named(FlowerError(f"run {run_id}: {error.message}"))}
-        try:
-            log = runs.read_log(cli, run)
-        except ClusterError as error:
-            log = []
-            result["warnings"] = [*result.get("warnings", []), f"cannot read the log of run {run_id}: {error.message}"]
         kept = max(self.params["log_lines"], 0)
         output = runs.highlights(log)
         result |= {
             "status": run.status,
+            "outcome": outcome(run),
             "elapsed": run.elapsed,
+            "metrics": last_metrics(log),
             "log": log[-kept:] if kept else [],
             "output": output[-kept:] if kept else [],
         }
         if run.status == runs.COMPLETED:
-            return result | {"msg": f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"}
+            self._bring_home(cli, run_id, result)
+            trouble = result["outputs"].get("error", "")
+            told = f"run {run_id} of {run.app} completed in {run.elapsed:.1f} s"
+            if trouble:
+                lost = FlowerError(f"{told}, but its outputs were not fetched: {trouble}")
+                return result | {"failed": True, "msg": self.named(lost)}
+            return result | {"msg": "; ".join(filter(None, (told, result["outputs"].pop("words", ""))))}
         if not run.finished and not self.params["wait"]:
             return result | {"msg": f"run {run_id} of {run.app} is {run.status}"}
         if run.finished:
-            words = runs.describe_end(run)
+            words = runs.describe_end(run) + outputs_home.full_words(cli)
         else:
             words = runs.describe_timeout(cli, run, self.params["wait_timeout"], trouble)
         if output:
             words += "\nThe end of its log:\n" + "\n".join(f"  {line}" for line in output[-_SHOWN:])
         return result | {"failed": True, "msg": self.named(FlowerError(words))}
+
+    def _wait(self, cli: FlowerCLI, run_id: str, *, submitted: bool) -> tuple[runs.Run, str, list[str]]:
+        """Follow a run; its last state, why it could not be read (or an empty text), and the end of its log."""
+        params = self.params
+        quiet = params["quiet"] or bool(self._task.no_log)  # Ansible hides the result, not what is said meanwhile
+        progress = Progress(self.say, self.inventory_host, run_id, interval=params["interval"], quiet=quiet)
+        progress.begin(submitted)
+        following = Following(cli, run_id, progress)
+        with progress.steady():
+            run = following.follow(params["wait_timeout"])
+        return run, following.trouble, runs.trim(list(following.lines))
+
+    def _bring_home(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
+        """Say where the outputs of a completed run are, and fetch them if that is requested. The run stays completed if that fails."""
+        directory = self.params["outputs_directory"]
+        result["outputs"] = {}
+        reader = outputs_reader.Reader(cli)
+        try:
+            result["outputs"] = {"place": reader.folder(run_id)}
+            if not directory:
+                return
+            run = outputs_home.known_runs(cli).get(run_id, {})
+            home = outputs_home.fetch(cli, run_id, run, Path(directory).absolute(), self.say, reader)
+            if home.changed:
+                self.note(outputs=[home.fact])
+            result["outputs"] |= {**home.result, "words": outputs_home.words(home.result)}
+            result["warnings"] = [*result.get("warnings", []), *home.warnings]
+            result["changed"] |= home.changed
+        except outputs_reader.NoFiles as error:
+            result["warnings"] = [*result.get("warnings", []), error.message]
+        except ClusterError as error:
+            if directory:
+                result["outputs"]["error"] = error.message
+
+    def _log(self, cli: FlowerCLI, run: runs.Run, result: dict[str, Any]) -> list[str]:
+        try:
+            return runs.read_log(cli, run)
+        except ClusterError as error:
+            result["warnings"] = [
+                *result.get("warnings", []), f"cannot read the log of run {run.run_id}: {error.message}"
+            ]  # fmt: skip
+            return []

@@ -13,9 +13,14 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_action import SkupperAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
@@ -34,6 +39,7 @@ class ActionModule(SkupperAction):
         "timeout": {"type": "int", "default": 10},
         "wait_timeout": {"type": "int", "default": 0},
         "skupper": {"type": "bool", "default": False},
+        "outputs": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -41,7 +47,7 @@ class ActionModule(SkupperAction):
         result: dict[str, Any] = {
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
-            "unknown_nodes": [], "network": {},
+            "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
@@ -49,8 +55,11 @@ class ActionModule(SkupperAction):
                 if params["skupper"]:
                     self._read_network(hub, params["namespace"], result)
                 if result["deployed"]:
+                    self._read_lease(hub, params, result)
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params["namespace"], result)
+                    if params["outputs"]:
+                        result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
         except ClusterError as error:
             result.update(reachable=bool(result["workloads"]), error=error.message)
         # A play that fails on one of them shows this text.
@@ -103,11 +112,21 @@ class ActionModule(SkupperAction):
         )
 
     @staticmethod
+    def _read_lease(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+        try:
+            held = Lease(hub, params["namespace"], params["federation"]).held()
+        except Forbidden:
+            return  # not a reason to know nothing of the fleet: rights that an earlier release rendered do not have it
+        if held is not None:
+            result["lease"] = {"holder": lease_object.words(held), "since": lease_object.since(held)}
+
+    @staticmethod
     def _read_ledger(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
         ledger = Ledger(hub, params["namespace"], params["federation"])
         book = ledger.read_book()
         result["partitions"] = book["partitions"]
         found, unreadable = ledger.read_sites()
+        index = ledger.read_datasets()
         for site, record in {**{name: empty_record(name) for name in unreadable}, **found}.items():
             result["sites"][site] = {
                 "fault": unreadable.get(site, ""),
@@ -120,6 +139,7 @@ class ActionModule(SkupperAction):
                     }
                     for fingerprint, key in record["keys"].items()
                 ],
+                "datasets": dataset_index.of_site(index, site),
                 "retired": len(record["retired"]),
                 "access": record.get("access") or {},
                 "client": {

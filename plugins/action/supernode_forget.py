@@ -13,7 +13,14 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, forgetting, ranges, records
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
+    access,
+    dataset_index,
+    forgetting,
+    package_index,
+    ranges,
+    records,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
 SUPERLINK = "superlink"  # its StatefulSet
@@ -76,9 +83,11 @@ class ActionModule(ClusterAction):
             differed = (
                 store.bring()
             )  # also when this run deleted nothing: the previous one may have been interrupted here
+            dropped = ledger.change_datasets(lambda index: dataset_index.without(index, keys))
+            dropped |= ledger.change_packages(lambda index: package_index.without(index, keys))
         wanted = [node for site in known for node in nodes[site]]
         return {
-            "changed": freed or bool(deleted) or differed,
+            "changed": freed or bool(deleted) or differed or dropped,
             "failed": bool(faults),
             "diff": store.diff,
             "nodes": wanted if runs else [],

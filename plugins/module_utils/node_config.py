@@ -32,6 +32,7 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "federation": {"type": "str"},
     "first_partition": {"type": "int"},
     "partitions": {"type": "int"},
+    "datasets": {"type": "dict"},
 }
 
 # See MAX_SUPERNODES in plugin_utils/validate/supernode_faults.py.
@@ -45,6 +46,8 @@ _ENV = {
 }
 
 _NODE_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+_DATASET_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
 # Linux takes no single argument longer than this (MAX_ARG_STRLEN without the closing zero byte).
 _ARGUMENT_BYTES = 131071 - len("--node-config=")
@@ -84,6 +87,7 @@ def expand(
     federation: str | None = None,
     first_partition: int | None = None,
     partitions: int | None = None,
+    datasets: Mapping[str, str] | None = None,
     preview: bool = True,
 ) -> Expansion:
     """Return the argument, environment and preview of one pool's node_config.
@@ -101,6 +105,7 @@ def expand(
         "federation": federation,
         "first_partition": first_partition,
         "partitions": partitions,
+        "datasets": datasets,
     }
     faults = list(_parameter_faults(mode, nodes, given))
     if node_config is not None and not isinstance(node_config, Mapping):
@@ -180,6 +185,14 @@ def _parameter_faults(mode: Any, nodes: Any, given: Mapping[str, Any]) -> Iterat
             yield fault(parameter, f"must be a non-empty string, not {shown(text)}")
         elif flower_toml.find_surrogate(text) >= 0:
             yield fault(parameter, f"{shown(text)} contains half of a surrogate pair, which is not valid in UTF-8 text")
+    datasets = given["datasets"]
+    if datasets is not None and not isinstance(datasets, Mapping):
+        yield fault("datasets", f"must be a dictionary of paths, not {shown(datasets)}")
+    for name, path in datasets.items() if isinstance(datasets, Mapping) else ():
+        if not isinstance(name, str) or not _DATASET_NAME.fullmatch(name):
+            yield fault("datasets", f"{shown(name)} cannot be the name of a dataset (a DNS label of lower case)")
+        elif not isinstance(path, str) or not path.startswith("/") or flower_toml.find_surrogate(path) >= 0:
+            yield fault("datasets", f"the path of {shown(name)} must be an absolute one, not {shown(path)}")
     if nodes is not None and (isinstance(nodes, str) or not isinstance(nodes, Sequence)):
         yield fault("nodes", f"must be a list of node names, not {shown(nodes)}")
         return

@@ -31,8 +31,10 @@ _NUMBERS = frozenset({"index", "replicas", "partition", "partitions"})
 POOL_COUNT = frozenset({"index", "replicas"})
 _NOT_IN_DAEMONSET = frozenset({"index", "replicas", "partition"})
 
-# Braces around an identifier. Blanks inside are treated as a mistake ("{ index }"), not for text.
-_BRACES = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
+# Braces around an identifier, or around "dataset:NAME". Blanks inside are treated as a mistake ("{ index }"), not for text.
+# The lookbehind keeps it linear: a lazy repetition before blanks would be quadratic in their number.
+_BRACES = re.compile(r"\{\s*([^\W\d]\w*|(?i:dataset)\s*:[^{}]*(?<!\s))\s*\}")
+DATASET = "dataset:"
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 
 
@@ -47,6 +49,9 @@ class Reader:
         # Where each way of counting was met first: (placeholder, key, value, position).
         self._first: dict[str, tuple[str, str, Any, int]] = {}
         self.known = {"node"} | {name for name, by in _PARAMETER.items() if given[by] not in (None, "")}
+        datasets = given.get("datasets")
+        self.datasets = dict(datasets) if isinstance(datasets, Mapping) else {}
+        self.known |= {f"{DATASET}{name}" for name in self.datasets}
         if self.daemonset:
             self.known -= _NOT_IN_DAEMONSET
         else:
@@ -171,6 +176,8 @@ class Reader:
             return kubelet.reference(INDEX_VARIABLE)
         if name == "node":
             return kubelet.reference(NODE_VARIABLE)
+        if name.startswith(DATASET):
+            return _quoted_part(self.datasets[name[len(DATASET) :]])
         return _quoted_part(str(self.given[_PARAMETER[name]]))
 
     def _placeholder(self, key: str, value: Any, match: re.Match[str]) -> bool:
@@ -196,10 +203,15 @@ class Reader:
             )
             return False
         best, close = nearest(name, self.known)
+        if name.startswith(DATASET) and self.datasets:
+            best, close = nearest(name[len(DATASET) :], self.datasets)
+            best = f"{DATASET}{best}"
         suggestion = f"{{{best}}}"
         hint = f"did you mean {suggestion}?" if close else f"the nearest known one is {suggestion}."
         if name in _PARAMETER and written == f"{{{name}}}":
             hint = f"{_PARAMETER[name]} was not set; {hint}"
+        if name.startswith(DATASET) and written == f"{{{name}}}":
+            hint = f"there is no dataset {shown(name[len(DATASET) :])} here; {hint}"
         self._fault(
             "unknown-placeholder",
             f"unknown placeholder {written if written.isprintable() else repr(written)}; {hint} Known here: {listed}",

@@ -42,6 +42,12 @@ options:
     description:
       - Name of the federation. Defaults to the variable C(flower_federation), else V(flower).
     type: str
+  required:
+    description:
+      - Whether the task fails if the entry cannot be added. Otherwise it shows a warning, for identities that may not write the audit
+        trail.
+    type: bool
+    default: true
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

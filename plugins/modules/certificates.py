@@ -53,6 +53,12 @@ options:
       - Whether to remove CAs of previous certificates that are no longer in use from the CA bundle of the sites.
     type: bool
     default: false
+  tracking_credentials:
+    description:
+      - Credentials for the tracking server of the specification, C(token), or C(username) and C(password). They are written to the Secret
+        C(superlink-tracking).
+    type: dict
+    default: {}
   wait_timeout:
     description:
       - Seconds to wait for a certificate from another issuer.

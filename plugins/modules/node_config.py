@@ -18,6 +18,7 @@ description:
     pool; V({node}) the name of the Kubernetes node; V({pool}), V({cluster}), V({region}), V({namespace}) and
     V({federation}) are names; V({partition}) is the number of the pod in the whole fleet, O(first_partition) plus its
     number in the pool, and V({partitions}) is O(partitions)."
+  - V({dataset:NAME}) is the path of a dataset in O(datasets), for example V({dataset:ct}). It is always a string.
   - A placeholder whose value is not set or is an empty string is unknown. Braces around an identifier
     that is not a known placeholder are rejected, also with other letter case or with spaces inside (V({Index}), V({ index })).
     Other braces are text, for example V({}), V({a-b}), V({0}) or a single one. There is no escape for braces around
@@ -86,6 +87,11 @@ options:
   partitions:
     description: Number of partitions of the whole fleet, the value of V({partitions}).
     type: int
+  datasets:
+    description:
+      - Names of datasets and their paths in the container that computes, the values of V({dataset:NAME}).
+      - The role C(supernode) sets it to the datasets of the pool, C(/data/NAME) each.
+    type: dict
 attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.

@@ -22,6 +22,9 @@ description:
     Checks the certificate that the gateway is going to serve, as far as it exists: key, names that sites
     verify, chain and validity. If cert-manager issues it, checks that cert-manager and the issuer are available.
   - >-
+    Refuses to switch outputs of runs on or off, and to change the tracking server, while runs are active, because that
+    replaces the pod in which ServerApps run.
+  - >-
     Compares the clocks of the control node and the hub, from the C(Date) header of its API server.
     M(federated.flower.supernode_preflight) checks sites.
   - This module is a step of the role C(federated.flower.superlink). Its options may change in any release.

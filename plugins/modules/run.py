@@ -19,7 +19,10 @@ description:
   - >-
     The run does not depend on the control node. If the API server, the connection or the SuperLink is unavailable,
     the task retries until O(wait_timeout). If the response to a submission is lost, the task finds the run and does
-    not submit it twice.
+    not submit it twice. If the playbook is interrupted, the run continues, and a task with O(run_id) follows it again.
+  - >-
+    While it waits, the task shows each new line of the run's log, and at a steady pace a line with the status of the run and the number
+    of SuperNodes that are online. See O(quiet) and O(interval).
   - This module is public. Changes of its options follow semantic versioning.
 options:
   app:
@@ -32,7 +35,8 @@ options:
     type: path
   run_id:
     description:
-      - Id of a run that was submitted before. The task follows this run and submits nothing.
+      - Id of a run that was submitted before. The task follows this run and submits nothing. It shows the log from its start; of a long
+        log, the last 1000 lines.
     type: str
   run_config:
     description:
@@ -42,6 +46,40 @@ options:
         because variables from the command line, a survey or a template are strings.
     type: dict
     default: {}
+  datasets:
+    description:
+      - Names of datasets that every SuperNode that is online must have (C(supernode_datasets) of the role supernode). Otherwise nothing is
+        submitted, and the error names sites and pools.
+      - The hub answers this from its own records, which the deployment of a site writes. Sites are not asked.
+    type: list
+    elements: str
+    default: []
+  packages_check:
+    description:
+      - Compare the C([project]) C(dependencies) in the app's C(pyproject.toml) with the Python packages of the images of the ServerApp and of all
+        ClientApps whose SuperNodes are online. If a package is missing, or its version is out of range, nothing is submitted, and the error
+        names site, pool and image of each.
+      - The hub answers this from its own records, which the deployment of a site writes. Sites are not asked. What is not recorded is a
+        warning.
+      - Images whose apps install their packages when they start (C(runtime_dependency_installation)) are not compared.
+    type: bool
+    default: true
+  resume:
+    description:
+      - Id of an earlier run that has outputs on the hub. The app gets it in its run config C(resume-run) and finds the outputs in
+        C($FLOWER_OUTPUTS_DIR/ID).
+      - Nothing is submitted if that run is not finished or has no outputs, or if the app does not declare C(resume-run) as a text.
+    type: str
+  inputs:
+    description:
+      - A file or folder on the control node, for example initial weights. It is sent to the volume for outputs before the run is submitted,
+        in pieces, and verified there. What is on the hub already is not sent again.
+      - The app gets its path below C($FLOWER_OUTPUTS_DIR) in its run config C(inputs). The path has the SHA-256 of the content in it, and the
+        files are read-only.
+      - Nothing is submitted if the volume has too little room, or if the app does not declare C(inputs) as a text.
+      - Of links to files the content is sent. Links to folders are an error, and so are hidden files in a folder, because every app of the
+        federation can read inputs.
+    type: path
   namespace:
     description:
       - Namespace of the SuperLink.
@@ -62,6 +100,28 @@ options:
       - Maximum number of lines in RV(log) and in RV(output).
     type: int
     default: 50
+  quiet:
+    description:
+      - Show neither log nor status while the task waits, only the id of the run. C(no_log) has the same effect.
+    type: bool
+    default: false
+  interval:
+    description:
+      - Seconds between two lines with the status of the run. They are shown even if the SuperLink cannot be reached. A change of the
+        status is shown at once.
+    type: int
+    default: 30
+  outputs_directory:
+    description:
+      - Folder on the control node to which the outputs of the run are fetched when it has completed, see
+        M(federated.flower.run_outputs_fetch). The run gets a folder of its own in it. Relative paths are relative to the working directory.
+      - If they cannot be fetched the task fails, and RV(status) still says that the run has completed.
+    type: path
+  outputs_min_free:
+    description:
+      - Room on the volume for outputs below which nothing is submitted, as a quantity like V(2Gi). Defaults to the value that the hub was
+        deployed with (C(superlink_outputs_min_free) of the role superlink).
+    type: str
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -72,7 +132,8 @@ attributes:
   check_mode:
     support: full
     details:
-      - The app and the run config are checked on the control node. The cluster is not contacted.
+      - The app and the run config are checked on the control node. The cluster is contacted only with O(resume) and O(inputs), to see
+        whether the outputs are there and what would be sent.
   diff_mode:
     support: none
   idempotent:
@@ -81,7 +142,13 @@ attributes:
       - Every task submits a new run. With O(run_id) nothing is changed.
 notes:
   - The run config is stored in the SuperLink's database and shown in results. Do not put secrets into it.
+  - Lines are shown without colours and control characters. Of more than 1000 lines at once the last 1000 are shown, and a line states how
+    many are left out.
+  - If it is not known how much room is left on the volume for outputs, the run is submitted with a warning.
 seealso:
+  - module: federated.flower.run_outputs_fetch
+  - module: federated.flower.runs_info
+  - module: federated.flower.run_stop
   - name: Flower's command line
     description: What C(flwr run), C(flwr list), C(flwr log) and C(flwr stop) do.
     link: https://flower.ai/docs/framework/ref-api-cli.html
@@ -102,6 +169,16 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ training.output }}"
 
+- name: Go on from the last checkpoint of a run that failed
+  federated.flower.run:
+    app: apps/mnist
+    resume: "13164552291825540154"
+
+- name: Begin with weights that are too large for an app
+  federated.flower.run:
+    app: apps/mnist
+    inputs: models/resnet50.safetensors
+
 - name: Submit a run
   federated.flower.run:
     app: apps/mnist
@@ -120,6 +197,18 @@ msg:
   returned: always
   type: str
   sample: run 13164552291825540154 of federated-flower/quickstart completed in 38.2 s
+datasets:
+  description: Names of the sites that have each of O(datasets).
+  returned: when an app was submitted
+  type: dict
+  sample:
+    ct: [site-a, site-b]
+packages:
+  description: Where the packages of images were compared with the app's dependencies, and fit.
+  returned: when an app was submitted
+  type: list
+  elements: str
+  sample: ["ServerApp", "site-a, pool default"]
 run_id:
   description: Id of the run, as a string, because it needs 64 bits.
   returned: when there is a run
@@ -132,6 +221,33 @@ status:
   returned: when there is a run
   type: str
   sample: finished:completed
+outcome:
+  description: V(completed), V(failed) or V(stopped), or the status of a run that is not finished.
+  returned: when the run was read
+  type: str
+  sample: completed
+metrics:
+  description:
+    - The last metrics in the log. Flower does not store metrics; its strategies log them in each round.
+    - Empty for an app that does not use these strategies. A number that is not finite is null.
+  returned: when the run was read
+  type: dict
+  contains:
+    round:
+      description: Number of the round.
+      type: int
+      sample: 3
+    train:
+      description: Metrics of the training, aggregated over the SuperNodes.
+      type: dict
+      sample: {loss: 0.529}
+    evaluate:
+      description: Metrics of the evaluation, aggregated over the SuperNodes.
+      type: dict
+      sample: {accuracy: 0.691}
+    server:
+      description: Metrics of the evaluation in the ServerApp.
+      type: dict
 elapsed:
   description: Duration of the run in seconds, without the time it was pending.
   returned: when the run was read
@@ -180,4 +296,44 @@ run_config:
   type: dict
   sample:
     num-server-rounds: 20
+outputs:
+  description:
+    - Where the outputs are. C(place) is their folder on the hub, as C(NAMESPACE/POD:FOLDER). With O(outputs_directory) it also has what
+      RV(federated.flower.run_outputs_fetch#module:fetched) has, and C(error) if they were not fetched.
+    - Empty if the federation keeps no outputs.
+  returned: when the run has completed
+  type: dict
+  sample:
+    place: flower/serverapp-0:/outputs/13164552291825540154
+resume:
+  description: The earlier run that this one goes on from.
+  returned: with O(resume)
+  type: dict
+  sample:
+    run_id: "13164552291825540154"
+    app: federated-flower/quickstart
+    version: 1.0.0
+    fab_hash: 9bbee32d
+    status: failed
+    files: 3
+    size: 20480
+inputs:
+  description: What was sent, or would be sent in check mode. C(place) is the path below C($FLOWER_OUTPUTS_DIR), C(sent) the number of bytes.
+  returned: with O(inputs)
+  type: dict
+  sample:
+    path: /home/jane/models/resnet50.safetensors
+    place: inputs/5c1e0c2c8d0d54b4ec8a1a5d2b3f1b7c9d1f6f1d0c7b7a1e6f0a9d8c7b6a5f4e/resnet50.safetensors
+    sha256: 5c1e0c2c8d0d54b4ec8a1a5d2b3f1b7c9d1f6f1d0c7b7a1e6f0a9d8c7b6a5f4e
+    files: 1
+    size: 102502400
+    sent: 102502400
+room:
+  description: Size, free room and floor of the volume for outputs before the submission, in bytes.
+  returned: when a run was submitted and the federation keeps outputs
+  type: dict
+  sample:
+    size: 10737418240
+    free: 8589934592
+    min_free: 536870912
 """

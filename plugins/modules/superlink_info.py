@@ -45,6 +45,11 @@ options:
       - Whether sites connect through Skupper. If V(true), the state of the network is returned, too.
     type: bool
     default: false
+  outputs:
+    description:
+      - Whether to return how much room is left on the volume for outputs of runs.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -115,7 +120,8 @@ partitions:
   type: int
 sites:
   description: >-
-    The ledger, by site. C(access) is the time and reason of a denial, C(client) describes the client certificate.
+    The ledger, by site. C(access) is the time and reason of a denial, C(client) describes the client certificate,
+    C(datasets) are the datasets of each pool.
   returned: always
   type: dict
 nodes:
@@ -137,6 +143,19 @@ network:
     The Skupper network as seen from the hub: C(site), C(linked) (site -> whether its link is operational), C(listeners),
     C(connector), C(certificates)
     (public facts). Empty without O(skupper).
+  returned: always
+  type: dict
+lease:
+  description: Who is changing the fleet now, and since when. Empty if the fleet is not being changed, or if the right to read C(leases) is missing.
+  returned: always
+  type: dict
+  sample:
+    holder: jane@laptop, federated.flower.site
+    since: "2026-11-22T12:00:00+00:00"
+outputs:
+  description: >-
+    The volume for outputs of runs: C(size), C(free) and C(min_free) in bytes, and C(error), the reason why they are not known. Empty
+    without O(outputs), and if the federation keeps no outputs.
   returned: always
   type: dict
 """

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,13 @@ class Method:
     merged: bool = False
     #: the whole role federated.flower.supernode; a SuperLink is deployed first, outside the measured time
     role: bool = False
+    #: whole playbooks of the collection for a hub and its sites, and what they are given: the row's name -> playbook, extra variables
+    playbooks: Mapping[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+
+    @property
+    def federation(self) -> bool:
+        """Its hosts are the sites of a federation."""
+        return self.role or bool(self.playbooks)
 
 
 METHODS = {
@@ -152,6 +159,17 @@ METHODS = {
         Method("apply_merged", [{"federated.flower.apply": _APPLY}], 1000, merged=True),
         Method("apply_set", [{"federated.flower.apply": {**_APPLY, "applyset": "bench", "wait": True}}], 1000),
         Method("role", [], 1000, role=True),
+        Method(
+            "site",
+            [],
+            1000,
+            playbooks={
+                "first": ("site", {}),
+                "no change": ("site", {}),
+                "status": ("status", {}),
+                "client": ("rotate_certs", {"flower_rotate": "client"}),
+            },
+        ),
         Method("k8s_list", [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ objects }}"}}], 200),
         Method(
             "k8s_loop",
@@ -167,6 +185,11 @@ METHODS = {
     )
 }
 BASE = "k8s_list"  # what the others are compared with
+
+
+def _imported(playbook: str, variables: dict[str, str]) -> dict[str, Any]:
+    """A play that is a playbook of the collection."""
+    return {"import_playbook": f"federated.flower.{playbook}", "vars": variables}
 
 
 # ---- runs -----------------------------------------------------------------------------------------------------------
@@ -234,18 +257,22 @@ class Bench:
         }
         groups: dict[str, Any] = {"all": {"hosts": hosts, "vars": common}}
         play: dict[str, Any] = {"hosts": "all", "gather_facts": False, "tasks": method.tasks}
-        if method.role:
+        if method.federation:
             # As playbooks/site.yml does: the role's own task checks the variables of all sites.
             role = {"name": "federated.flower.supernode", "rolespec_validate": False}
             play = {"hosts": "flower_sites", "gather_facts": False, "tasks": [{"ansible.builtin.import_role": role}]}
             groups = self._federation(hosts, common, folder)
         (folder / "inventory.yml").write_text(json.dumps(groups), encoding="utf-8")
-        (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
         if method.role:
             self._deploy_hub(folder)
-        for run in ("first", *["no change"] * repeat):
+        files = {"play.yml": play} | {f"{row}.yml": _imported(*given) for row, given in method.playbooks.items()}
+        for file, content in files.items():
+            (folder / file).write_text(json.dumps([content]), encoding="utf-8")
+        for row in (*(method.playbooks or ("first", "no change")), *["no change"] * (repeat - 1)):
+            file = f"{row}.yml" if method.playbooks else "play.yml"
+            others = 1 if method.playbooks else 0  # the hub
             self.server.learn_idle()
-            self.measures.append(measured(self.server, method.name, clusters, run, folder, self.forks))
+            self.measures.append(measured(self.server, method.name, clusters, row, folder, self.forks, file, others))
             print_row(self.measures[-1])
 
     def _federation(self, hosts: dict[str, Any], common: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -152,18 +152,26 @@ def playbook(play: str, folder: Path, forks: int) -> tuple[list[str], dict[str, 
 
 
 def measured(
-    server: ApiServer, method: str, clusters: int, run: str, folder: Path, forks: int, play: str = "play.yml"
+    server: ApiServer,
+    method: str,
+    clusters: int,
+    run: str,
+    folder: Path,
+    forks: int,
+    play: str = "play.yml",
+    others: int = 0,
 ) -> Measure:
     """Run a play of a folder and measure it.
 
     Args:
         server: whose counters count.
         method: name of the way, for the table.
-        clusters: how many hosts the play has.
+        clusters: how many clusters are delivered to.
         run: "first" or "no change", for the table.
         folder: with inventory and play.
         forks: Ansible's.
         play: file of the play.
+        others: how many hosts the play has besides the clusters.
     """
     command, env = playbook(play, folder, forks)
     requests, cpu = server.counters()
@@ -180,7 +188,7 @@ def measured(
     memory.join()
     requests_after, cpu_after = server.counters()
     recap = [tuple(map(int, one)) for one in _RECAP.findall(output.read_text(encoding="utf-8"))]
-    if len(recap) != clusters:
+    if len(recap) != clusters + others:
         raise SystemExit(
             f"{method} with {clusters} clusters did not run:\n{output.read_text(encoding='utf-8')[-3000:]}"
         )

@@ -20,6 +20,7 @@ from support import SETTINGS, api, fleet, subnet, until
 MARKERS = {
     "fleet": "needs the local fleet; starts it if it does not run, and leaves it running",
     "fleet_lifecycle": "stops the running fleet, kills starts half-way; only run with -m fleet_lifecycle",
+    "soak": "takes many minutes; `make soak` runs it",
 }
 
 

@@ -306,7 +306,9 @@ def test_down_leaves_nothing(clean: dict[str, Any]) -> None:
 
 
 @pytest.mark.fleet_lifecycle
-@pytest.mark.parametrize("seconds", [0.5, 2.0, 7.0])
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(0.5, marks=pytest.mark.soak), pytest.param(2.0, marks=pytest.mark.soak), 7.0]
+)
 def test_up_survives_a_killed_up_and_down_cleans_up(clean: dict[str, Any], seconds: float) -> None:
     for heal in (True, False):
         process = subprocess.Popen(

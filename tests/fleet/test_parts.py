@@ -4,18 +4,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flower_fleet import binaries, cli, external, host, settings
+from flower_fleet import binaries, cli, external, host, prepare, settings, shell
 from flower_fleet.addons import dns
 from flower_fleet.addons.ocm import gates
 from flower_fleet.clusters import agent, config, lifecycle
 from flower_fleet.errors import FleetError
+from flower_fleet.images import apps, ee, recipes
 from flower_fleet.shell import remove_tree
 
 SUBNET = IPv4Network("10.97.0.0/24")
@@ -147,6 +151,44 @@ def test_the_gate_of_replica_sets_is_off_by_default(spec: dict[str, Any], on: bo
     assert gates.enabled({"spec": spec}) is on
 
 
+def test_images_of_apps_follow_what_the_apps_declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = recipes.recipes("")[0]
+    wanted = settings.from_environment({"XDG_CACHE_HOME": str(tmp_path)})
+    assert prepare.layered_image("tabular").reference == "registry.example.com/federated-flower/tabular:1.0.0"
+    with pytest.raises(FleetError, match="no image 'quickstart'; there are: .*awx-project.*tabular"):
+        prepare.layered_image("quickstart")
+    app = tmp_path / "own"
+    app.mkdir()
+    (app / "Containerfile").touch()
+    (app / "pyproject.toml").write_text('[project]\nname = "own"\nversion = "2.1"\n')
+    monkeypatch.setattr(apps, "EXAMPLES", tmp_path)
+    image = apps.AppImage("own", base)
+    before = image.path(wanted)
+    assert image.reference.endswith("/own:2.1") and before.parent.name not in ("images", "seed", "bin")
+    (app / "pyproject.toml").write_text('[project]\nname = "own"\nversion = "2.2"\n')
+    assert image.path(wanted) != before
+
+
+def test_the_image_of_the_execution_environment_follows_the_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = prepare.layered_image("awx-project")
+    assert [one.reference for one in image.archives] == [f"{ee.REFERENCE}-environment", ee.REFERENCE]
+    environment, _collections = image.archives
+    before = environment.key(), image.key()
+    definition = tmp_path / "execution-environment.yml"
+    definition.write_text(f"{ee.DEFINITION.read_text()}# changed\n")
+    monkeypatch.setattr(ee, "DEFINITION", definition)
+    assert environment.key() != before[0] and image.key() != before[1]
+
+
+def test_build_steps_that_the_fleet_does_not_do_are_refused() -> None:
+    steps = {"append_final": ["ENV A=1 B='2 3'"]}
+    assert ee.settings_of({"additional_build_steps": steps}) == ["A=1", "B=2 3"]
+    assert ee.settings_of({}) == []
+    for stage, step in (("append_final", "RUN true"), ("prepend_base", "ENV A=1")):
+        with pytest.raises(FleetError, match="does not do these steps"):
+            ee.settings_of({"additional_build_steps": {stage: [step]}})
+
+
 def test_what_an_addon_understands() -> None:
     options = cli.parser().parse_args(
         ["addon", "ocm", "up", "--pending", "site-a", "--pending", "site-b", "--lease", "4", "--replica-sets"]
@@ -155,6 +197,24 @@ def test_what_an_addon_understands() -> None:
     assert cli.parser().parse_args(["addon", "ocm", "stop", "site-a"]).site == "site-a"
     assert cli.parser().parse_args(["addon", "skupper", "up", "--resync", "5"]).resync == 5
     assert cli.parser().parse_args(["addon", "skupper", "up"]).resync == 30
-    for wrong in ("addon ocm stop", "addon cert-manager stop site-a", "addon none up"):
+    assert cli.parser().parse_args(["addon", "mlflow", "up"]).verb == "up"
+    assert cli.parser().parse_args(["image", "tabular"]).name == "tabular"
+    for wrong in ("image", "addon ocm stop", "addon cert-manager stop site-a", "addon none up"):
         with pytest.raises(SystemExit):
             cli.parser().parse_args(wrong.split())
+
+
+def test_one_command_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "_locks", [])
+    name, waited = f"fleet-test-{os.getpid()}", []
+    shell.lock(name, timeout=0, waiting=lambda: waited.append("first"))
+    with pytest.raises(FleetError, match="another fleet command still runs"):
+        shell.lock(name, timeout=0.3, waiting=lambda: waited.append("second"))
+    assert waited == ["second"]
+    program = "import sys; from flower_fleet.shell import lock; lock(sys.argv[1], timeout=0, waiting=lambda: None)"
+    other = subprocess.run([sys.executable, "-c", program, name], cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    assert other.returncode == 1 and "another fleet command" in other.stderr
+    shell._locks.pop().close()
+    shell.lock(name, timeout=0, waiting=lambda: waited.append("third"))
+    assert waited == ["second"]
+    shell._locks.pop().close()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # What takes longest begins first, so that no worker is busy for long when the others are through. The first two groups need empty
 # clusters, those that are not named come in their own order, the last one checks everything that was left.
 FIRST = (
-    "test_01_deploy", "test_00_upgrade", "ocm", "test_02_refusals", "test_20_skupper", "test_16_rotation", "test_13_rights", "test_15_certificates",
-    "test_17_site_keys", "test_18_incidents", "test_14_audit", "test_03_sites", "test_04_pools",
+    "test_01_deploy", "test_00_upgrade", "ocm", "test_02_refusals", "test_20_skupper", "test_27_study", "test_16_rotation", "test_13_rights",
+    "test_15_certificates", "test_17_site_keys", "test_18_incidents", "test_14_audit", "test_03_sites", "test_04_pools",
 )  # fmt: skip
 LAST = "test_90_teardown"
 # Files that wait for each other: one worker has them all.
@@ -80,18 +81,24 @@ def fleet_contexts(fleet_kubeconfig: Path) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def fleet_addon(fleet_kubeconfig: Path) -> Callable[..., None]:
-    """Function: run the local fleet's command for add-ons. Skips the test where the clusters are not those of the local fleet."""
+def fleet_command(fleet_kubeconfig: Path) -> Callable[..., None]:
+    """Function: run a command of the local fleet. Skips the test where the clusters are not those of the local fleet."""
     environment = {key: value for key, value in os.environ.items() if key != "FLOWER_FLEET_KUBECONFIG"}
     fleet = [sys.executable, str(Path(__file__).resolve().parents[1] / "fleet")]
 
     def run(*words: str) -> None:
         where = subprocess.run([*fleet, "kubeconfig"], env=environment, text=True, capture_output=True, check=False)
         if os.geteuid() or where.stdout.strip() != str(fleet_kubeconfig):
-            pytest.skip(f"these are not the clusters of the local fleet, which alone has the add-on {words[0]}")
-        subprocess.run([*fleet, "addon", *words], env=environment, check=True)
+            pytest.skip(f"these are not the clusters of the local fleet, which alone has {' '.join(words[:2])}")
+        subprocess.run([*fleet, *words], env=environment, check=True)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def fleet_addon(fleet_command: Callable[..., None]) -> Callable[..., None]:
+    """Function: run the local fleet's command for add-ons."""
+    return partial(fleet_command, "addon")
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-import select
-import socket
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import pytest
@@ -26,6 +21,7 @@ import yaml
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster, connect
+from ansible_collections.federated.flower.tests.integration.connect_proxy import ConnectProxy
 
 SECRET = "a-very-secret-value"
 Objects = list[dict[str, Any]]
@@ -809,55 +805,6 @@ def _present_image(cluster: Cluster) -> str:
     for pod in cluster.list("v1", "Pod", "kube-system", labels="k8s-app=kube-dns"):
         return pod["spec"]["containers"][0]["image"]
     pytest.skip("the cluster runs no CoreDNS whose image could be used")
-
-
-class ConnectProxy:
-    """A small HTTP proxy on 127.0.0.1 that makes tunnels for those who know the password, and counts them."""
-
-    def __init__(self, credentials: str) -> None:
-        self.tunnels = 0
-        #: break the tunnel at the next byte from the client
-        self.break_next = False
-        expected = "Basic " + base64.b64encode(credentials.encode()).decode()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_CONNECT(self) -> None:
-                if self.headers.get("Proxy-Authorization") != expected:
-                    self.send_error(407)
-                    return
-                host, _colon, port = self.path.rpartition(":")
-                with socket.create_connection((host.strip("[]"), int(port))) as upstream:
-                    outer.tunnels += 1
-                    self.send_response(200)
-                    self.end_headers()
-                    pair = {self.connection: upstream, upstream: self.connection}
-                    while True:
-                        for one in select.select(list(pair), [], [])[0]:
-                            data = one.recv(65536)
-                            if not data:
-                                return
-                            if one is self.connection and outer.break_next:
-                                outer.break_next = False
-                                return
-                            pair[one].sendall(data)
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> ConnectProxy:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 # ---- ways in ---------------------------------------------------------------------------------------------------------

@@ -15,9 +15,16 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 
+class _Loader(yaml.CSafeLoader):
+    """Knows the strings that Ansible does not template."""
+
+
+_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
+
+
 @cache
 def _parsed(path: Path) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
 
 
 def yaml_file(*parts: str) -> Any:

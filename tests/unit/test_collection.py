@@ -103,8 +103,9 @@ PARTS = {
 
 @pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS])
 def test_playbooks_that_change_something_record_it(playbook: str) -> None:
-    """Whatever is not known for reading only may change something."""
-    reading = {"audit", "audit_info", "preflight", "run", "site_result", "superlink_info", "supernode_info", "supernode_preflight"}
+    """Whatever is not known for reading only may change something. Runs and the console are not part of the deployment."""
+    runs = {"run", "run_outputs_info", "run_stop", "runs_info"}
+    reading = runs | {"awx"} | {"audit", "audit_info", "lease", "preflight", "site_result", "superlink_info", "supernode_info", "supernode_preflight"}
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
     tasks = plays(playbook)[-1].get("tasks", [])
     last = tasks[-1].get("always", tasks)[-1] if tasks else {}
@@ -113,16 +114,35 @@ def test_playbooks_that_change_something_record_it(playbook: str) -> None:
     )
 
 
+#: They change the fleet's objects, but must not wait for others: a denial is at once, and the others are the administrator's.
+WITHOUT_LEASE = {"acm_policy.yml", "rbac.yml", "site_access.yml"}
+
+
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in PARTS])
+def test_playbooks_that_record_changes_take_the_lease_before_them(playbook: str) -> None:
+    """And return it at the end. What data scientists run (outputs, run) records only with the right to do so."""
+    found = load(f"playbooks/{playbook}")
+    imported = [play.get("import_playbook", "") for play in found]
+    text = json.dumps([load(f"playbooks/{name}") for name in imported if name in PARTS] + [found])
+    records = re.search(r'"federated\.flower\.audit": (null|\{(?!"required": false))', text) is not None
+    takes = "take_lease.yml" in imported
+    assert takes == (records and playbook not in WITHOUT_LEASE)
+    assert takes == (imported[-1] == "return_lease.yml")
+    before = found[: imported.index("take_lease.yml")] if takes else []
+    used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(before))) & {*MODULES, *ROLES}
+    assert not used, "it changes something before it has the lease"
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_argument_specs_are_the_defaults(role: str) -> None:
     """Each default, templated where no other variable is set, is the default of the option of that name.
 
-    A default that is null, or looks into the inventory, has no value to write down: its option has none.
+    A default that is null, looks into the inventory, or is a table of objects, has no value to write down: its option has none.
     """
     options = load(f"roles/{role}/meta/argument_specs.yml")["argument_specs"]["main"]["options"]
     defaults = load(f"roles/{role}/defaults/main.yml") or {}
     specified = {name: option["default"] for name, option in options.items() if option.get("default") is not None}
-    unwritten = ("groups[", "inventory_hostname")
+    unwritten = ("groups[", "inventory_hostname", "{{ awx_name")
     fixed = trusted(
         {k: v for k, v in defaults.items() if v is not None and not any(word in str(v) for word in unwritten)}
     )

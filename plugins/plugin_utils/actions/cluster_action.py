@@ -9,8 +9,11 @@ files is paid once and inherited by the fork of every host.
 from __future__ import annotations
 
 import gc
+import io
+import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from ..base.errors import ClusterError
 from ..base.plain import plain
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
+from ..lease import holding
 from ..ownership import twins
 from ..reach.registry import DELIVERIES
 from ..reach.site import Way, named
@@ -37,6 +41,11 @@ from .run_facts import now, run_facts
 # What is loaded so far stays until the end. Without this, the garbage collector of every fork walks through all of it:
 # 5 ms of CPU per host and task, a tenth of a pass that changes nothing.
 gc.freeze()
+
+# Ansible does not flush what it displays. In a file or a pipe, what an action says while it waits would arrive in blocks of
+# 8 KiB, hours later. The parent process writes all lines, and it imports this.
+if isinstance(sys.stdout, io.TextIOWrapper):
+    sys.stdout.reconfigure(line_buffering=True)
 
 display = Display()
 
@@ -64,6 +73,8 @@ class ClusterAction(ActionBase):
     AUTH: dict[str, dict[str, Any]] = AUTH_ARGS
     ARGS: dict[str, dict[str, Any]] = {}
     SPEC: dict[str, Any] = {}
+    #: Whether it stops where another run has taken the lease of this one.
+    NEEDS_LEASE = True
     _requires_connection = False
     _supports_async = False
 
@@ -84,7 +95,10 @@ class ClusterAction(ActionBase):
         objects: Iterable[Mapping[str, Any]] = ()
         try:
             self.params = self._validated()
-            result.update(self.execute(self.params, self.task_vars))
+            with self._leased() as lost:
+                if lost:
+                    raise ClusterError(lost)
+                result.update(self.execute(self.params, self.task_vars))
             objects = result.get("objects") or ()
         except ClusterError as error:
             result.update(failed=True, msg=self.named(error))
@@ -99,6 +113,10 @@ class ClusterAction(ActionBase):
         except ClusterError as error:
             result.update(failed=True, msg="; ".join(filter(None, (result.get("msg"), self.named(error)))))
         return result
+
+    def _leased(self) -> AbstractContextManager[str]:
+        """While the task works under the lease of its run; the value says why it must not."""
+        return holding.working(Path(constants.DEFAULT_LOCAL_TMP)) if self.NEEDS_LEASE else nullcontext("")
 
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Record a change for the audit trail, right after it. Public facts only.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.people import who_where
 from .hash_chain import Entry
 
 _COLUMNS = ("entry", "time", "who", "playbook", "cluster", "what")
@@ -60,9 +61,8 @@ def _dict(value: Any) -> Mapping[str, Any]:
 
 
 def _who(who: Mapping[str, Any]) -> str:
-    """The user, where, and as whom at the hub. AWX runs everything as one user: the user who launched the job is more useful."""
-    user = who.get("awx_user") or who.get("user", "")
-    return f"{user}@{who.get('host', '')} as {who.get('kubernetes', '')}"
+    """The user, where, and as whom at the hub."""
+    return f"{who_where(who)} as {who.get('kubernetes', '')}"
 
 
 def _what(facts: Mapping[str, Any]) -> str:

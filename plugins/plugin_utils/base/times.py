@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the federated.flower authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Times as people write them in variables. Pure."""
+"""Times as people write them in variables, and as Kubernetes and Flower do. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import datetime
 import re
 from typing import Any
 
-_DURATION = re.compile(r"([0-9]{1,9})\s*(d|h|m|s)?")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_DURATION = re.compile(r"([0-9]{1,9})\s*(w|d|h|m|s)?")
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
 def duration(value: Any) -> datetime.timedelta | None:
@@ -28,3 +28,27 @@ def duration(value: Any) -> datetime.timedelta | None:
         return datetime.timedelta(**{_UNITS[match[2] or "d"]: int(match[1])})
     except OverflowError as error:
         raise ValueError(f"{value!r} is longer than any certificate lasts") from error
+
+
+def before(now: datetime.datetime, text: str) -> datetime.datetime:
+    """The time that is a duration with its unit, such as C(12h) or C(8w), before C(now).
+
+    Raises:
+        ValueError: it is not such a duration, or longer than the calendar.
+    """
+    fault = ValueError(f"'{text}' is not a duration like 12h, 30d or 8w")
+    if not text.strip()[-1:].isalpha():
+        raise fault
+    try:
+        return now - (duration(text) or datetime.timedelta())
+    except (ValueError, OverflowError):
+        raise fault from None
+
+
+def moment(value: Any) -> datetime.datetime | None:
+    """A time in ISO 8601, in UTC unless it has an offset; None for anything else."""
+    try:
+        time = datetime.datetime.fromisoformat(str(value or "").strip().replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)

@@ -53,6 +53,7 @@ class App:
         defaults: its run config, nested tables flattened with dots.
         files: path inside the app -> content.
         warnings: messages for the user about it.
+        dependencies: the packages that it declares.
     """
 
     name: str
@@ -60,6 +61,7 @@ class App:
     defaults: dict[str, Any]
     files: dict[str, bytes]
     warnings: list[str] = field(default_factory=list)
+    dependencies: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -100,6 +102,7 @@ def load(path: str | os.PathLike[str]) -> App:
         defaults=flatten(app.get("config", {})),
         files=files,
         warnings=warnings,
+        dependencies=_dependencies(where, project["project"]),
     )
 
 
@@ -183,6 +186,15 @@ def read_project(where: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
     if missing:
         raise FlowerError(f"{where.absolute()} is not a Flower app: its {PROJECT} lacks {', '.join(missing)}")
     return project
+
+
+def _dependencies(where: Path, project: Mapping[str, Any]) -> tuple[str, ...]:
+    listed = project.get("dependencies", [])
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise FlowerError(
+            f"the app {where.absolute()}: [project] dependencies in {PROJECT} is not a list of texts: {listed!r}"
+        )
+    return tuple(listed)
 
 
 def flatten(table: Mapping[str, Any], parent: str = "") -> dict[str, Any]:

@@ -50,7 +50,11 @@ class Answer:
 
 def parse_answer(line: str) -> Answer:
     """Read one line of the pod program."""
-    answer = json.loads(line)
+    return read_answer(json.loads(line))
+
+
+def read_answer(answer: Mapping[str, Any]) -> Answer:
+    """Read C(rc) and C(out) of one command."""
     out = answer["out"]
     if isinstance(out, dict):
         return Answer(bool(out.get("success")), out, str(out.get("error-message") or ""))
@@ -137,7 +141,7 @@ class FlowerCLI:
             seconds: how long to wait for them at most.
 
         Returns:
-            Node id (text) -> its state at Flower (C(status), C(last-activated-at), …).
+            Node id (text) -> its state at Flower (C(status), C(online-at), …).
         """
         step = {"wait_online": list(wait_for), "connection": CONNECTION, "seconds": seconds}
         (answer,) = self.do([step], seconds=seconds + 60)

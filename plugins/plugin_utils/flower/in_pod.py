@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -23,8 +23,9 @@ from ..kube.client import Cluster
 #: Printed when a program has succeeded. Occasionally a node whose CPU is busy reports the end of a command and drops what
 #: it printed; then this line is missing, too.
 COMPLETE = "."
+# The text layer of standard input would read ahead, into what follows the request.
 LOADER = (
-    "import json, sys; exec(compile(json.loads(sys.stdin.readline()), 'pod_program', 'exec')); "
+    "import json, sys; exec(compile(json.loads(sys.stdin.buffer.readline()), 'pod_program', 'exec')); "
     f"print('{COMPLETE}', flush=True)"
 )
 _ATTEMPTS = 3
@@ -54,6 +55,9 @@ def run(
     request: Mapping[str, Any],
     *,
     seconds: float,
+    data: bytes = b"",
+    silence: float | None = None,
+    heard: Callable[[], None] | None = None,
 ) -> Output:
     """Send a module that reads a request, one line of JSON, and prints answers, each a line.
 
@@ -68,17 +72,34 @@ def run(
         program: the module; it may import nothing that the container has not.
         request: its task.
         seconds: time limit of each time that it runs.
+        data: what follows the request on standard input, for programs that read it from C(sys.stdin.buffer).
+        silence: seconds without output after which the connection is considered lost, for programs that show that they are alive.
+        heard: called when there was output, also when it was only such a sign.
 
     Raises:
         ClusterError: the program could not be started, the connection broke, or the answers were lost again and again.
     """
-    lines = (json.dumps(inspect.getsource(program)), json.dumps(request), "")
+    stdin = _stdin(program, request) + data
     for _attempt in range(_ATTEMPTS):
+        stdout = bytearray()
+
+        def receive(piece: bytes, stdout: bytearray = stdout) -> None:
+            stdout.extend(piece)
+            if heard is not None:
+                heard()
+
         result = cluster.exec(
-            namespace, pod, container, ["python", "-c", LOADER], stdin="\n".join(lines).encode(), timeout=seconds
+            namespace,
+            pod,
+            container,
+            ["python", "-c", LOADER],
+            stdin=stdin,
+            timeout=seconds,
+            on_stdout=receive,
+            silence=silence,
         )
-        answers = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-        said = result.stderr.decode("utf-8", "replace").strip()[-2000:] or "it said nothing"
+        answers = [line for line in stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        said = _said(result.stderr)
         if result.rc:
             return Output(answers, result.rc, said)
         if answers and answers[-1] == COMPLETE:
@@ -87,3 +108,76 @@ def run(
         f"{cluster.name}: a program in pod {namespace}/{pod} ({container}) succeeded {_ATTEMPTS} times, but its answers did not "
         f"arrive completely; last seen: {len(answers)} lines of output, and {said}. Check the node's container runtime."
     )
+
+
+def stream(
+    cluster: Cluster,
+    namespace: str,
+    pod: str,
+    container: str,
+    program: ModuleType,
+    request: Mapping[str, Any],
+    on_line: Callable[[str], None],
+    *,
+    seconds: float,
+    silence: float,
+) -> Output:
+    """Send a module as C(run) does, and receive each of its answers as soon as it is printed.
+
+    It is sent once. What was lost is for the caller to notice.
+
+    Args:
+        cluster: a connection to its cluster.
+        namespace: of the pod.
+        pod: its name.
+        container: the one to run it in.
+        program: the module; it may import nothing that the container has not.
+        request: its task.
+        on_line: receives each line.
+        seconds: time limit.
+        silence: seconds without a line after which the connection is considered lost.
+
+    Returns:
+        Its end; the answers are not part of it.
+
+    Raises:
+        ClusterError: the program could not be started, or the connection broke.
+    """
+    lines = Lines()
+
+    def receive(data: bytes) -> None:
+        for line in lines.feed(data):
+            if line.strip() and line != COMPLETE:
+                on_line(line)
+
+    result = cluster.exec(
+        namespace,
+        pod,
+        container,
+        ["python", "-c", LOADER],
+        stdin=_stdin(program, request),
+        timeout=seconds,
+        on_stdout=receive,
+        silence=silence,
+    )
+    return Output([], result.rc, _said(result.stderr))
+
+
+class Lines:
+    """Cuts a stream into lines. Its pieces may end anywhere, even within a character."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """The lines that are complete with this piece."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [line.decode("utf-8", "replace") for line in lines]
+
+
+def _stdin(program: ModuleType, request: Mapping[str, Any]) -> bytes:
+    return "\n".join((json.dumps(inspect.getsource(program)), json.dumps(request), "")).encode()
+
+
+def _said(stderr: bytes) -> str:
+    return stderr.decode("utf-8", "replace").strip()[-2000:] or "it said nothing"

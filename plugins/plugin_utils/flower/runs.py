@@ -2,35 +2,36 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs: submit once, follow it even if the connection is lost, read the log."""
+"""Runs: submit once, look at one, read the log."""
 
 from __future__ import annotations
 
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import ClusterError
-from ..kube.api_errors import ApiError, Forbidden, Unauthorized, Unreachable
+from ..kube.api_errors import ApiError, Unauthorized
 from ..manifests.superlink import POD
 from . import run_config
 from .app import App
 from .cli import CONNECTION, CONTAINER, Answer, FlowerCLI, FlowerError
+from .follow_program import HEADER
 
 COMPLETED = "finished:completed"
+STOPPED = "finished:stopped"
 
-# Seconds that one exec waits for the end of a run. Load balancers cut connections that are silent for a minute.
-SLICE = 45.0
 # Flower's code for an unknown run: the SuperLink has lost its database, or it is another SuperLink.
 _UNKNOWN_RUN = re.compile(r"\brun\b.*\bnot found\b", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters, line separators of Unicode, marks that reverse text, and halves of characters.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # What Flower itself logs for a successful run.
 _CHATTER = re.compile(r"^(?:INFO|DEBUG)\s*:|^\s*$|^Successfully installed \S+ to \S+$")
-_LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
+LOG_LINES = 5000  # fetched at most, so that a long run's log does not fill the controller's memory
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,14 @@ def parse_run(run_id: str, answer: Answer) -> Run:
                 run_id,
                 str(run.get("status", "")),
                 "" if details == "N/A" else details,
-                _seconds(run.get("elapsed")),
+                seconds_of(run.get("elapsed")),
                 str(run.get("fab-id", "")),
             )
     return Run(run_id)
 
 
-def _seconds(value: Any) -> float:
-    """Seconds; Flower before 1.26 writes C([D days, ]H:MM:SS)."""
+def seconds_of(value: Any) -> float:
+    """Seconds of a duration of Flower, which before 1.26 writes C([D days, ]H:MM:SS)."""
     try:
         return round(float(value), 3)
     except (TypeError, ValueError):
@@ -157,6 +158,15 @@ def look(cli: FlowerCLI, run_id: str, seconds: float = 0, pause: float = 1) -> R
     """
     step = {"wait_finished": run_id, "connection": CONNECTION, "seconds": seconds, "pause": pause}
     (answer,) = cli.do([step], seconds=seconds + 60)
+    return known_run(cli, run_id, answer)
+
+
+def known_run(cli: FlowerCLI, run_id: str, answer: Answer) -> Run:
+    """Read the answer about a run.
+
+    Raises:
+        FlowerError: it has none.
+    """
     run = parse_run(run_id, answer)
     if not run.status:
         raise (UnknownRun if _UNKNOWN_RUN.search(answer.message) else FlowerError)(
@@ -169,34 +179,6 @@ class UnknownRun(FlowerError):
     """The SuperLink has no such run."""
 
 
-def follow(cli: FlowerCLI, run_id: str, seconds: float) -> tuple[Run, str]:
-    """Wait until a run is finished, at most C(seconds).
-
-    A lost connection, an API server or a SuperLink that is away for a while: the run continues, so all of that is
-    retried. Only a missing right and an unknown run end it.
-
-    Returns:
-        The last state of the run, and the last error (empty when the last read succeeded).
-    """
-    start = time.monotonic()
-    run, trouble, failures = Run(run_id), "", 0
-    while True:
-        passed = time.monotonic() - start
-        left = seconds - passed
-        try:
-            # A look costs the SuperLink some milliseconds of work: the longer a run, the less often.
-            run = look(cli, run_id, max(min(SLICE, left), 0), pause=min(max(passed / 60, 0.5), 10))
-            trouble, failures = "", 0
-        except (Forbidden, Unauthorized, UnknownRun):
-            raise
-        except (Unreachable, ApiError, FlowerError) as error:
-            trouble, failures = error.message, failures + 1
-        if run.finished or time.monotonic() - start >= seconds:
-            return run, trouble
-        if failures:
-            time.sleep(max(min(2**failures, 15, seconds - (time.monotonic() - start)), 0))
-
-
 def read_log(cli: FlowerCLI, run: Run) -> list[str]:
     """The ServerApp's log (its end, if it is long); empty when there is none yet.
 
@@ -204,13 +186,51 @@ def read_log(cli: FlowerCLI, run: Run) -> list[str]:
     """
     if run.status in ("", "pending", "starting"):
         return []
-    (answer,) = cli.do([{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": _LOG_LINES}], seconds=60)
+    (answer,) = cli.do([{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": LOG_LINES}], seconds=60)
     lines = clean_log(answer.text)
-    if lines[0].startswith("Using SuperLink: "):  # messages of the command line
-        lines = lines[1:]
+    while lines and HEADER.search(lines[0]):  # messages of the command line
+        lines.pop(0)
+    return trim(lines)
+
+
+def trim(lines: list[str]) -> list[str]:
+    """Lines of a log without the empty ones at its end."""
     while lines and lines[-1] in ("", "INFO :"):
         lines.pop()
     return lines
+
+
+def read_all(cli: FlowerCLI) -> list[dict[str, Any]]:
+    """All runs of the SuperLink, as C(flwr list) returns them.
+
+    Raises:
+        FlowerError: the SuperLink does not answer.
+    """
+    (answer,) = cli.do([cli.command("list")])
+    if not answer.ok:
+        raise FlowerError(f"cannot list the runs on {cli.cluster.name}: {reason(answer)}")
+    found: list[dict[str, Any]] = answer.data.get("runs", [])
+    return found
+
+
+def stop(cli: FlowerCLI, run_ids: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Stop runs.
+
+    Returns:
+        Run id -> how it ended, of those that ended by themselves meanwhile, and run id -> why it was not stopped.
+    """
+    if not run_ids:
+        return {}, {}
+    steps = [step for one in run_ids for step in (cli.command("stop", one), cli.command("list", "--run-id", one))]
+    answers = cli.do(steps, seconds=60 + 5 * len(steps))
+    over, refused = {}, {}
+    for run_id, answer, after in zip(run_ids, answers[::2], answers[1::2]):
+        run = parse_run(run_id, after)
+        if run.finished and run.status != STOPPED:
+            over[run_id] = run.status.partition(":")[2]
+        elif not answer.ok and not run.finished:
+            refused[run_id] = reason(answer)
+    return over, refused
 
 
 def describe_end(run: Run) -> str:
@@ -223,7 +243,7 @@ def describe_timeout(cli: FlowerCLI, run: Run, seconds: float, trouble: str) -> 
     """Describe a run that was not finished in time, with the remedy."""
     words = f"run {run.run_id} is not finished after {seconds:g} s (wait_timeout); last seen: {run.status or 'nothing'}"
     if run.status == "pending":
-        words += " (no ServerApp process has started it: see the Deployment serverapp)"
+        words += " (no ServerApp process has started it: see the pod of serverapp)"
     if trouble:
         words += f"; the last read failed: {trouble}"
     return f"{words}. It is still running. Wait for it with run_id: {run.run_id}, or stop it: {command_line(cli, 'stop', run.run_id)}"

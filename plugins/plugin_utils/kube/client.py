@@ -449,12 +449,17 @@ class Cluster:
         dry_run: bool = False,
         propagation: str = "Foreground",
         uid: str | None = None,
+        version: str | None = None,
     ) -> dict[str, Any] | None:
-        """DELETE; None if there was no such object. C(uid): only that very object (else C(Conflict))."""
+        """DELETE; None if there was no such object.
+
+        C(uid): only that very object; C(version): only as long as it has this resourceVersion (else C(Conflict)).
+        """
         resource = self.resource(api_version, kind)
         body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
-        if uid:
-            body["preconditions"] = {"uid": uid}
+        conditions = {name: value for name, value in (("uid", uid), ("resourceVersion", version)) if value}
+        if conditions:
+            body["preconditions"] = conditions
         if dry_run:
             body["dryRun"] = ["All"]
         try:
@@ -493,12 +498,14 @@ class Cluster:
         stdin: bytes | None = None,
         timeout: float = 60,
         on_stdout: Callable[[bytes], None] | None = None,
+        silence: float | None = None,
     ) -> ExecResult:
         """Run C(command) (no shell) in a container; return its output and exit code.
 
         C(stdin) is sent and then closed. API servers before 1.30 cannot close it (protocol v4): the command must then
         detect the end of its input itself. C(timeout): seconds for the whole command. C(on_stdout) receives the output
-        as it arrives. Needs the right to C(get) and C(create) C(pods/exec).
+        as it arrives, and the result then has none. C(silence): seconds without output after which the connection is considered lost.
+        Needs the right to C(get) and C(create) C(pods/exec).
 
         Raises C(NotFound) (no such pod or container), C(Forbidden), C(ApiError) (the command could
         not be started) and C(Unreachable) (connection lost, or timeout; the command may still be running).
@@ -514,7 +521,7 @@ class Cluster:
         deadline = time.monotonic() + timeout
         channel = self._open_websocket(f"{path}?{urlencode(query)}", what)
         try:
-            return Exec(channel, self.name, what, deadline, timeout).run(stdin, on_stdout)
+            return Exec(channel, self.name, what, deadline, timeout, silence).run(stdin, on_stdout)
         except (websocket.WebSocketException, OSError) as error:
             raise Unreachable(
                 f"{self.name}: {what}: the connection to {self.server} was lost: {one_line(error)}"

@@ -35,12 +35,15 @@ class Exec:
     CLOSE = 255
     CHUNK = 32 * 1024
 
-    def __init__(self, channel: Any, name: str, what: str, deadline: float, timeout: float) -> None:
+    def __init__(
+        self, channel: Any, name: str, what: str, deadline: float, timeout: float, silence: float | None = None
+    ) -> None:
         self.channel = channel
         self.name = name
         self.what = what
         self.deadline = deadline
         self.timeout = timeout
+        self.silence = silence
 
     def run(self, stdin: bytes | None, on_stdout: Callable[[bytes], None] | None) -> ExecResult:
         if stdin is not None:
@@ -50,10 +53,10 @@ class Exec:
                 self.channel.send_binary(bytes([self.CLOSE, self.STDIN]))
         output: dict[int, bytearray] = {self.STDOUT: bytearray(), self.STDERR: bytearray(), self.ERROR: bytearray()}
         for number, data in self._frames():
-            if number in output:
-                output[number] += data
-            if number == self.STDOUT and data and on_stdout is not None:
+            if number == self.STDOUT and on_stdout is not None:
                 on_stdout(bytes(data))
+            elif number in output:
+                output[number] += data
             if number == self.ERROR and data:
                 break
         return ExecResult(
@@ -61,25 +64,40 @@ class Exec:
         )
 
     def _frames(self) -> Iterator[tuple[int, bytes]]:
+        heard = time.monotonic()
         while True:
-            left = self.deadline - time.monotonic()
+            now = time.monotonic()
+            left = self.deadline - now
             if left <= 0:
                 raise self._too_late()
-            self.channel.settimeout(left)
+            patience = left if self.silence is None else heard + self.silence - now
+            if patience <= 0:
+                raise self._too_quiet()
+            quiet = patience < left
+            self.channel.settimeout(min(patience, left))
             try:
-                opcode, data = self.channel.recv_data()
+                # A ping says that a proxy or the API server is alive, not the command: it counts for neither limit.
+                opcode, data = self.channel.recv_data(control_frame=True)
             except websocket.WebSocketTimeoutException:
-                raise self._too_late() from None
+                raise (self._too_quiet() if quiet else self._too_late()) from None
             except websocket.WebSocketConnectionClosedException:
                 return
             if opcode == websocket.ABNF.OPCODE_CLOSE:
                 return
+            if opcode in (websocket.ABNF.OPCODE_PING, websocket.ABNF.OPCODE_PONG):
+                continue
+            heard = time.monotonic()
             if data:
                 yield data[0], data[1:]
 
     def _too_late(self) -> Unreachable:
         return Unreachable(
             f"{self.name}: {self.what}: not finished after {self.timeout:g} s; the command may still be running."
+        )
+
+    def _too_quiet(self) -> Unreachable:
+        return Unreachable(
+            f"{self.name}: {self.what}: nothing was received for {self.silence:g} s, so the connection seems to be lost."
         )
 
     def _exit_code(self, data: bytes) -> int:

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.times import moment
 from .ranges import Book
 from .records import Record, serial_of
 
@@ -101,17 +102,9 @@ class Present:
 
 def matters(entry: Mapping[str, Any], present: Present) -> bool:
     """Whether the gateway would accept a certificate if it were not revoked: it has not expired, and its CA is the current one."""
-    until = _time(entry.get("until"))
-    since = _time(entry.get("since"))
+    until, since = moment(entry.get("until")), moment(entry.get("since"))
+    # An entry whose date cannot be read stays.
     return (until is None or until > present.now) and (since is None or since >= present.ca_since)
-
-
-def _time(text: Any) -> datetime.datetime | None:
-    try:
-        found = datetime.datetime.fromisoformat(text) if text else None
-    except (TypeError, ValueError):
-        return None  # an entry whose date cannot be read stays
-    return found if found is None or found.tzinfo else found.replace(tzinfo=datetime.timezone.utc)
 
 
 def revoked(

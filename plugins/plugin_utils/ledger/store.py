@@ -18,10 +18,15 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
+from . import dataset_index, package_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
 BOOK = "flower-ledger"
+# Which SuperNodes have which datasets, see C(dataset_index.py); only where a site has some.
+DATASETS = "flower-datasets"
+# Which packages the images of apps hold, see C(package_index.py).
+PACKAGES = "flower-packages"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 # Identity of a hub that has none yet: no site can be its own.
@@ -36,6 +41,7 @@ _RECORD_REMEDY = (
     "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
     "revocations are restored from the gateway's files"
 )
+_INDEX_REMEDY = "delete it and run site.yml for the whole fleet: it is written again"
 
 
 class LedgerError(ClusterError):
@@ -129,6 +135,29 @@ class Ledger:
             f"flower-site-{site}", {SITE_LABEL: site}, lambda item: self._parse_record(item, site), change
         )
 
+    def read_datasets(self) -> dataset_index.Index:
+        """Read which SuperNodes have which datasets. It needs the right to read this one ConfigMap only."""
+        return self._parse_index(self._read(DATASETS), dataset_index.index_fault)
+
+    def change_datasets(self, change: Callable[[dataset_index.Index], dataset_index.Index]) -> bool:
+        """Change which SuperNodes have which datasets, as C(change_book) does for the ranges."""
+        return self._change(DATASETS, {}, lambda item: self._parse_index(item, dataset_index.index_fault), change)
+
+    def read_packages(self) -> package_index.Index:
+        """Read which packages the images of apps hold. It needs the right to read this one ConfigMap only."""
+        return self._parse_index(self._read(PACKAGES), package_index.index_fault)
+
+    def change_packages(self, change: Callable[[package_index.Index], package_index.Index]) -> bool:
+        """Change which packages the images of apps hold, as C(change_book) does for the ranges."""
+        return self._change(PACKAGES, {}, lambda item: self._parse_index(item, package_index.index_fault), change)
+
+    def _parse_index(self, item: Mapping[str, Any] | None, fault_of: Callable[[Any], str]) -> Any:
+        index = self._parse(item, {})
+        wrong = fault_of(index)
+        if item is not None and wrong:
+            raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {_INDEX_REMEDY}")
+        return index
+
     def delete_record(self, site: str) -> bool:
         """Forget a site's record; returns whether there was one."""
         name = f"flower-site-{site}"
@@ -148,7 +177,9 @@ class Ledger:
         try:
             return json.loads(text)
         except ValueError as error:
-            remedy = _BOOK_REMEDY if item["metadata"]["name"] == BOOK else _RECORD_REMEDY
+            remedy = {BOOK: _BOOK_REMEDY, DATASETS: _INDEX_REMEDY, PACKAGES: _INDEX_REMEDY}.get(
+                item["metadata"]["name"], _RECORD_REMEDY
+            )
             raise LedgerError(f"{self._place(item)} is not JSON ({error}); {remedy}") from error
 
     def _parse_record(self, item: Mapping[str, Any] | None, site: str) -> Record:

@@ -21,7 +21,7 @@ from ..base.ports import NODE_LISTENER_PORT
 from ..base.values import Object
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import sidecar, superexec
+from . import package_report, sidecar, superexec
 from .objects import metadata
 from .pod import mount, pod_template, secret_volume
 
@@ -59,6 +59,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         spec,
         CLIENTAPP,
         pool,
+        init_containers=package_report.init_containers(spec, pool, others=1),
         containers=[container],
         volumes=[
             secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),

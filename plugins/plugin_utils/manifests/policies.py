@@ -39,7 +39,7 @@ from ..spec.hub_spec import HubSpec
 from ..spec.network_spec import NetworkSiteSpec
 from ..spec.part_spec import SKUPPER, PartSpec
 from ..spec.site_spec import SiteSpec
-from . import serverapp, skupper
+from . import serverapp, skupper, tracking
 from .objects import metadata
 
 SUPERLINK = "superlink"
@@ -62,7 +62,7 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
             _rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
         )
     # With subprocess isolation ServerApps run in the SuperLink's pod.
-    app_egress = egress_rules(spec.serverapp_egress)
+    app_egress = [*egress_rules(spec.serverapp_egress), *_tracking(spec)]
     policies = [
         *default_deny(spec, SUPERLINK),
         _policy(
@@ -295,6 +295,22 @@ def _skupper_policy(
             **rules,
         },
     }
+
+
+def _tracking(spec: HubSpec) -> list[Object]:
+    """The rules for connections to the tracking server, derived from its URI unless they are given."""
+    own = spec.tracking
+    if not own.uri:
+        return []
+    if own.egress:
+        return egress_rules(own.egress)
+    host, port = own.endpoint
+    if is_ip(host):
+        return [_rule("to", [{"cidr": host}], [_port(port)])]
+    if namespace := tracking.service_namespace(host):
+        # A Service's port is translated before the policy of the receiving pod looks, and it is not known here.
+        return [_rule("to", [{"namespace": namespace}], [])]
+    return [_rule("to", [], [_port(port)])]  # the addresses of a name are not known here
 
 
 def _superlink(spec: SiteSpec) -> Object:

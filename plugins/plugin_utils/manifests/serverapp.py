@@ -9,43 +9,29 @@ from ..base.labels import selector
 from ..base.ports import RUNTIME_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
-from . import superexec
+from . import outputs, superexec, tracking
 from .exposure import RUNTIME_SERVICE
 from .objects import metadata, service_account
 from .pod import mount, pod_template, secret_volume
 
 NAME = "serverapp"
+POD = f"{NAME}-0"  # where outputs are kept
 
 
 def objects(spec: HubSpec) -> list[Object]:
-    """ServiceAccount and Deployment; nothing with subprocess isolation, where SuperLink starts ServerApps itself."""
+    """ServiceAccount and workload; nothing with subprocess isolation, where SuperLink starts ServerApps itself."""
     if not spec.is_process:
         return []
-    return [service_account(spec, NAME), deployment(spec)]
+    return [service_account(spec, NAME), workload(spec)]
 
 
-def deployment(spec: HubSpec) -> Object:
-    """One SuperExec, replaced and never doubled."""
-    own = spec.serverapp
-    runtime = [
-        "--runtime-api-address",
-        f"{RUNTIME_SERVICE}:{RUNTIME_PORT}",
-        "--root-certificates",
-        "/internal-ca/ca.crt",
-    ]
-    trust = [mount("internal-ca", "/internal-ca")]
-    template = pod_template(
-        spec,
-        NAME,
-        own,
-        containers=[superexec.container(spec, own, runtime, mounts=trust, failures=6)],
-        volumes=[
-            secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
-            secret_volume("superexec", "superlink-superexec"),
-            *superexec.compute_volumes(own),
-        ],
-        runtime_class=own.gpu.runtime_class,
-    )
+def workload(spec: HubSpec) -> Object:
+    """One SuperExec, replaced and never doubled.
+
+    Where outputs are kept it is a StatefulSet: rights on its pod can then be limited to its name.
+    """
+    if spec.outputs_enabled:
+        return stateful_set(spec)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -54,6 +40,54 @@ def deployment(spec: HubSpec) -> Object:
             "replicas": 1,
             "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": selector(spec.federation, NAME)},
-            "template": template,
+            "template": template(spec),
         },
     }
+
+
+def stateful_set(spec: HubSpec) -> Object:
+    """The same with outputs."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata(spec, NAME, NAME),
+        "spec": {
+            "replicas": 1,
+            "serviceName": NAME,
+            # Without it, a pod that never becomes ready is not replaced when the template is corrected.
+            "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": selector(spec.federation, NAME)},
+            "updateStrategy": {"type": "RollingUpdate"},
+            "template": template(spec),
+        },
+    }
+
+
+def template(spec: HubSpec) -> Object:
+    """The pod: SuperExec and, where outputs are kept, their reader."""
+    own = spec.serverapp
+    runtime = [
+        "--runtime-api-address",
+        f"{RUNTIME_SERVICE}:{RUNTIME_PORT}",
+        "--root-certificates",
+        "/internal-ca/ca.crt",
+    ]
+    env = [*outputs.env(spec), *tracking.env(spec)]
+    mounts = [mount("internal-ca", "/internal-ca"), *outputs.mounts(spec), *tracking.mounts(spec)]
+    return pod_template(
+        spec,
+        NAME,
+        own,
+        containers=[
+            superexec.container(spec, own, runtime, env=env, mounts=mounts, failures=6),
+            *outputs.readers(spec),
+        ],
+        volumes=[
+            secret_volume("internal-ca", "superlink-internal", keys=["ca.crt"]),
+            secret_volume("superexec", "superlink-superexec"),
+            *outputs.volumes(spec),
+            *tracking.volumes(spec),
+            *superexec.compute_volumes(own),
+        ],
+        runtime_class=own.gpu.runtime_class,
+    )

@@ -12,8 +12,11 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
+from ..spec.pool_spec import PoolSpec
+from . import datasets
 from .pod import container_security_context, flower_env, grpc_probes, image, mount, scratch_volume, secret_volume
 
+NAME = "superexec"  # of the container
 SECRET = "supernode-superexec"
 
 
@@ -44,17 +47,22 @@ def container(
         args.append("--allow-runtime-dependency-installation")
     return compact(
         {
-            "name": "superexec",
+            "name": NAME,
             "image": image(spec, "superexec", pods.image),
             "imagePullPolicy": spec.image_pull_policy,
             "args": args + pods.extra_args,
-            "env": merge_env(env, flower_env(spec, "/tmp"), pods.env),
+            "env": merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.env),
             "resources": pods.gpu.added_to(pods.resources),
             "securityContext": container_security_context(),
             **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),
             "volumeMounts": [*mounts, mount("superexec", "/superexec"), *compute_mounts(pods)],
         }
     )
+
+
+def image_of(spec: FlowerSpec, pool: PoolSpec) -> str:
+    """Reference of the image in which the ClientApps of a pool compute."""
+    return image(spec, NAME, pool.superexec_image) if pool.is_process else image(spec, "supernode", pool.image)
 
 
 def secret() -> Object:
@@ -67,7 +75,7 @@ def compute_mounts(pods: PodsSpec) -> list[Object]:
     mounts = [mount("tmp", "/tmp", read_only=False)]
     if pods.shm_size:
         mounts.append(mount("shm", "/dev/shm", read_only=False))
-    return mounts + pods.volume_mounts
+    return mounts + datasets.mounts(pods) + pods.volume_mounts
 
 
 def compute_volumes(pods: PodsSpec) -> list[Object]:
@@ -75,4 +83,4 @@ def compute_volumes(pods: PodsSpec) -> list[Object]:
     volumes = [scratch_volume("tmp")]
     if pods.shm_size:
         volumes.append(scratch_volume("shm", size=pods.shm_size, memory=True))
-    return volumes + pods.volumes
+    return volumes + datasets.volumes(pods) + pods.volumes

@@ -15,7 +15,7 @@ from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.hub_spec import HubSpec
-from . import certificate, exposure, federation, gateway, namespace, patches, policies, serverapp
+from . import certificate, exposure, federation, gateway, namespace, outputs, patches, policies, serverapp, tracking
 from .objects import config_map, disruption_budget, metadata, service_account
 from .pod import (
     config_volume,
@@ -64,6 +64,8 @@ def objects(spec: HubSpec) -> list[Object]:
         *certificate.objects(spec),
         config_map(spec, CLI_CONFIG, NAME, {"config.toml": _CLI}),
         *gateway.config_objects(spec),
+        *outputs.objects(spec),
+        *tracking.objects(spec),
         stateful_set(spec),
         *serverapp.objects(spec),
     ]
@@ -109,14 +111,17 @@ def superlink_container(spec: HubSpec) -> Object:
     ]
     if spec.is_process:
         mounts.append(mount("superexec", "/superexec"))
-    mounts += spec.pods.volume_mounts
+    # With subprocess isolation ServerApps compute here.
+    computes = not spec.is_process
+    mounts += ([*outputs.mounts(spec), *tracking.mounts(spec)] if computes else []) + spec.pods.volume_mounts
+    env = [*outputs.env(spec), *tracking.env(spec)] if computes else []
     return compact(
         {
             "name": NAME,
             "image": image(spec, "superlink", spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
             "args": arguments(spec),
-            "env": merge_env(flower_env(spec, "/flwr"), spec.pods.env),
+            "env": merge_env(flower_env(spec, "/flwr"), env, spec.pods.env),
             "resources": spec.pods.resources,
             "securityContext": container_security_context(),
             **grpc_probes(HEALTH_PORT, failures=6),
@@ -136,10 +141,15 @@ def stateful_set(spec: HubSpec) -> Object:
     ]
     if spec.is_process:
         volumes.append(secret_volume("superexec", "superlink-superexec"))
+    containers = [superlink_container(spec), gateway.gateway_container(spec)]
+    if not spec.is_process:
+        volumes += [*outputs.volumes(spec), *tracking.volumes(spec)]
+        containers += outputs.readers(spec)
     volumes += spec.pods.volumes
-    template = pod_template(
-        spec, NAME, spec.pods, containers=[superlink_container(spec), gateway.gateway_container(spec)], volumes=volumes
-    )
+    # An identity that may read this pod learns from it whether there are outputs, and needs no right to look for them.
+    place = serverapp.POD if spec.is_process else POD
+    notes = {outputs.PLACE: place} if spec.outputs_enabled else {}
+    template = pod_template(spec, NAME, spec.pods, containers=containers, volumes=volumes, notes=notes)
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",

@@ -20,7 +20,7 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import clientapp, namespace, patches, policies, sidecar, superexec
+from . import clientapp, datasets, namespace, package_report, patches, policies, sidecar, superexec
 from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
@@ -100,6 +100,8 @@ def expansion(spec: SiteSpec, pool: PoolSpec, *, preview: bool = False) -> Any:
         "namespace": spec.namespace,
         "federation": spec.federation,
     }
+    if pool.datasets:
+        known["datasets"] = datasets.paths(pool)
     allocation = spec.allocation.get(pool.name) or {}
     # Also where they are not used: to find a typing error in {partition}.
     known_numbers = not pool.is_daemon and bool(allocation.get("partitions"))
@@ -121,6 +123,7 @@ def objects(spec: SiteSpec) -> list[Object]:
     ]
     if spec.has_apps_apart:
         rendered.append(service_account(spec, CLIENTAPP))
+    rendered += datasets.objects(spec)
     for pool in _by_name(spec):
         rendered += pool_objects(spec, pool)
     return patches.apply(rendered, spec.patches)
@@ -227,11 +230,14 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
         containers.append(superexec.container(spec, pool.superexec, loopback))
+    init_containers += sidecar.init_containers(spec)
+    if computes:
+        init_containers[:0] = package_report.init_containers(spec, pool, others=len(init_containers) + len(containers))
     template = pod_template(
         spec,
         NAME,
         pool,
-        init_containers=init_containers + sidecar.init_containers(spec),
+        init_containers=init_containers,
         containers=containers,
         volumes=volumes,
         runtime_class=pool.gpu.runtime_class if computes else "",
@@ -313,7 +319,13 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
             "imagePullPolicy": spec.image_pull_policy,
             "args": args,
             # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
-            "env": merge_env([key_env], expanded.env, flower_env(spec, "/tmp"), pool.env),
+            "env": merge_env(
+                [key_env],
+                expanded.env,
+                flower_env(spec, "/tmp"),
+                [] if pool.is_process else datasets.env(pool),
+                pool.env,
+            ),
             "ports": [{"name": "health", "containerPort": HEALTH_PORT}],
             "resources": pool.resources if pool.is_process else pool.gpu.added_to(pool.resources),
             "securityContext": container_security_context(),

@@ -20,6 +20,7 @@ _APPLICATIONS = {
     "serverapp": HUB,
     "flower-ledger": HUB,
     "flower-audit": HUB,
+    "flower-lease": HUB,
     "supernode": SITE,
     "supernode-keys": SITE,
     "clientapp": SITE,

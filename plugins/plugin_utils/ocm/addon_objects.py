@@ -47,6 +47,12 @@ RESTART_NOTE = "federated.flower/restart"
 # On the ManagedClusterAddOn of a site that has ClientApps in addition to its SuperNodes.
 APPS_NOTE = "federated.flower/clientapp"
 APPLICATION = "supernode"
+# Kinds of objects that hold data, with their resources: they stay when a ManifestWork is deleted, or does not list them any more.
+STORAGE = {
+    "Namespace": "namespaces",
+    "PersistentVolume": "persistentvolumes",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
+}
 # Pods of a pool for which the site reports why they wait. More of them fail for the same reason.
 WATCHED_PODS = 8
 
@@ -241,8 +247,8 @@ def manifest_work(
 ) -> Object:
     """A ManifestWork in the namespace of the site's cluster.
 
-    It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back. A Namespace
-    among the manifests stays when it is deleted.
+    It is applied there by server-side apply, as direct delivery does it, so that a change by hand is taken back. What holds data
+    (C(STORAGE)) stays when it is deleted.
 
     Args:
         part: suffix of its name.
@@ -290,14 +296,19 @@ def work_spec(
     options = [_option(item, apply, feedback or {}, conditions or {}) for item in listed]
     options += [_option(item, {"type": "ReadOnly"}, feedback or {}, {}) for item in looked_at]
     body: Object = {"workload": {"manifests": listed + looked_at}, "manifestConfigs": options}
-    kept = [item["metadata"]["name"] for item in listed if item["kind"] == "Namespace"]
-    if kept:
-        orphans = [{"group": "", "resource": "namespaces", "name": name} for name in kept]
+    orphans = [_orphan(item) for item in listed if item["kind"] in STORAGE]
+    if orphans:
         body["deleteOption"] = {
             "propagationPolicy": "SelectivelyOrphan",
             "selectivelyOrphans": {"orphaningRules": orphans},
         }
     return body
+
+
+def _orphan(item: Object) -> Object:
+    meta = item["metadata"]
+    where = compact({"name": meta["name"], "namespace": meta.get("namespace")})
+    return {"group": "", "resource": STORAGE[item["kind"]], **where}
 
 
 def _option(

@@ -162,6 +162,10 @@ class Apps:
         meta: Object = {"name": self.spec.ocm_cluster, "labels": {self.label: version} if version else {}}
         self._apply([{"apiVersion": api.CLUSTERS, "kind": "ManagedCluster", "metadata": meta}])
 
+    def live(self) -> dict[str, Any] | None:
+        """The cluster's ManifestWork with this version; None while there is none."""
+        return next(iter(self._works(self.version)), None)
+
     def _works(self, version: str) -> list[dict[str, Any]]:
         where = f"{self.spec.hub_namespace}.{replica_set.name_of(version)}"
         return self.hub.list(

@@ -17,6 +17,8 @@ from typing import Any
 from ..apply.readiness import State, stateful_set
 from ..base.labels import POOL_LABEL
 from ..base.values import Object
+from ..ledger.package_index import Held
+from ..manifests import datasets, package_report
 from ..spec.pool_spec import STATEFUL_SET
 from ..spec.site_spec import SiteSpec
 from . import addon_objects
@@ -40,6 +42,10 @@ _POD = {
     "waiting": ".status.containerStatuses[?(@.state.waiting)].state.waiting.reason",
     "waitingFirst": ".status.initContainerStatuses[?(@.state.waiting)].state.waiting.reason",
     "unscheduled": '.status.conditions[?(@.reason=="Unschedulable")].message',
+}
+_PACKAGES = {
+    name: f'.status.initContainerStatuses[?(@.name=="{package_report.NAME}")].{path}'
+    for name, path in {"packages": "state.terminated.message", "packagesImage": "imageID"}.items()
 }
 # A container's state on its way to being ready.
 _USUAL = ("ContainerCreating", "PodInitializing")
@@ -71,6 +77,8 @@ def watch(objects: Iterable[Object]) -> tuple[list[Object], list[Object], dict[t
         (STATEFUL_SET, item["metadata"]["name"]): _NUMBERS for item in sets
     }
     asked |= {("Pod", pod["metadata"]["name"]): _POD for pod in watched}
+    # One pod of each speaks for all of them: a list has up to 4 KiB.
+    asked |= {("Pod", _first_pod(item)): {**_POD, **_PACKAGES} for item in sets if package_report.is_there(item)}
     return listed, watched, asked
 
 
@@ -113,6 +121,10 @@ def pod_names(work: Mapping[str, Any] | None) -> list[str]:
         for item in sets_of(work)
         for number in range(item["spec"]["replicas"])
     ]
+
+
+def _first_pod(item: Object) -> str:
+    return f"{item['metadata']['name']}-{item['spec']['ordinals']['start']}"
 
 
 def _pods(item: Object) -> list[Object]:
@@ -165,6 +177,25 @@ def state(work: Mapping[str, Any] | None) -> State:
     return State(not waiting, "; ".join(waiting))
 
 
+def packages(work: Mapping[str, Any] | None) -> dict[str, Held]:
+    """Pool -> what its pods report of the packages of their ClientApps' image, of those that report it."""
+    reported = works.feedback(work)
+    found = {}
+    for item in live_sets(work):
+        if item["status"] and package_report.is_there(item):
+            values = reported.get(("Pod", _first_pod(item)), {})
+            listed, digest = (str(values.get(name) or "") for name in _PACKAGES)
+            (image,) = (
+                one["image"]
+                for one in item["spec"]["template"]["spec"]["initContainers"]
+                if one["name"] == package_report.NAME
+            )
+            content = addon_objects.content_of(item)
+            if listed:
+                found[str(item["metadata"]["labels"].get(POOL_LABEL))] = Held(image, digest, content, listed)
+    return found
+
+
 def trouble(work: Mapping[str, Any] | None) -> str:
     """Why pods wait, as far as the site reports; empty when none does."""
     found = []
@@ -191,6 +222,7 @@ def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
             "ready": item["status"].get("readyReplicas", 0),
             "image": item["spec"]["template"]["spec"]["containers"][0]["image"],
             "version": item["metadata"]["labels"].get("app.kubernetes.io/version", ""),
+            "datasets": datasets.names_of(item),
         }
         for item in live_sets(work)
     ]

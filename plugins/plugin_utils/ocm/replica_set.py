@@ -74,7 +74,8 @@ def without_images(item: Object) -> Object:
     bare = copy.deepcopy(item)
     for meta in (bare["metadata"], bare["spec"]["template"]["metadata"]):
         meta["labels"].pop("app.kubernetes.io/version", None)
-    for container in bare["spec"]["template"]["spec"]["containers"]:
+    pods = bare["spec"]["template"]["spec"]
+    for container in [*pods["containers"], *pods.get("initContainers", [])]:
         container.pop("image")
     return bare
 

@@ -27,6 +27,8 @@ from ..spec.pool_spec import MODES
 
 _OPEN, _CLOSE = "{{", "}}"
 
+# They must stay when the add-on is deleted, which the site's ManifestWork says (C(addon_objects.STORAGE)).
+_DATA = ("PersistentVolume", "PersistentVolumeClaim")
 # Numbers of a site, and what a rotation of certificates changes while the rest stays.
 _OWN_MAPS = (TRUST, CLIENT)
 
@@ -82,7 +84,7 @@ def split(objects: Iterable[Object]) -> tuple[list[Object], list[Object]]:
     own: list[Object] = []
     for item in objects:
         kind, name = item["kind"], item["metadata"]["name"]
-        is_own = kind in MODES or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
+        is_own = kind in MODES or kind in _DATA or (kind == "ConfigMap" and name in _OWN_MAPS) or _names_a_pod(item)
         is_own = is_own or not survives(item)
         (own if is_own else common).append(item)
     return common, own

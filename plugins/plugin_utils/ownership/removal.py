@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +15,14 @@ from ..audit import trail as audit
 from ..base.labels import MANAGER
 from ..base.names import PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
+from ..manifests import datasets
 from ..marks import parts, proof
 from ..skupper.foreign import of_others as skupper_of_others
 from . import ca_namespace, contents
 
 Object = dict[str, Any]
 _CLAIM = "PersistentVolumeClaim"
+_VOLUME = "PersistentVolume"
 _POLICY = "NetworkPolicy"
 _TRAIL = f"app.kubernetes.io/component={audit.COMPONENT}"
 
@@ -34,7 +36,7 @@ class Request:
         part: C(parts.HUB) or C(parts.SITE).
         namespace: that of the part.
         ca_namespace: namespace of the CA keys, which go as well; empty where they stay.
-        volumes: whether volume claims and the audit trail go as well.
+        volumes: whether volume claims, PersistentVolumes of datasets and the audit trail go as well.
         skupper: whether the cluster is part of a Skupper network.
         key_source: where the keys were created.
     """
@@ -83,7 +85,42 @@ def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
         found.kept.append(f"namespace {name} stays ({reason})")
         staying = {item["metadata"]["uid"] for item in trail}
         found.going += _one_by_one(cluster, asked, name, staying)
+    if asked.volumes and asked.part == parts.SITE:
+        volumes = _dataset_volumes(cluster, asked)
+        if volumes:
+            with_volumes(found, volumes, cluster.list("v1", _CLAIM, asked.namespace), asked.namespace)
     return found
+
+
+def with_volumes(found: Leftovers, volumes: Iterable[Object], claims: Iterable[Object], namespace: str) -> None:
+    """Add the PersistentVolumes of datasets to what goes. Pure.
+
+    Kubernetes deletes a volume after its claim only: one whose claim stays would be deleted later, and be waited for until then.
+
+    Args:
+        found: what goes besides; it is changed.
+        volumes: those that this collection created for claims in the namespace.
+        claims: all claims in the namespace.
+        namespace: its name.
+    """
+    all_go = any(item["kind"] == "Namespace" and item["metadata"]["name"] == namespace for item in found.going)
+    going = {item["metadata"]["name"] for item in found.going if item["kind"] == _CLAIM}
+    bound = {item["metadata"]["name"] for item in claims}
+    going_claims: list[Object] = []
+    going_volumes: list[Object] = []
+    for volume in volumes:
+        claim = volume["spec"].get("claimRef") or {}
+        name, place = claim.get("name"), claim.get("namespace")
+        if claim and (place != namespace or (name in bound and not all_go and name not in going)):
+            found.kept.append(
+                f"PersistentVolume {volume['metadata']['name']} stays (PersistentVolumeClaim {place}/{name}, which stays, uses it)"
+            )
+            continue
+        if all_go and name in bound:
+            # The namespace with the claims goes last.
+            going_claims.append(_identity("v1", _CLAIM, {"metadata": {"name": name, "namespace": namespace}}))
+        going_volumes.append(_identity("v1", _VOLUME, volume))
+    found.going += going_claims + going_volumes
 
 
 def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection[str]) -> list[Object]:
@@ -105,9 +142,25 @@ def _one_by_one(cluster: Cluster, asked: Request, name: str, staying: Collection
                 continue  # the record of another set, which needs it to find its objects
             if asked.key_source == SITE and meta["name"] == PUBLIC_KEYS:
                 continue  # deleted with the last of the Secrets that it describes
-            if kind == _CLAIM or proof.may_delete(item, asked.federation):
+            if goes({"kind": kind, **item}, asked.federation):
                 found.append(_identity(api, kind, item))
     return found
+
+
+def goes(item: Object, federation: str) -> bool:
+    """Whether an object that was found by its labels is deleted. Pure."""
+    # A claim that a StatefulSet created says nothing but its federation; one of a dataset was created by this collection, or adopted.
+    of_set = item["kind"] == _CLAIM and not proof.is_managed(item) and not proof.is_adopted(item)
+    return of_set or proof.may_delete(item, federation)
+
+
+def _dataset_volumes(cluster: Cluster, asked: Request) -> list[Object]:
+    """PersistentVolumes of datasets. Their reclaim policy is Retain: the storage behind them is not touched."""
+    if not _may(cluster, "list", "", "persistentvolumes"):
+        return []  # then none could be created, either
+    labels = f"{_labels(_VOLUME, asked.federation)},{datasets.NAMESPACE_LABEL}={asked.namespace}"
+    found = cluster.list("v1", _VOLUME, labels=labels)
+    return [item for item in found if proof.may_delete(item, asked.federation)]
 
 
 def _labels(kind: str, federation: str) -> str:

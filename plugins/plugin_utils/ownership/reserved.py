@@ -13,18 +13,22 @@ from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
 from ..hub import clients, credentials
 from ..hub.sources import builtin
+from ..lease import lease_object as lease
 from ..ledger import store as ledger
-from ..manifests import gateway, key_job
+from ..manifests import gateway, key_job, tracking
 from ..rights.need import Spec
 from ..rights.table import SUPERLINK
 from ..site_keys import keys
 from ..spec.site_spec import SiteSpec
 
-#: Secrets and ConfigMaps of the hub, in its own namespace.
+#: Secrets and records of the hub, in its own namespace.
 HUB = {
-    "Secret": (credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET),
-    "ConfigMap": (clients.CONFIG, ledger.BOOK, audit.NAME),
-}
+    "Secret": (
+        credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET, tracking.SECRET,
+    ),
+    "ConfigMap": (clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, audit.NAME),
+    lease.KIND: (lease.NAME,),
+}  # fmt: skip
 #: Secrets of the hub in the namespace of the CA keys.
 CA = (builtin.CA, credentials.INTERNAL_CA, clients.CA)
 #: Secrets and ConfigMaps of a site, in addition to those of each pool.
@@ -39,7 +43,7 @@ def objects(part: str, spec: Spec) -> list[dict[str, Any]]:
         listed += [("Secret", keys_secret(pool.name)) for pool in spec.pools]
     return [
         {
-            "apiVersion": "v1",
+            "apiVersion": lease.API if kind == lease.KIND else "v1",
             "kind": kind,
             "metadata": {
                 "name": name,

@@ -31,7 +31,7 @@ FORMER = {
     "supernode_connectivity": "flower_connectivity",
 }
 
-# Variables of playbooks and of connections. Those of roles stand in their defaults.
+# Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
@@ -39,19 +39,28 @@ SHARED = frozenset((
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
     "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
     "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_env",
+    "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
+    "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_pause", "flower_event_port",
+    "flower_event_repairs", "flower_event_sites", "flower_event_watch",
     "flower_federation", "flower_forget_cas", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
     "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
-    "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_log_level",
+    "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",
     "flower_max_fail_percentage", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
     "flower_network_policies", "flower_ocm_addon", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
-    "flower_ocm_install", "flower_own_variables", "flower_partitions", "flower_pod_security", "flower_rbac_apply",
+    "flower_ocm_install", "flower_own_variables", "flower_packages_report", "flower_partitions", "flower_pod_security", "flower_rbac_apply",
     "flower_rbac_auditors", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
     "flower_renew_before", "flower_repartition", "flower_rotate", "flower_run_as_group", "flower_run_as_user",
-    "flower_run_config", "flower_run_id", "flower_run_log_lines", "flower_run_timeout", "flower_run_wait",
+    "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
+    "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",
+    "flower_run_wait", "flower_inputs", "flower_runs", "flower_runs_app",
+    "flower_outputs", "flower_outputs_directory", "flower_outputs_keep", "flower_outputs_min_free", "flower_outputs_older_than",
+    "flower_outputs_result", "flower_run_outputs",
+    "flower_runs_limit", "flower_runs_since", "flower_runs_status",
     "flower_serial", "flower_server_name", "flower_site", "flower_sites_group", "flower_skupper_force",
-    "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_file", "flower_status_format",
-    "flower_teardown", "flower_version",
+    "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
+    "flower_status_format", "flower_status_result",
+    "flower_teardown", "flower_tracking", "flower_tracking_credentials", "flower_version",
 ))  # fmt: skip
 
 _ROLES = Path(__file__).resolve().parents[3] / "roles"

@@ -13,11 +13,14 @@ from typing import Any
 from ..apply.engine import ApplyFailed, apply_objects
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL, query, selector
+from ..base.names import CLIENTAPP
 from ..base.values import Object
+from ..flower import image_packages
 from ..kube import pod_health, refresh
 from ..kube.client import Cluster
+from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
-from ..manifests import clientapp, supernode
+from ..manifests import clientapp, superexec, supernode
 from ..marks import record
 from ..rights.table import SUPERNODE
 from . import direct_checks, direct_restart, direct_status, direct_trust, removing
@@ -167,6 +170,19 @@ class Way:
         """See C(site.Reach)."""
         found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
         return f"Pods on {self.site.name}: {pod_health.summary(found)}."
+
+    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
+        """See C(site.Reach)."""
+        spec = self.site.spec
+        labels = query(selector(spec.federation, CLIENTAPP if spec.has_apps_apart else supernode.NAME))
+        pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=labels)
+        found = {}
+        for pool in spec.pools:
+            own = [pod for pod in pods if pod["metadata"]["labels"].get(POOL_LABEL) == pool.name]
+            held = image_packages.held(self.cluster, own, (superexec.NAME, supernode.NAME), known.get(pool.name))
+            unknown = Held(superexec.image_of(spec, pool), why="none of its pods runs")
+            found[pool.name] = held or known.get(pool.name) or unknown
+        return found
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""

@@ -23,6 +23,7 @@ from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
 from ..spec.site_spec import SiteSpec
+from . import direct_datasets
 from .site import Run, Site
 
 
@@ -59,6 +60,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
     if wanted.keys_account:
         _check_account(cluster, wanted)
+    warnings += direct_datasets.check(cluster, wanted, away)
     rehearsed = rehearsal.rehearse(cluster, supernode.objects(wanted.complete()), away, SUPERNODE)
     warnings += _devices(cluster, wanted)
     warnings += _check_clock(cluster, wanted, hub)

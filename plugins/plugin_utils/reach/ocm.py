@@ -12,16 +12,19 @@ from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import Result
+from ..apply.wait import Clock
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.client import Cluster
-from ..manifests import supernode
+from ..ledger.package_index import Held
+from ..manifests import datasets, superexec, supernode
 from ..ocm import addon_objects as manifests
 from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
+from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
-from ..preflight import rehearsal
+from ..preflight import dataset_checks, rehearsal
 from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
@@ -30,6 +33,11 @@ from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site
 
+_UNREPORTED = (
+    "nothing can be asked of pods behind Open Cluster Management: with supernode_packages_report: true they report it themselves"
+)
+_LATE = "its pods have not reported it yet: run federated.flower.site again"
+_REPORT_SECONDS = 20.0  # a pod's report may arrive after that its workload is ready
 _HUB_SECONDS = 30  # a hub is read for many sites at once
 
 
@@ -67,6 +75,9 @@ class Way:
                 f"this host and {other} are the same managed cluster {name}: they would overwrite each other. Deploy one of them in another "
                 "place (ocm_name), or take it out of the inventory."
             )
+        if any(pool.datasets for pool in self.site.spec.pools):
+            mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in datasets.names_of(item)]
+            warnings += dataset_checks.unseen(self.site.spec, mounted)
         warnings += self._rehearse()
         return Looked(f"the ManagedCluster {name} can be reached through {self.hub.name}", warnings)
 
@@ -195,6 +206,31 @@ class Way:
         spec = self.site.spec
         return self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
 
+    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
+        """See C(site.Reach). Its pods cannot be asked; they report it themselves if that is wanted."""
+        spec = self.site.spec
+        reported = self._reported() if spec.packages_report else {}
+        found = {}
+        for pool in spec.pools:
+            held = Held(superexec.image_of(spec, pool), why=_LATE if spec.packages_report else _UNREPORTED)
+            before = known.get(pool.name)
+            if spec.packages_report and before is not None and before.listed and before.image == held.image:
+                held = before
+            found[pool.name] = replace(reported.get(pool.name, held), installs=pool.runtime_dependency_installation)
+        return found
+
+    def _reported(self) -> dict[str, Held]:
+        """What its pods report; waits a little for those that have just started."""
+        spec, clock = self.site.spec, Clock(_REPORT_SECONDS)
+        while True:
+            found = nodes_work.packages(self._apps_work() if spec.has_apps_apart else self._nodes_work())
+            if all(pool.name in found for pool in spec.pools) or not clock.tick():
+                return found
+
+    def _apps_work(self) -> Object | None:
+        spec = self.site.spec
+        return Apps(self.hub, spec, supernode.clientapps(spec), check=True).live()
+
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(site.Reach)."""
         place = self._place(self.site.spec, self._delivery(supernode.objects(self.site.spec)))
@@ -202,10 +238,17 @@ class Way:
             note_secrets(self.run, self.site, {name: change})
 
     def remove(self, *, volumes: bool) -> Done:
-        """See C(site.Reach). Its keys are deleted with the other objects."""
+        """See C(site.Reach). Its keys are deleted with the other objects; claims of datasets stay."""
         delivery = self._delivery([])
         delivery.remove(self.site.seconds)
-        return self._done(delivery)
+        done = self._done(delivery)
+        kept = ", ".join(one.claim_name for one in datasets.created(self.site.spec))
+        if volumes and kept:
+            done.warnings.append(
+                f"{self.site.name}: the claims {kept} stay in namespace {self.site.namespace} of the managed cluster "
+                f"{self.site.spec.ocm_cluster}: Open Cluster Management does not delete data. Its administrators can"
+            )
+        return done
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -4,7 +4,7 @@
 
 """A site, and what every delivery can do with one.
 
-The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(drop_keys); apart from them
+The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(packages), C(drop_keys); apart from them
 C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
 """
 
@@ -18,6 +18,7 @@ from ..apply.engine import Result
 from ..base.errors import ClusterError
 from ..base.values import Object, boolean
 from ..kube.client import Cluster
+from ..ledger.package_index import Held
 from ..spec.site_spec import SiteSpec
 from ..validate.supernode_faults import supernode_faults
 
@@ -286,6 +287,9 @@ class Reach(Protocol):
 
     def offline(self) -> str:
         """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
+
+    def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
+        """Pool -> what the image of its ClientApps holds. What cannot be known has the reason. C(known): what was recorded, by pool."""
 
     def drop_keys(self, extra: Mapping[str, Sequence[str]]) -> None:
         """Delete keys that are no longer needed."""

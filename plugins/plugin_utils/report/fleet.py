@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.sizes import readable
 from ..ocm import health
 from ..skupper import network
 
@@ -48,6 +49,7 @@ def fleet_report(
             f"hub {hub_name}: sites refuse the gateway's certificate: {hub['certificate']['fault']}; federated.flower.site "
             "resolves it, or reports the remedy"
         )
+    problems += _outputs_problems(hub_name, hub.get("outputs") or {})
     listed = [_site(name, sites[name], hub, problems) for name in sites]
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
@@ -78,6 +80,8 @@ def fleet_report(
             "certificate": hub["certificate"],
             "trust": hub["trust"],
             "partitions": hub["partitions"],
+            "outputs": hub.get("outputs") or {},
+            "lease": hub.get("lease") or {},
         },
         "sites": listed,
         "network": {"hub": around, "sites": joined} if around or joined else {},
@@ -88,12 +92,37 @@ def fleet_report(
     }
 
 
+def _outputs_problems(hub_name: str, found: Mapping[str, Any]) -> list[str]:
+    if found.get("error"):
+        return [f"hub {hub_name}: how much room is left for outputs of runs is not known: {found['error']}"]
+    if found and found["free"] < found["min_free"]:
+        return [
+            f"hub {hub_name}: the volume for outputs of runs has {readable(found['free'])} left, less than superlink_outputs_min_free "
+            f"({readable(found['min_free'])}), so no run is submitted. Delete outputs (federated.flower.outputs -e flower_outputs=prune), or "
+            "set superlink_outputs_size to more"
+        ]
+    return []
+
+
+def _outputs_lines(found: Mapping[str, Any]) -> list[str]:
+    """The room for outputs in a line."""
+    if not found or found.get("error"):
+        return []
+    return [f"outputs: {readable(found['free'])} of {readable(found['size'])} are free"]
+
+
+def _lease_lines(found: Mapping[str, Any]) -> list[str]:
+    """Who is changing the fleet now."""
+    return [f"{found['holder']} is changing the fleet since {found['since']}"] if found else []
+
+
 def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     record = hub["sites"].get(name, {"region": None, "keys": [], "pools": {}})
     access = record.get("access") or {}
     live = {item["pool"]: item for item in site["workloads"]}
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
-    pools = [_pool(pool, live.get(pool), record, hub["nodes"]) for pool in names]
+    apart = {item["pool"]: item for item in site.get("clientapps") or []}
+    pools = [_pool(pool, live.get(pool), record, hub["nodes"], apart.get(pool)) for pool in names]
     if record.get("fault"):
         problems.append(f"{name}: {record['fault']}")
     if not site["reachable"]:
@@ -129,7 +158,11 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
 
 
 def _pool(
-    name: str, live: Mapping[str, Any] | None, record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]
+    name: str,
+    live: Mapping[str, Any] | None,
+    record: Mapping[str, Any],
+    nodes: Mapping[str, Mapping[str, Any]],
+    apps: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     ids = [key["node_id"] for key in record["keys"] if key["pool"] == name and key["node_id"]]
     found = [nodes[node] for node in ids if node in nodes]
@@ -145,8 +178,18 @@ def _pool(
         "registered": len(found),
         "version": live["version"] if live else "",
         "offset": record["pools"].get(name, {}).get("offset"),
+        "datasets": _datasets(name, live, record, apps),
         "last_seen": "now" if found and len(online) == len(found) else (left[0] if left else "never"),
     }
+
+
+def _datasets(
+    pool: str, live: Mapping[str, Any] | None, record: Mapping[str, Any], apps: Mapping[str, Any] | None
+) -> list[str]:
+    """What its pods mount, SuperNodes or ClientApps; of a site that does not answer, what the hub knows."""
+    if live is None:
+        return sorted((record.get("datasets") or {}).get(pool, []))
+    return sorted({*live.get("datasets", []), *(apps or {}).get("datasets", [])})
 
 
 def _clientapp(live: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,9 +229,22 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     ]
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
     lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
+    lines += _lease_lines(hub.get("lease") or {})
+    lines += _outputs_lines(hub.get("outputs") or {})
+    lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])
     lines += _network_lines(report.get("network") or {})
     return "\n".join(lines + [f"! {problem}" for problem in report["problems"]])
+
+
+def _dataset_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each dataset: which pools of which sites have it."""
+    found: dict[str, list[str]] = {}
+    for site in sites:
+        for pool in site["pools"]:
+            for name in pool.get("datasets") or []:
+                found.setdefault(name, []).append(f"{site['cluster']} {pool['name']}")
+    return [f"dataset {name}: {', '.join(pools)}" for name, pools in sorted(found.items())]
 
 
 def _clientapp_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,13 +11,14 @@ from typing import Any
 
 from ..base.labels import POOL_LABEL
 from ..kube import pod_health as site_pods
+from ..manifests import datasets
 
 
 def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
     """What a Deployment, StatefulSet or DaemonSet wants and has.
 
     Returns:
-        C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container.
+        C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container, C(version), C(datasets).
     """
     spec, status = obj["spec"], obj.get("status", {})
     daemon = obj["kind"] == "DaemonSet"
@@ -30,6 +31,7 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "ready": status.get("numberReady", 0) if daemon else status.get("readyReplicas", 0),
         "image": containers[0]["image"],
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
+        "datasets": datasets.names_of(obj),
     }
 
 

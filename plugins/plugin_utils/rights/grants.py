@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from ..spec.addon_spec import AddonSpec
 from ..spec.part_spec import PartSpec
-from . import rendered
+from . import dataset_needs, output_needs, rendered
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
 from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
 
@@ -41,7 +41,13 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     where = places(part, spec.namespace, ca_namespace)
     barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder != CONTROLLER else set()
     found: Grants = {}
-    for need in [*TABLE[holder, part], *rendered.needs(holder, spec)]:
+    listed = [
+        *TABLE[holder, part],
+        *rendered.needs(holder, spec),
+        *dataset_needs.needs(holder, spec),
+        *output_needs.needs(holder, spec),
+    ]
+    for need in listed:
         if need.when(spec) and need.resource not in barred:
             found.setdefault(where[need.place], []).append(need)
     return found

@@ -20,8 +20,9 @@ from .table import AUDITOR, CONTROLLER, READ
 # prune existing objects. They do depend on what a cluster's administrators may not want to grant at all: its own APIs, the
 # whole cluster (exposure), network policies.
 _POOLS = [PoolSpec(name="one", replicas=2), PoolSpec(name="two", mode=DAEMON_SET, replicas=0)]
-# Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets.
-_TABLED = {("", "Namespace"), ("", "Secret")}
+# Their rights are in the table: a Namespace's depend on who creates it, only the controller reads Secrets, and rights on claims are
+# limited to their names (dataset_needs.py, output_needs.py).
+_TABLED = {("", "Namespace"), ("", "Secret"), ("", "PersistentVolumeClaim")}
 
 
 def kinds(spec: Spec) -> list[tuple[str, str]]:
@@ -29,7 +30,11 @@ def kinds(spec: Spec) -> list[tuple[str, str]]:
     # Patches change no kinds; an address and certificates are only known when all is deployed.
     shape = replace(spec, insecure=False, superlink_address=NOWHERE, ca_bundle=NOTHING, patches=[])
     if isinstance(shape, HubSpec):
-        listed = superlink.objects(replace(shape, isolation=PROCESS, protect_runs=True))
+        shape = replace(shape, isolation=PROCESS, protect_runs=True)
+        listed = [
+            *superlink.objects(replace(shape, outputs_enabled=False)),
+            *superlink.objects(replace(shape, outputs_enabled=True)),
+        ]
     else:
         listed = supernode.objects(
             replace(shape, pools=_POOLS, disruption_budget=1, client_certificate=NOTHING, allocation={})

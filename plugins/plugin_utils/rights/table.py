@@ -27,13 +27,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
+from ..lease import lease_object as lease
+from ..ledger.store import DATASETS, PACKAGES
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
 from ..manifests.superlink import POD
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, Need, Spec
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, WORKS, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -109,7 +111,7 @@ _CONTROLLER_OF_ALL = (
     ),
     Need(FEDERATION, "pods", "patch", "make the kubelet bring new files into pods at once"),
     Need(FEDERATION, "pods", "delete", "restart pods one after the other that read their files once", work=ROTATE),
-    Need(FEDERATION, "pods/exec", "get create", "ask pods which certificates and secrets they run with", work=ROTATE),
+    Need(FEDERATION, "pods/exec", "get create", "ask pods which certificates, secrets and packages they run with", work=ROTATE),
     Need(
         FEDERATION, "namespaces", "get", "see whether there is anything to remove", names="{namespace}", work=TEARDOWN
     ),
@@ -226,9 +228,16 @@ OCM = (
     ),
 )
 
+_LEASE = tuple(
+    Need(FEDERATION, f"leases.{lease.API.partition('/')[0]}", verbs, "one playbook at a time changes the fleet", names=names, work=work)
+    for work in WORKS
+    for verbs, names in (("create", ""), ("get update delete", lease.NAME))
+)
+
 TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
     (CONTROLLER, SUPERLINK): (
         *_CONTROLLER_OF_ALL,
+        *_LEASE,
         *OCM,
         *_skupper_kinds(
             ("connectors", "the way from the Skupper network to the SuperLink"),
@@ -392,6 +401,8 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(
             FEDERATION, "pods/portforward", "get create", "Flower's Control API for one's own command line", names=POD
         ),
+        Need(FEDERATION, "configmaps", "get", "which sites have which datasets", names=DATASETS),
+        Need(FEDERATION, "configmaps", "get", "which packages the images of apps hold", names=PACKAGES),
     ),
     (SCIENTIST, SUPERNODE): (),
     (AUDITOR, SUPERLINK): (
@@ -399,6 +410,7 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(FEDERATION, "connectors.skupper.io", READ, "who can be reached through the network", when=_skupper),
         Need(FEDERATION, "certificates.skupper.io", READ, "which links have a certificate", when=_skupper),
         Need(FEDERATION, "configmaps", READ, "ledger, settings of the gateway, who is denied, the audit trail"),
+        Need(FEDERATION, f"leases.{lease.API.partition('/')[0]}", READ, "who is changing the fleet"),
         Need(FEDERATION, "pods", READ, "what runs"),
         Need(FEDERATION, "pods/log", "get", "who called, and what came of it"),
         Need(FEDERATION, "events", READ, "what happened"),

@@ -16,10 +16,12 @@ from functools import partial
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..flower import image_packages
 from ..flower.cli import FlowerCLI
-from ..ledger import records
-from ..manifests import supernode
-from ..reach.site import Done, KeysMade, Reach, Restart, Site
+from ..ledger import dataset_index, package_index, records
+from ..ledger.package_index import Held
+from ..manifests import superexec, supernode
+from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
 from . import numbers, online
@@ -115,7 +117,9 @@ class Rollout:
             registered.restart |= second.restart
         alive = [name for name in keys if not registered.dead.get(name)]
         # A pod with a dead key would never be ready; the site's last step reports the remedy.
+        failed = {name for name in alive if self.outcomes[name].failed}
         self.outcomes.each(resting(self.ways, self._apply), alive)
+        self._note_datasets([name for name in alive if name not in failed])
         for name in alive:
             renew = KEYS in self.options.renew
             if renew or name in registered.restart or keys[name].renewed:
@@ -134,6 +138,7 @@ class Rollout:
             self._confirm(name, keys[name], report.sites.get(name, {}), registered.dead.get(name, []))
 
         self.outcomes.each(resting(self.ways, confirm), waiting)
+        self._note_packages([name for name in waiting if not self.outcomes[name].failed])
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
         published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
@@ -180,6 +185,79 @@ class Rollout:
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
         return registered
+
+    def _note_datasets(self, names: Sequence[str]) -> None:
+        """Record at the hub which datasets the sites have that were applied; nothing while no site of the fleet has one.
+
+        A site that failed while it was applied may have lost datasets already, and does not have new ones for sure.
+        """
+        deployed = {
+            name: {pool.name: [one.name for one in pool.datasets] for pool in self.sites[name].spec.pools}
+            for name in names
+        }
+        doubtful = {name for name in names if self.outcomes[name].failed}
+        if not deployed:
+            return
+        ledger = self.hub.ledger
+        before = ledger.read_datasets()
+        if not (before or any(listed for pools in deployed.values() for listed in pools.values())):
+            return
+
+        def updated(index: dataset_index.Index) -> dataset_index.Index:
+            # Records are read after the index: a site that another controller has added to it has one.
+            found, unreadable = ledger.read_sites()
+            return dataset_index.updated(index, deployed, found, doubtful=doubtful, unreadable=unreadable)
+
+        ledger.change_datasets(updated)
+        after = updated(before)
+        for name in deployed:
+            was, now = dataset_index.of_site(before, name), dataset_index.of_site(after, name)
+            self.outcomes[name].changed |= was != now
+            self.run.note(name, datasets=dataset_index.changes(was, now))
+
+    def _note_packages(self, names: Sequence[str]) -> None:
+        """Record at the hub which packages the images of these sites' ClientApps, and the ServerApp's, hold.
+
+        What cannot be known is recorded with the reason, and what cannot be recorded is a warning: no site fails because of this.
+        """
+        if not names or self.run.check:
+            return
+        ledger, hub = self.hub.ledger, self.hub
+        try:
+            before = ledger.read_packages()
+            deployed = self.outcomes.each(
+                resting(self.ways, lambda name: self._packages(name, package_index.of_site(before, name))), names
+            )
+            known = package_index.of_serverapp(before)
+            serverapp = image_packages.of_serverapp(hub.hub, hub.namespace, hub.federation, known)
+
+            def updated(index: package_index.Index) -> package_index.Index:
+                # Records are read after the index: a site that another controller has added to it has one.
+                found, unreadable = ledger.read_sites()
+                return package_index.updated(index, deployed, found, serverapp, unreadable=unreadable)
+
+            ledger.change_packages(updated)
+        except ClusterError as error:
+            words = f"which packages the images of apps hold is not recorded at the hub: {error.message}"
+            for name in names:
+                self.outcomes[name].warnings.append(named(name, words))
+            return
+        for name, pools in deployed.items():
+            changes = package_index.changes(package_index.of_site(before, name), pools)
+            self.outcomes[name].changed |= bool(changes)
+            self.run.note(name, words=changes)
+
+    def _packages(self, name: str, known: Mapping[str, Held]) -> dict[str, Held]:
+        spec = self.sites[name].spec
+        try:
+            return self.ways[name].packages(known)
+        except ClusterError as error:
+            why = error.message
+        except DATA_FAULTS as error:
+            why = f"unexpected error, please report it: {unexpected(error)}"
+        return {
+            pool.name: known.get(pool.name) or Held(superexec.image_of(spec, pool), why=why) for pool in spec.pools
+        }
 
     def _apply(self, name: str) -> Done:
         site = self.sites[name]
@@ -292,7 +370,45 @@ class Rollout:
             if done.failed:
                 raise ClusterError(done.msg)
 
+        self._refuse_new_claims()
+        tried = self.outcomes.good()
         self.outcomes.each(resting(self.ways, one))
+        mounting = {name for name in tried if any(pool.datasets for pool in self.sites[name].spec.pools)}
+        # Without datasets this needs nothing of the hub, unless there may have been some until now.
+        noted = [name for name in tried if name in mounting or self.outcomes[name].changed]
+        noted = [name for name in noted if self.sites[name].spec.has_apps_apart]
+        try:
+            self._note_datasets(noted)
+        except ClusterError as error:
+            for name in noted:
+                if name in mounting:
+                    self.outcomes.fail(name, error.message)
+                else:
+                    words = f"{name}: that its ClientApps have no datasets is not recorded at the hub: {error.message}"
+                    self.outcomes[name].warnings.append(words)
+        # Nothing else has changed what they can import.
+        self._note_packages([name for name in noted if self.outcomes[name].changed and not self.outcomes[name].failed])
+
+    def _refuse_new_claims(self) -> None:
+        """Refuse ClientApps that would wait without end for claims that only the deployment of their site creates."""
+        pools = {
+            name: self.sites[name].spec.pools for name in self.outcomes.good() if self.sites[name].spec.has_apps_apart
+        }
+        made = {
+            name: {one.name for pool in listed for one in pool.datasets if one.is_created}
+            for name, listed in pools.items()
+        }
+        if not any(made.values()):
+            return
+        index = self.hub.ledger.read_datasets()
+        for name, wanted in made.items():
+            new = dataset_index.absent(index, name, wanted)
+            if new:
+                self.outcomes.fail(
+                    name,
+                    f"its ClientApps stay as they are: according to the hub, the site does not have the datasets {', '.join(new)} yet, and "
+                    "only federated.flower.site creates their claims. Run that first.",
+                )
 
 
 def objects_of(site: Site) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base import values
 from ..flower.cli import FlowerCLI, FlowerError
-from ..flower.runs import look
+from ..flower.runs import look, read_all
 from ..ledger import records
 from ..ledger.ranges import Book
 
@@ -80,14 +80,6 @@ def describe(runs: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"run {run['run-id']} of {run.get('fab-id') or 'an app'} ({run['status']})" for run in runs)
 
 
-def read_runs(cli: FlowerCLI) -> list[Mapping[str, Any]]:
-    """All runs of the SuperLink."""
-    (answer,) = cli.do([cli.command("list")])
-    if not answer.ok:
-        raise FlowerError(f"cannot list the runs on {cli.cluster.name}: {answer.message}")
-    return answer.data.get("runs", [])
-
-
 def wait_no_run(
     cli: FlowerCLI,
     seconds: float,
@@ -108,7 +100,7 @@ def wait_no_run(
     deadline = time.monotonic() + seconds
     reported = ""
     while True:
-        busy = active(read_runs(cli))
+        busy = active(read_all(cli))
         if not busy:
             return
         words = describe(busy)

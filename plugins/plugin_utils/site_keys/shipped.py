@@ -9,7 +9,7 @@ So the site and the controller follow the same rules because they run the same c
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,9 @@ PACKAGE = ROOT.name
 MAIN = "site_keys/maker.py"
 # What the pod starts, in the folder of PACKAGE.
 MODULE = f"{PACKAGE}.{MAIN.removesuffix('.py').replace('/', '.')}"
+# from ..folder.module import name as other, … in one line or in parentheses, at any depth.
+_RELATIVE = re.compile(r"^[ \t]*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+_NAME = re.compile(r"(?:^|[(,])\s*(\w+)")
 
 
 @cache
@@ -36,11 +39,14 @@ def files() -> dict[str, str]:
 
 
 def imported(path: Path, text: str) -> Iterator[Path]:
-    """The files of this collection that a file imports, by relative imports: others would not work in the pod."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            if folder.with_suffix(".py").is_file():
-                yield folder.with_suffix(".py")
-            else:
-                yield from (folder / f"{alias.name}.py" for alias in node.names)
+    """The files of this collection that a file imports, by relative imports: others would not work in the pod.
+
+    Sites are worked on in threads, and C(ast.parse) fails at random in several at once (Python 3.11, SystemError "AST
+    constructor recursion depth mismatch"), so the statements are read as text.
+    """
+    for dots, module, names in _RELATIVE.findall(text):
+        folder = path.parents[len(dots) - 1].joinpath(*module.split(".") if module else ())
+        if folder.with_suffix(".py").is_file():
+            yield folder.with_suffix(".py")
+        else:
+            yield from (folder / f"{name}.py" for name in _NAME.findall(names))

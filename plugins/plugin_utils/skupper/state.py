@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..apply.readiness import condition
+from ..base.times import moment
 from ..base.values import text
 from ..kube import pod_health as site_pods
 from ..spec.network_spec import NO_ACCESS
@@ -264,9 +265,8 @@ def grant(obj: Object, now: datetime.datetime) -> tuple[str, str]:
     found = status(obj)
     ends = text(found.get("expirationTime"))
     if ends:
-        try:
-            end = datetime.datetime.fromisoformat(ends.replace("Z", "+00:00"))
-        except ValueError:
+        end = moment(ends)
+        if end is None:
             return EXPIRED, f"its expiry, {ends}, is not a timestamp"
         if end - _MARGIN <= now:
             return EXPIRED, f"it expired on {ends}"

@@ -17,6 +17,7 @@ from .addon_spec import OcmUse
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
 from .part_spec import FlowerSpec
 from .pods_spec import PodsSpec
+from .tracking_spec import Tracking, TrackingServer
 
 SERVERAPP = "serverapp_"
 CERT_MANAGER_GROUP = "cert-manager.io"
@@ -45,6 +46,9 @@ class HubSpec(FlowerSpec, OcmUse):
     """The hub.
 
     Attributes:
+        outputs_claim: an existing claim for outputs; empty for one that is created.
+        outputs_min_free: quantity; with less room than that, no run is submitted.
+        tracking: server to which ServerApps report, and C(tracking_credentials) the names of the credentials for it that are in variables.
         gateway_secret: Secret with the certificate that the gateway serves, and C(gateway_names) those in it; both are found by the
             action C(certificates).
     """
@@ -54,6 +58,14 @@ class HubSpec(FlowerSpec, OcmUse):
     storage_size: Text = ""
     storage_class: Text = ""
     storage_access_mode: Text = "ReadWriteOnce"
+    outputs_enabled: Flag = False
+    outputs_size: Text = "10Gi"
+    outputs_storage_class: Text = ""
+    outputs_claim: Text = ""
+    outputs_min_free: Text = "0"
+    outputs_resources: Amounts = field(default_factory=dict)
+    tracking: TrackingServer = Tracking()
+    tracking_credentials: Texts = field(default_factory=list)
     protect_runs: Flag = False
     exposure: Text = ""
     port: Number = FLEET_PORT

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ..base.values import Object
+from .dataset_spec import Datasets
 from .fields import Amounts, Env, Flag, Labels, Listed, Mapped, Number, Parsed, Text, Texts
 
 
@@ -44,7 +45,7 @@ def _gpu(value: Mapping[str, Any] | None) -> Gpu:
 class PodsSpec(Parsed):
     """Settings of one kind of pods.
 
-    C(volume_mounts), C(shm_size) and C(gpu) are those of the container that computes.
+    C(volume_mounts), C(datasets), C(shm_size) and C(gpu) are those of the container that computes.
     """
 
     image: Text = ""
@@ -54,6 +55,7 @@ class PodsSpec(Parsed):
     extra_args: Texts = field(default_factory=list)
     volumes: Listed = field(default_factory=list)
     volume_mounts: Listed = field(default_factory=list)
+    datasets: Datasets = field(default_factory=list)
     shm_size: Text = ""
     node_selector: Labels = field(default_factory=dict)
     tolerations: Listed = field(default_factory=list)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...module_utils import node_config
 from ..base.values import text
+from .dataset_spec import merge_datasets
 from .fields import Amounts, Mapped, Number, Text, Texts, merge_env
 from .part_spec import PROCESS
 from .pods_spec import PodsSpec
@@ -69,7 +70,7 @@ SHARED = tuple(one.name for one in fields(PoolSpec) if one.name not in OWN)
 
 
 def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:
-    """A pool out of variables without faults: env, labels and annotations are merged with the site's, all else replaces the site's.
+    """A pool out of variables without faults: env, datasets, labels and annotations are merged with the site's, all else replaces the site's.
 
     Args:
         site: variables of its site.
@@ -80,6 +81,7 @@ def pool_of(site: Mapping[str, Any], pool: Mapping[str, Any]) -> PoolSpec:
     if text(merged.get("mode")) == DAEMON_SET:
         merged["replicas"] = 0
     merged["env"] = merge_env(site.get("env") or [], pool.get("env") or [])
+    merged["datasets"] = merge_datasets(site.get("datasets"), pool.get("datasets"))
     for key in ("pod_labels", "pod_annotations"):
         merged[key] = {**(site.get(key) or {}), **(pool.get(key) or {})}
     return PoolSpec.parse(merged)

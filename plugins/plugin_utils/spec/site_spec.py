@@ -24,6 +24,7 @@ class SiteSpec(FlowerSpec):
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
         keys_account: whether its administrators created the account of the job that creates them.
+        packages_report: whether pods report the packages of their ClientApps' image in their status.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -42,6 +43,7 @@ class SiteSpec(FlowerSpec):
     api_server: Listed = field(default_factory=list)
     allocation: Mapped = field(default_factory=dict)
     keys_account: Flag = False
+    packages_report: Flag = False
     delivery: Text = ""
     hub_namespace: Text = ""
     clientapp: Text = CLIENTAPPS[0]

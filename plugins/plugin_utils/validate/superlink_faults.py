@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import datetime
 
+from ..apply.compare import quantity
 from ..base.addresses import is_ip
 from ..base.times import duration
 from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
+from ..manifests import outputs, tracking
 from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES
 from ..spec.hub_spec import HubSpec, serverapp_of
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
 from .policy_faults import peer_faults, policy_faults
+from .tracking_faults import tracking_faults
 
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
@@ -70,9 +73,18 @@ def superlink_faults(spec: Spec) -> list[str]:
     faults.resources("resources", spec.get("resources"))
     faults.env("env", spec.get("env"))
     faults.arguments("extra_args", spec.get("extra_args"), _SUPERLINK_OPTIONS)
+    app_names, app_paths = _app_volumes(spec)
+    beside = spec.get("isolation") == "subprocess"
     faults.volumes(
-        "volumes", spec.get("volumes"), "volume_mounts", spec.get("volume_mounts"), _SUPERLINK_VOLUMES, _SUPERLINK_PATHS
+        "volumes",
+        spec.get("volumes"),
+        "volume_mounts",
+        spec.get("volume_mounts"),
+        _SUPERLINK_VOLUMES | (app_names if beside else set()),
+        _SUPERLINK_PATHS | (app_paths if beside else set()),
     )
+    _outputs_faults(spec, faults)
+    tracking_faults(spec, faults)
     placement_faults(spec, faults)
 
     faults.resources("gateway_resources", spec.get("gateway_resources"))
@@ -99,8 +111,8 @@ def superlink_faults(spec: Spec) -> list[str]:
         own.get("volumes"),
         "serverapp_volume_mounts",
         own.get("volume_mounts"),
-        _SERVERAPP_VOLUMES,
-        _SERVERAPP_PATHS | ({"/dev/shm"} if own.get("shm_size") else set()),
+        _SERVERAPP_VOLUMES | app_names,
+        _SERVERAPP_PATHS | app_paths | ({"/dev/shm"} if own.get("shm_size") else set()),
     )
     if own.get("shm_size"):
         faults.quantity("serverapp_shm_size", own["shm_size"])
@@ -119,6 +131,51 @@ def superlink_faults(spec: Spec) -> list[str]:
 
     patch_faults(spec, faults, lambda: manifests.objects(HubSpec.parse(spec).complete()))
     return faults.found
+
+
+def _app_volumes(spec: Spec) -> tuple[set[str], set[str]]:
+    """Names and paths of the volumes that ServerApps have, wherever they compute."""
+    found = [
+        (outputs.VOLUME, outputs.ROOT, boolean(spec.get("outputs_enabled"))),
+        (tracking.VOLUME, tracking.ROOT, bool(spec.get("tracking"))),
+    ]
+    return {name for name, _path, is_there in found if is_there}, {path for _name, path, is_there in found if is_there}
+
+
+def _outputs_faults(spec: Spec, faults: Faults) -> None:
+    claim = spec.get("outputs_claim")
+    if not boolean(spec.get("outputs_enabled")):
+        if claim:
+            faults.add(
+                "outputs_claim", claim, "has no effect: outputs_enabled is false; set it to true, or remove the claim"
+            )
+        return
+    if claim:
+        faults.subdomain("outputs_claim", claim)
+        if spec.get("outputs_storage_class"):
+            faults.add(
+                "outputs_storage_class",
+                spec["outputs_storage_class"],
+                "has no effect on an existing claim (outputs_claim); remove one of the two",
+            )
+    elif spec.get("outputs_storage_class"):
+        faults.subdomain("outputs_storage_class", spec["outputs_storage_class"])
+    faults.resources("outputs_resources", spec.get("outputs_resources"))
+    sized = faults.quantity("outputs_size", spec.get("outputs_size"))
+    floored = faults.quantity("outputs_min_free", spec.get("outputs_min_free"))
+    if not (sized and floored) or claim:
+        return
+    size, floor = quantity(text(spec.get("outputs_size"))), quantity(text(spec.get("outputs_min_free")))
+    if not size:
+        faults.add(
+            "outputs_size", spec.get("outputs_size"), "leaves no room; set outputs_enabled to false for no outputs"
+        )
+    elif floor is not None and floor >= size:
+        faults.add(
+            "outputs_min_free",
+            spec.get("outputs_min_free"),
+            f"is not below outputs_size ({spec.get('outputs_size')}), so that no run would ever be submitted",
+        )
 
 
 def _certificate_faults(spec: Spec, faults: Faults) -> None:

@@ -14,6 +14,7 @@ from ..manifests import clientapp
 from ..manifests import supernode as manifests
 from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
+from . import dataset_faults
 from .clientapp_faults import clientapp_faults
 from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_faults import delivery_faults
@@ -101,6 +102,7 @@ def supernode_faults(spec: Spec) -> list[str]:
                 faults.add(f"{at}.name", name, f"is the name of pools[{seen[name]}], too")
             seen.setdefault(name, number)
         _total_fault(pools or [], faults)
+        dataset_faults.dataset_faults(spec, faults)
 
     patch_faults(spec, faults, lambda: manifests.objects(SiteSpec.parse(spec).complete()))
     return faults.found
@@ -190,6 +192,7 @@ def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -
 def _node_config_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults) -> None:
     site = {key: spec.get(key) for key in ("cluster", "region", "namespace", "federation", "allocation")}
     own = {key: pool.get(key) for key in ("name", "mode", "replicas", "node_config")}
+    own["datasets"] = [{"name": name} for name in dataset_faults.names(spec, pool)]
     # The ledger is read after validation; any numbers do to find what is wrong with the text.
     part = SiteSpec.parse({**site, "pools": [own]}).complete()
     try:

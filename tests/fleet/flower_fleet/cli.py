@@ -12,20 +12,22 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, NoReturn
 
 from . import external, host, prepare, settings
-from .addons import certmanager, ocm, skupper
+from .addons import certmanager, mlflow, ocm, skupper
 from .clusters import lifecycle, network
 from .clusters.api import Api, ApiError
 from .console import Console
 from .errors import FleetError
+from .images import ee, layer
 from .settings import LOCK, LOCK_TIMEOUT, RUN_LINK, Cluster, Settings
-from .shell import Lock
+from .shell import lock
 
-ON_DEMAND = {"cert-manager": certmanager, "skupper": skupper}
+ON_DEMAND = {"cert-manager": certmanager, "mlflow": mlflow, "skupper": skupper}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
         "tool", help="build a test tool if need be; the last line is the folder with its programs"
     )
     tool.add_argument("name")
+    image = commands.add_parser("image", help="give the image of an app of examples/ to all clusters that run, or that of the execution environment to the hub")
+    image.add_argument("name")
     addons = commands.add_parser("addon", help="start or stop what only some tests need")
     names = addons.add_subparsers(dest="addon", required=True)
     for name in (*ON_DEMAND, "ocm"):
@@ -125,7 +129,7 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
     if options.command == "exec":
         return _exec(_running(wanted, state, options.name), state, options.argv)
     console = Console()
-    Lock(LOCK).acquire(timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
+    lock(LOCK, timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
     state = lifecycle.state_directory(wanted)
     if options.command == "up":
         return _up(wanted, console, wanted.names)
@@ -137,6 +141,8 @@ def _local(options: argparse.Namespace, wanted: Settings) -> int:
             prepare.clear_partial(wanted.cache)
             phase.note = ", ".join(names) or "nothing was there"
         return 0
+    if options.command == "image":
+        return _image(wanted, console, state, options.name)
     if options.command == "addon":
         hub = _running(wanted, state, "hub")
         if options.addon == "ocm":
@@ -231,6 +237,21 @@ def _add_site(wanted: Settings, console: Console, state: Path, name: str | None)
         if name is None:
             raise FleetError(f"all {settings.MAX_SITES} sites exist.")
     return _up(wanted, console, [*have, *([] if name in have else [name])])
+
+
+def _image(wanted: Settings, console: Console, state: Path, name: str) -> int:
+    items = [item for item in lifecycle.existing(state, _subnet(wanted, state)) if lifecycle.usable(state, item)]
+    if not items:
+        raise FleetError("no fleet runs. Start it with 'fleet up'.")
+    image = prepare.layered_image(name)
+    for one in image.archives:
+        with console.phase(f"image {one.reference}") as phase:
+            one.ensure(wanted, phase)
+    if name == ee.NAME:
+        items = [item for item in items if item.name == "hub"]  # where AWX has its pods
+    with console.phase(f"{image.reference} in {', '.join(item.name for item in items)}"), ThreadPoolExecutor() as pool:
+        list(pool.map(lambda item: layer.give(image, wanted, lifecycle.entering(state, item)), items))
+    return 0
 
 
 def _status(wanted: Settings, state: Path, *, as_json: bool) -> int:

@@ -99,8 +99,9 @@ def install_packages(settings: Settings, console: Console, *, build: bool) -> No
     with console.phase(f"installing missing packages: {' '.join(packages)}"):
         update_package_lists(settings, force=True)
         env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        wait = "DPkg::Lock::Timeout=300"  # for another installation, such as that of the gate `events`
         run_logged(
-            ["apt-get", "install", "-y", "-q", "--no-install-recommends", "--no-remove", *packages],
+            ["apt-get", "install", "-y", "-q", "-o", wait, "--no-install-recommends", "--no-remove", *packages],
             settings.logs / "apt-install.log",
             env=env,
         )

@@ -14,10 +14,11 @@ from typing import Any
 from . import binaries, golang, host
 from .console import Console
 from .errors import FleetError
-from .images import seed
+from .images import apps, ee, seed
+from .images.layer import Layered
 from .images.recipes import Recipe, recipes
 from .settings import LOCK, LOCK_TIMEOUT, Settings
-from .shell import Lock
+from .shell import lock
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,22 @@ def tool(settings: Settings, name: str) -> Path:
     host.require_root()
     console = Console()
     # The lock of the other commands: they remove what is half made.
-    Lock(LOCK).acquire(timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
+    lock(LOCK, timeout=LOCK_TIMEOUT, waiting=lambda: console.line("waiting for another fleet command"))
     go = go or golang.ensure(settings, console)
     build_cache, modules = binaries.caches(go)[:2]
     host.check_disk([(build_cache, 1.0, "for Go's build cache"), (modules, 0.3, "for Go modules")])
     with console.phase(f"Go build of {name}") as phase:
         return build.make(settings, go, phase)
+
+
+def layered_image(name: str) -> Layered:
+    """The image of an app of examples/, or of the execution environment there."""
+    base = next(recipe for recipe in recipes("") if recipe.name == "flower")
+    if name == ee.NAME:
+        return ee.ExecutionEnvironment(ee.Environment(base))
+    if name not in apps.names():
+        raise FleetError(f"there is no image {name!r}; there are: {', '.join(sorted([*apps.names(), ee.NAME]))}.")
+    return apps.AppImage(name, base)
 
 
 def _both(first: Callable[[], list[Path]], second: Callable[[], None]) -> tuple[list[Path], None]:

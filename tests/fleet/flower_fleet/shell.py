@@ -99,31 +99,38 @@ def run_logged(
         raise FleetError(f"{words[len(CONTAINED)]} ended with {code}. Log: {log}. Its end:\n{''.join(tail)}")
 
 
-class Lock:
-    """One fleet command at a time on this machine. An abstract socket: leaves no file and ends with its process."""
+# Kept for the whole process: a socket that nothing refers to is closed, and a closed one holds nothing.
+_locks: list[socket.socket] = []
 
-    def __init__(self, name: str) -> None:
-        self._address = f"\0{name}"
-        self._socket: socket.socket | None = None
 
-    def acquire(self, *, timeout: float, waiting: Callable[[], None]) -> None:
-        """Wait up to ``timeout`` seconds; ``waiting`` is called once if someone else holds the lock."""
-        handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        end = time.monotonic() + timeout
-        told = False
-        while True:
-            try:
-                handle.bind(self._address)
-            except OSError:
-                if time.monotonic() > end:
-                    raise FleetError("another fleet command still runs; try again when it has ended.") from None
-                if not told:
-                    waiting()
-                    told = True
-                time.sleep(0.2)
-            else:
-                self._socket = handle
-                return
+def lock(name: str, *, timeout: float, waiting: Callable[[], None]) -> None:
+    """One command of a name at a time on this machine, until this process ends. An abstract socket leaves no file.
+
+    Args:
+        name: of the lock.
+        timeout: seconds to wait at most.
+        waiting: is called once if another process has the lock.
+
+    Raises:
+        FleetError: another process still has it.
+    """
+    handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    end = time.monotonic() + timeout
+    told = False
+    while True:
+        try:
+            handle.bind(f"\0{name}")
+        except OSError:
+            if time.monotonic() > end:
+                handle.close()
+                raise FleetError("another fleet command still runs; try again when it has ended.") from None
+            if not told:
+                waiting()
+                told = True
+            time.sleep(0.2)
+        else:
+            _locks.append(handle)
+            return
 
 
 def mount_points() -> list[str]:

@@ -49,6 +49,7 @@ SUFFIXES = (
     "-cert",
     "-cert-ca",
     "-d",
+    "-jobs",
     "-keys",
     "-ocm",
     "-ocm-ca",
@@ -62,6 +63,9 @@ SUFFIXES = (
 )
 NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
 LIMIT = 420  # seconds that no playbook should ever take
+# Playbooks that leave the deployment as it is.
+LOOKING = {"status", "run", "runs", "outputs", "audit"}
+DISCOVERY = "k8srcp-*.json"
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}
 CPU = {"name": "cpu", "replicas": 2, "node_config": NODE_CONFIG}
@@ -262,6 +266,7 @@ class Federation:
                 os.killpg(process.pid, signal.SIGKILL)
 
         finish.kill = kill
+        finish.log = log
         finish.running = lambda: process.poll() is None
         finish.tasks = lambda: results.read_text(encoding="utf-8").count("\n") if results.exists() else 0
         return finish
@@ -270,11 +275,11 @@ class Federation:
         self, playbook: str, *arguments: str, hosts: Hosts | Path | None = None, rc: int | None = 0, **common: Any
     ) -> Run:
         """Run a playbook; `rc=None` takes any exit code."""
-        if playbook != "status" and "--check" not in arguments:
+        if playbook not in LOOKING and "--check" not in arguments:
             self.settled = False
         self._collect()
         run = self.start(playbook, *arguments, hosts=hosts, **common)()
-        self.left_behind += [f"{run.log.stem}: {path}" for path in self.tmp.rglob("*") if not path.is_dir()]
+        self._note_left_files(run, ours=not playbook.endswith(".yml"))
         if rc is not None:
             assert run.rc == rc, run.details()
         if (
@@ -506,6 +511,15 @@ class Federation:
             self.wait(
                 f"deletion of namespace {name} on {context}", lambda where=context, what=name: self.gone(where, what)
             )
+
+    def _note_left_files(self, run: Run, ours: bool) -> None:
+        """Note what a run left in the folder for temporary files, each file once."""
+        if not ours:
+            # The modules of kubernetes.core, which examples use, keep there what an API server offers. The collection's own do not.
+            for path in self.tmp.glob(DISCOVERY):
+                path.unlink()
+        left = [path for path in self.tmp.rglob("*") if not path.is_dir()]
+        self.left_behind += [f"{run.log.stem}: {path}" for path in left if not any(str(path) in one for one in self.left_behind)]
 
     # Secrets
 

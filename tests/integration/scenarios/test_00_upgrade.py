@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 #: The release that deploys, as a commit: the last one before ownership was recorded.
 RELEASE = "577cac1"
@@ -36,14 +40,19 @@ def release(tmp_path: Path) -> Path:
     archive = subprocess.run([*git, "archive", RELEASE, *PARTS], capture_output=True, check=True).stdout
     folder = tmp_path / "ansible_collections" / "federated" / "flower"
     folder.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(folder, filter="data")
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
     return tmp_path
 
 
 def lives(fed) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
     """Pods and restarts of all workloads."""
     return {place: fed.lives(place[0], name=place[1]) for place in WORKLOADS}
+
+
+def workloads(fed) -> dict[str, bool]:
+    """Kind -> whether the ServerApp has such a workload."""
+    kinds = ("Deployment", "StatefulSet")
+    return {kind: fed.hub.get("apps/v1", kind, "serverapp", NAMESPACE) is not None for kind in kinds}
 
 
 def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
@@ -53,7 +62,7 @@ def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
     before = lives(federation)
     ids = {site: federation.keys(site) for site in ("site-a", "site-b")}
 
-    run = federation.site()
+    run = federation.site(superlink_outputs_enabled=False)
     changed = {
         f"{one['kind']} {one['name']}"
         for result in run.results
@@ -63,4 +72,26 @@ def test_a_federation_of_an_earlier_release_is_taken_over(federation, release):
     assert changed <= MENDS, f"the takeover changed more than it must: {sorted(changed - MENDS)}, see {run.log}"
     assert lives(federation) == before, "pods were replaced or restarted"
     assert {site: federation.keys(site) for site in ids} == ids
+    assert workloads(federation) == {"Deployment": True, "StatefulSet": False}
+
+    # Outputs are new. They replace the hub's pods, which no run may notice: a run survives that of the SuperLink, not that of the ServerApp.
+    cli = FlowerCLI(federation.hub, NAMESPACE)
+    run_id = str(runs.submit(cli, apps.load(APP), {"num-server-rounds": 20, "sleep": 6.0})["run-id"])
+    words = federation.play("site", rc=2).messages("hub", failed=True)
+    assert f"which would fail run {run_id} of " in words and "superlink_outputs_enabled: false" in words
+    assert lives(federation) == before, "a switch that was refused replaced or restarted pods"
+    assert runs.stop(cli, [run_id]) == ({}, {}) and runs.look(cli, run_id, 60).finished
+
+    federation.site()
+    after = lives(federation)
+    assert workloads(federation) == {"Deployment": False, "StatefulSet": True}
+    assert [*after["hub", "serverapp"]] == ["serverapp-0"] and [*after["hub", "superlink"]] == ["superlink-0"]
+    sites = [place for place in WORKLOADS if place[0] != "hub"]
+    assert {place: after[place] for place in sites} == {place: before[place] for place in sites}
     federation.unchanged()
+    assert lives(federation) == after, "the hub's pods were replaced more than once"
+
+    federation.site(superlink_outputs_enabled=False)
+    assert workloads(federation) == {"Deployment": True, "StatefulSet": False}
+    claim = federation.hub.get("v1", "PersistentVolumeClaim", "superlink-outputs", NAMESPACE)
+    assert claim and not claim["metadata"].get("deletionTimestamp"), "the outputs went with the switch"

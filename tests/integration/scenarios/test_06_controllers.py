@@ -1,10 +1,12 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several controllers at once never give two sites one partition."""
+"""Several controllers at once: never two sites with one partition, and one playbook at a time that changes the fleet."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
@@ -13,6 +15,8 @@ from threading import Barrier, BrokenBarrierError
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import holding
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import ranges
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
@@ -118,3 +122,165 @@ def test_four_rivals_in_a_tight_loop(federation, ledger):
     requests = sum(job.result() for job in rivals)
     assert requests > 4 * TIMES * 2, "they never met: this shows nothing"
     assert numbers(ledger) == list(range(4 * 2 * TIMES))
+
+
+# A playbook of a user's own, that holds the lease until a file appears.
+HOLD = [
+    {"import_playbook": "federated.flower.take_lease"},
+    {
+        "hosts": "hub",
+        "gather_facts": False,
+        "tasks": [
+            {
+                "federated.flower.superlink_info": {"hub": "hub", "namespace": SPACE, "federation": "race"},
+                "register": "seen",
+            },
+            {"ansible.builtin.debug": {"msg": "seen: {{ seen.lease | to_json }}"}},
+            {"ansible.builtin.wait_for": {"path": "{{ gate }}", "timeout": 100}},
+            {"federated.flower.superlink_info": {"hub": "hub", "namespace": SPACE}},
+        ],
+    },
+    {"import_playbook": "federated.flower.return_lease"},
+]
+# What a first deployment does before anything else.
+FIRST = [
+    {"import_playbook": "federated.flower.take_lease"},
+    {
+        "hosts": "hub",
+        "gather_facts": False,
+        "tasks": [
+            {
+                "ansible.builtin.include_role": {"name": "federated.flower.superlink", "tasks_from": "lease"},
+                "when": "__lease.missing",
+            },
+            {"ansible.builtin.wait_for": {"path": "{{ gate }}", "timeout": 60}},
+        ],
+    },
+    {"import_playbook": "federated.flower.return_lease"},
+]
+
+
+class Rivals:
+    """Playbooks on the fleet of the separate ledger."""
+
+    def __init__(self, federation):
+        self.federation = federation
+        where = {"flower_namespace": SPACE, "flower_federation": "race"}
+        base = federation.base()
+        self.hosts = {"hub": {**base["hub"], **where}, "site-a": {"flower_context": "site-a", **where, "supernode_namespace": MISSING}}
+        self.held = 0
+
+    def start(self, playbook, *arguments):
+        settled = self.federation.settled
+        started = self.federation.start(playbook, *arguments, hosts=self.hosts)
+        self.federation.settled = settled
+        return started
+
+    def hold(self, user, job):
+        """Start a playbook that holds the lease; also the file that ends it, and the process that keeps the lease."""
+        self.held += 1
+        path, gate = (self.federation.folder / f"hold-{self.held}.{end}" for end in ("yml", "gate"))
+        path.write_text(json.dumps(HOLD))
+        variables = {"gate": str(gate), "awx_user_name": user, "awx_job_id": job}
+        started = self.start(str(path), "-e", json.dumps(variables))
+        self.federation.wait("a lease", lambda: f"job {job}" in self.holder() or not started.running(), 40)
+        assert started.running(), started().details()
+        (keeper,) = (
+            facts["keeper"]
+            for file in self.federation.home.glob(f"tmp/*/{holding.FILE}")
+            for facts in [json.loads(file.read_text().splitlines()[-1])]
+            if f"job {job}" in facts.get("holder", "")
+        )
+        return started, gate, keeper
+
+    def lease(self):
+        return self.federation.hub.get(record.API, record.KIND, record.NAME, SPACE)
+
+    def holder(self):
+        return record.holder(self.lease())
+
+    def patch(self, **spec):
+        self.federation.hub.patch(record.API, record.KIND, record.NAME, SPACE, {"spec": spec})
+
+
+@pytest.fixture
+def rivals(federation, ledger):
+    """Nobody holds the lease."""
+    federation.hub.delete(record.API, record.KIND, record.NAME, SPACE, propagation="Background")
+    return Rivals(federation)
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_the_second_playbook_is_refused_or_waits(federation, rivals):
+    first, gate, keeper = rivals.hold("jane", 42)
+    refused = rivals.start("teardown", "-e", '{"flower_teardown": true, "flower_lease_wait": 0}')
+    waiting = rivals.start("clientapp", "--limit", "site-a")
+    checking = rivals.start("clientapp", "--check")
+    run = refused()
+    assert run.rc == 2
+    assert "jane@" in run.messages(failed=True) and "job 42, hold-1.yml" in run.messages(failed=True), run.details()
+    assert set(run.changed.values()) == {0}
+    federation.wait("a word of waiting", lambda: "Waiting for jane@" in waiting.log.read_text(), 40)
+    run = checking()
+    assert run.rc == 0, "check mode needs no lease: " + run.details()
+    assert "job 42" in rivals.holder()
+    gate.touch()
+    run = first()
+    assert run.rc == 0, run.details()
+    assert 'seen: {"holder": "jane@' in run.messages()
+    run = waiting()
+    assert run.rc == 0, run.details()
+    assert rivals.lease() is None
+    federation.wait("the end of the process that kept the lease", lambda: not alive(keeper), 15)
+
+
+def test_a_killed_playbook_loses_the_lease(federation, rivals):
+    first, _gate, _keeper = rivals.hold("jane", 43)
+    first.kill()
+    federation.wait("the lease to be returned", lambda: rivals.lease() is None, 5, pause=0.1)
+
+    first, _gate, keeper = rivals.hold("jane", 44)
+    os.kill(keeper, signal.SIGKILL)
+    first.kill()
+    first()
+    waiting = rivals.start("clientapp")
+    federation.wait("a word of waiting", lambda: "Waiting for jane@" in waiting.log.read_text(), 40)
+    rivals.patch(leaseDurationSeconds=4)  # the rest of the 30 s is not waited for here
+    run = waiting()
+    assert run.rc == 0, run.details()
+    assert "clientapp" in run.messages() and rivals.lease() is None
+
+
+def test_who_lost_the_lease_changes_nothing_more(federation, rivals):
+    first, gate, keeper = rivals.hold("jane", 45)
+    rivals.patch(holderIdentity="bob@desk, site.yml, other", acquireTime="2026-11-22T12:00:00.000000Z")
+    federation.wait("the loss to be noticed", lambda: not alive(keeper), 20)
+    gate.touch()
+    run = first()
+    assert run.rc == 2
+    assert "bob@desk, site.yml took the lease" in run.messages(failed=True), run.details()
+    assert rivals.holder().startswith("bob@"), "it is not returned for another one"
+
+
+def test_of_two_first_deployments_one_goes_on(federation, rivals):
+    federation.hub.delete("v1", "Namespace", SPACE)
+    federation.wait("the end of the namespace", lambda: federation.gone("hub", SPACE), 60)
+    path = federation.folder / "first.yml"
+    path.write_text(json.dumps(FIRST))
+    gate = federation.folder / "first.gate"
+    words = ("-e", f"gate={gate}", "-e", "flower_lease_wait=0")
+    started = [rivals.start(str(path), "-e", f"awx_job_id={job}", *words) for job in (1, 2)]
+    federation.wait("one that is refused", lambda: not all(one.running() for one in started), 60)
+    gate.touch()
+    runs = [finish() for finish in started]
+    assert sorted(run.rc for run in runs) == [0, 2], [run.details() for run in runs]
+    (lost,) = (run for run in runs if run.rc)
+    assert "is changing the federation race" in lost.messages(failed=True)

@@ -37,7 +37,7 @@ def test_site_that_is_down_fails_alone(fed, dead):
     status = fed.play("status", hosts=hosts)
     rows = {line.split()[0]: line for line in status.table}
     assert "unreachable" in rows["site-a"] and "1/1" in rows["site-b"], status.table
-    report = fed.play("status", "-e", "flower_status_format=json", hosts=hosts).report
+    report = fed.play("status", "-e", "flower_status_format=json", "-e", "awx_job_id=7", hosts=hosts, rc=2).report
     assert [site["reachable"] for site in report["sites"]] == [False, True]
     assert not report["healthy"] and any(problem.startswith("site-a: ") for problem in report["problems"])
 
@@ -52,5 +52,7 @@ def test_hub_that_is_down(fed, dead):
         trust = fed.cluster(context).get("v1", "ConfigMap", "supernode-trust", fed.namespace)
         assert "scenario/hub-down" not in trust["metadata"].get("annotations", {})
     fed.settled = True
-    rows = {line.split()[0]: line for line in fed.play("status", hosts=hosts).table}
+    status = fed.play("status", "-e", "flower_status_fail=true", hosts=hosts, rc=2)
+    rows = {line.split()[0]: line for line in status.table}
     assert "unreachable" in rows["hub"] and "2/2" in rows["site-a"], rows
+    assert "hub: " in status.messages("hub", failed=True)

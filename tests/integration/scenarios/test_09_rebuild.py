@@ -16,13 +16,13 @@ def held(fed):
 def test_lost_database(fed):
     keys, ranges = held(fed), (fed.pools("site-a"), fed.pools("site-b"))
     before = {node for site in ("site-a", "site-b") for node in fed.keys(site).values()}
-    (claim,) = fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)
+    claim = fed.hub.get("v1", "PersistentVolumeClaim", "data-superlink-0", fed.namespace)
     fed.settled = False
     fed.hub.delete("v1", "PersistentVolumeClaim", claim["metadata"]["name"], fed.namespace, propagation="Background")
     fed.hub.delete("v1", "Pod", "superlink-0", fed.namespace, propagation="Background")
 
     def fresh():
-        (found,) = fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace) or [claim]
+        found = fed.hub.get("v1", "PersistentVolumeClaim", "data-superlink-0", fed.namespace) or claim
         return found["metadata"]["uid"] != claim["metadata"]["uid"]
 
     def replaced():

@@ -35,6 +35,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.need impor
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
 from ansible_collections.federated.flower.tests.integration.recorder import Recorder
+from ansible_collections.federated.flower.tests.integration.scenarios import identities
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 ROOT = Path(__file__).parents[3]
@@ -62,6 +63,10 @@ UNSEEN = {
     "create pods/exec": "asked for by API servers from 1.35 on, and by clients that send a POST",
     "patch pods": "who changes who may come in makes the kubelet bring the gateway's files",
     "patch namespaces/ca": "a namespace of the CA keys that is there is left as it is",
+    **dict.fromkeys(
+        ("list deployments", "create deployments", "patch deployments", "delete deployments"),
+        "the ServerApp of a hub that keeps no outputs",
+    ),
 }
 
 
@@ -115,9 +120,7 @@ class World:
         return made
 
     def _entry(self, context: str) -> dict[str, Any]:
-        (named,) = (one["context"]["cluster"] for one in self.config["contexts"] if one["name"] == context)
-        (cluster,) = (one["cluster"] for one in self.config["clusters"] if one["name"] == named)
-        return cluster
+        return identities.entry(self.config, context)
 
     def identity(self, context: str, account: str, server: str | None = None) -> str:
         """Path of a kubeconfig for a ServiceAccount, with a token that the API server gave out for it."""
@@ -125,25 +128,9 @@ class World:
         if path.exists():
             return str(path)
         home = CA_SPACE if (context, account) == ("hub", "flower-controller") else SPACE
-        answer = self.federation.cluster(context).request(
-            "POST",
-            f"/api/v1/namespaces/{home}/serviceaccounts/{account}/token",
-            body={
-                "apiVersion": "authentication.k8s.io/v1",
-                "kind": "TokenRequest",
-                "spec": {"expirationSeconds": 3600},
-            },
-        )
-        token = answer["status"]["token"]
-        self.federation.secrets[token] = f"token of {account} on {context}"
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": context,
-            "contexts": [{"name": context, "context": {"cluster": context, "user": account}}],
-            "clusters": [{"name": context, "cluster": {"server": server} if server else self._entry(context)}],
-            "users": [{"name": account, "user": {"token": token}}],
-        }
+        token = identities.token(self.federation, context, home, account)
+        clusters = {context: {"server": server} if server else self._entry(context)}
+        config = identities.kubeconfig(clusters, {context: {"token": token}})
         path.write_text(json.dumps(config), encoding="utf-8")
         return str(path)
 
@@ -478,13 +465,33 @@ def test_a_scientist_submits_lists_reads_and_stops_runs(deployed):
     assert run_id in [str(run["run-id"]) for run in listed.data["runs"]]
     (stopped,) = cli.do([cli.command("stop", run_id)])
     assert stopped.ok, stopped.message
-    assert runs.follow(cli, run_id, 60)[0].status == "finished:stopped"
+    assert runs.look(cli, run_id, 60).status == "finished:stopped"
     run = finish()
     assert run.rc == 0, run.details()
     assert any("round 1: accuracy" in line for line in run.table), run.table
     assert {found.status for found in recorder.seen} <= {101, 200}
     seen = {(found.verb, found.resource, found.namespace, found.name) for found in recorder.seen}
-    assert seen == {("get", "pods", SPACE, "superlink-0"), ("get", "pods/exec", SPACE, "superlink-0")}
+    assert seen == {
+        *(
+            (verb, resource, SPACE, pod)
+            for verb, resource in (("get", "pods"), ("get", "pods/exec"))
+            for pod in ("superlink-0", "serverapp-0")
+        ),
+        ("get", "configmaps", SPACE, "flower-packages"),
+    }
+
+
+def test_a_scientist_goes_on_from_outputs_fetches_and_deletes_them(deployed, tmp_path):
+    identity = deployed.identity("hub", "scientist")
+    hosts = {"hub": {**HUB, "flower_context": "hub", "flower_kubeconfig": identity}}
+    config = {"flower_run_config": {"num-server-rounds": 1}, "flower_app": str(APP), "flower_outputs_directory": str(tmp_path)}
+    deployed.play("run", "-e", json.dumps(config), hosts=hosts)
+    (fetched,) = tmp_path.iterdir()
+    assert (fetched / "model.json").stat().st_size > 100
+    config = {**config, "flower_run_inputs": str(fetched / "model.json"), "flower_run_config": {"num-server-rounds": 1}}
+    deployed.play("run", "-e", json.dumps(config), hosts=hosts)
+    gone = deployed.play("outputs", "-e", f"flower_outputs=delete flower_run_id={fetched.name}", hosts=hosts)
+    assert "deleted the outputs of 1 runs" in gone.messages() and "could not be recorded" in gone.warnings()
 
 
 def test_a_scientist_reaches_the_control_api_by_a_forward(deployed):
@@ -503,14 +510,17 @@ def test_a_scientist_reaches_the_control_api_by_a_forward(deployed):
 
 
 def test_a_scientist_can_do_nothing_else(deployed):
-    (serverapp,) = deployed.federation.pods("hub", SPACE, "serverapp")
+    (site_pod, *_others) = deployed.federation.pods("site-a", SPACE, "supernode")
     cluster = deployed.connect("hub", "scientist")
     assert refused(cluster.list, "v1", "Secret", SPACE)
     assert refused(cluster.get, "v1", "Secret", "superlink-gateway-tls", SPACE)
     assert refused(cluster.get, "v1", "Secret", "flower-ca", CA_SPACE)
     assert refused(cluster.list, "v1", "Pod", SPACE)
     assert refused(cluster.delete, "v1", "Pod", "superlink-0", SPACE, dry_run=True)
-    assert refused(cluster.exec, SPACE, serverapp, "superexec", ["true"])
+    # In the ServerApp's pod scientists fetch outputs; no other pod is theirs, on the hub or at a site.
+    assert refused(cluster.exec, SPACE, site_pod, "supernode", ["true"])
+    assert refused(cluster.list, "v1", "PersistentVolumeClaim", SPACE)
+    assert refused(cluster.delete, "v1", "PersistentVolumeClaim", "superlink-outputs", SPACE, dry_run=True)
     assert refused(cluster.get, "v1", "ConfigMap", "flower-ledger", SPACE)
     for namespace, wanted in expected("scientist", "hub", deployed).items():
         assert allowed(cluster, namespace) == wanted

@@ -75,7 +75,9 @@ def test_a_deployment_is_recorded(fed):
         assert held and held <= set(record["keys"]) | set(record["retired"])
         given = [one["serial"] for told in (entry, *later) for one in fed.noted(told, site, "certificates", "issued")]
         assert record["client"]["serial"] == given[-1]
-    assert {"pool": "cpu", "offset": 0, "size": 2} in entry["sites"]["site-a"]["partitions"]
+    # Another scenario may have deployed first, with pools that need no numbers.
+    moved = [one for told in (entry, *later) for one in told["sites"].get("site-a", {}).get("partitions", [])]
+    assert {"pool": "cpu", "offset": 0, "size": 2} in moved
 
 
 def test_no_change_no_entry(fed, news):

@@ -362,6 +362,7 @@ def test_existing_after_cert_manager(small, corporate):
     assert small.of.lives("site-a", SPACE) == nodes or not nodes
 
 
+@pytest.mark.soak  # the way from cert-manager to existing certificates is the same
 def test_builtin_after_existing(small):
     nodes = small.of.lives("site-a", SPACE)
     if small.hub.get("v1", "ConfigMap", "flower-federation", SPACE):

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import encode, entries
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import refresh
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
@@ -105,6 +107,7 @@ def test_the_key_of_the_ca_is_lost(fed):
     assert authority(fed).certificate != old.certificate and authority(fed).key
 
 
+@pytest.mark.soak  # test_19_lost has the short form: the namespace of all CAs
 def test_the_ca_is_lost(fed):
     """The first run of site.yml brings another CA to all sites, beside the lost one, the second has it served, the third drops the lost one."""
     old, ca_namespace = authority(fed), fed.common["flower_ca_namespace"]

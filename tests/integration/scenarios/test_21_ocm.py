@@ -22,6 +22,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -37,6 +39,7 @@ COMMON = {
 }
 # What OCM's template engine, its JSON and the limit of its variables would spoil. All sites have it from the first deployment on.
 HOSTILE = "a \"b\" 'c' \\ \\n {{CLUSTER_NAME}} {{ X }} {{ open\nnext line 東京 🌷 " + "MIIB" * 550
+DATASET = "import json, os; path = os.environ['FLOWER_DATASET_CODES']; print(json.dumps([path, os.listdir(path)]))"
 
 
 class Fleet:
@@ -53,6 +56,7 @@ class Fleet:
         behind |= {
             "supernode_annotations": {"example.com/note": text},
             "supernode_env": [{"name": "NOTE", "value": text}],
+            "supernode_datasets": [{"name": "codes", "new_claim": {"size": "64Mi"}}],
         }
         return {"hub": hub, **{site: dict(behind) for site in sites or ("site-a", "site-b")}}
 
@@ -83,6 +87,11 @@ class Fleet:
         run = self.federation.play(playbook, *arguments, hosts=hosts or self.hosts(), rc=rc, **{**COMMON, **more})
         self.federation.settled = settled
         return run
+
+    def claims(self, site: str) -> list[str]:
+        """Names of the claims in the site's namespace."""
+        items = self.federation.cluster(site).list("v1", "PersistentVolumeClaim", NAME)
+        return [item["metadata"]["name"] for item in items]
 
     def label(self, site: str, value: str | None) -> None:
         """Make a cluster a site, or none."""
@@ -180,6 +189,9 @@ def test_sites_join_without_any_access_to_them(fleet):
     # Neither a private key nor a right to write Secrets is left where the other one is.
     works = json.dumps(fleet.hub.list(api.WORKS, "ManifestWork"))
     assert "PRIVATE KEY" not in works and '"kind": "Role"' not in works
+    for site in ("site-a", "site-b"):
+        (pod,) = fleet.federation.pods(site, NAME)
+        assert json.loads(fleet.federation.python(site, pod, "superexec", DATASET, namespace=NAME)) == ["/data/codes", []]
 
 
 def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
@@ -191,10 +203,12 @@ def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
         return api.UNREACHABLE in [taint["key"] for taint in live["spec"].get("taints") or []]
 
     fleet.until(unheard, 90)
-    run = fleet.play(
-        "run", "-e", f"flower_app={APP}", "-e", json.dumps({"flower_run_config": {"num-server-rounds": 1}})
-    )
+    wanted = {"flower_run_config": {"num-server-rounds": 1}, "flower_run_datasets": ["codes"]}
+    run = fleet.play("run", "-e", f"flower_app={APP}", "-e", json.dumps(wanted))
     assert "2 nodes" in run.messages()
+    lacking = json.dumps({"flower_run_datasets": ["ct"]})
+    said = fleet.play("run", "-e", f"flower_app={APP}", "-e", lacking, rc=2).messages("hub", failed=True)
+    assert "nothing was submitted" in said and "dataset ct: site-a" in said
     assert fleet.states()["site-b"] == "not heard"
     assert set(fleet.play("site").changed.values()) == {0}
     fleet.addon("ocm", "start", "site-b")
@@ -243,6 +257,21 @@ def test_hostile_values_arrive_byte_for_byte(fleet):
         assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
 
 
+def test_packages_are_known_without_any_access(fleet):
+    """Not at first; with one init container, pods report them."""
+    ledger = Ledger(fleet.hub, NAME, NAME)
+
+    def known() -> dict[str, bool]:
+        index = ledger.read_packages()
+        return {site: bool(package_index.of_site(index, site)["default"].listed) for site in ("site-a", "site-b")}
+
+    assert known() == {"site-a": False, "site-b": False}
+    fleet.play("site", supernode_packages_report=True)
+    assert known() == {"site-a": True, "site-b": True}
+    assert set(fleet.play("site", supernode_packages_report=True).changed.values()) == {0}
+    fleet.play("site")
+
+
 def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
     before = fleet.federation.lives("site-b", NAME)
     broken = {"supernode_wait_timeout": 30, "supernode_image": "docker.io/flwr/supernode:broken"}
@@ -278,6 +307,7 @@ def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_ot
     fleet.until(lambda: not fleet.hub.list(api.WORKS, "ManifestWork", "site-b"), 90)
     for version, kind in (("v1", "Secret"), ("apps/v1", "StatefulSet"), ("networking.k8s.io/v1", "NetworkPolicy")):
         assert site.list(version, kind, NAME) == []
+    assert fleet.claims("site-b") == ["dataset-codes"]
     assert site.get("v1", "Namespace", NAME)["status"]["phase"] == "Active"
     assert fleet.states()["site-b"] == "not chosen"
     # By an inventory that follows labels it is not a host any more; with its label it is one.
@@ -303,7 +333,7 @@ def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goe
     fleet.until(lambda: not site.list("apps/v1", "StatefulSet", NAME) + site.list("v1", "Secret", NAME))
 
 
-def test_a_teardown_leaves_nothing_but_namespaces(fleet):
+def test_a_teardown_leaves_nothing_but_namespaces_and_data(fleet):
     fleet.play("teardown", flower_teardown=True, flower_delete_volumes=True)
     for version, kind in (
         (api.WORKS, "ManifestWork"),
@@ -315,3 +345,4 @@ def test_a_teardown_leaves_nothing_but_namespaces(fleet):
         assert fleet.hub.list(version, kind) == []
     for context in ("site-a", "site-b"):
         assert fleet.federation.cluster(context).list("v1", "Secret", NAME) == []
+        assert fleet.claims(context) == ["dataset-codes"]

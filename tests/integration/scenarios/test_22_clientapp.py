@@ -98,6 +98,7 @@ def test_client_apps_are_beside_their_supernodes_and_a_run_completes(fleet):
     assert set(fleet.play("site", **OWN).changed.values()) == {0}
 
 
+@pytest.mark.soak  # test_21_ocm has the short form
 def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
     nodes, apps, version = fleet.lives("supernode"), fleet.lives("clientapp"), fleet.version("site-b")
     broken = {**OWN, "clientapp_wait_timeout": 25, "flower_app_image": "docker.io/flwr/superexec:broken"}
@@ -130,3 +131,19 @@ def test_back_in_one_pod_nothing_is_left_of_them(fleet):
         assert [one["name"] for one in pod["spec"]["containers"]] == ["supernode", "superexec"]
     assert fleet.hub.list(api.REPLICA_SETS, "ManifestWorkReplicaSet") == []
     assert [item["metadata"]["name"] for item in fleet.hub.list(api.PLACEMENTS, "Placement")] == [f"{NAME}-supernode"]
+
+
+def test_a_dataset_reaches_its_client_app_and_its_claim_stays(fleet):
+    """The claim is delivered with the SuperNodes, and is not deleted when nothing lists it any more."""
+    hosts = fleet.hosts()
+    hosts["site-a"]["supernode_datasets"] = [{"name": "ct", "new_claim": {"size": "64Mi"}}]
+    fleet.play("site", hosts=hosts, **OWN)
+    program = "import os; print(os.environ['FLOWER_DATASET_CT'], os.path.isdir('/data/ct'))"
+    assert fleet.federation.python("site-a", "clientapp-default-0", "superexec", program, namespace=NAME) == "/data/ct True\n"
+    table = fleet.play("status", hosts=hosts, **OWN).table
+    assert "dataset ct: site-a default" in table, table
+    fleet.play("site")
+    site = fleet.federation.cluster("site-a")
+    live = site.get("v1", "PersistentVolumeClaim", "dataset-ct", NAME)
+    assert live is not None and not live["metadata"].get("deletionTimestamp")
+    site.delete("v1", "PersistentVolumeClaim", "dataset-ct", NAME)

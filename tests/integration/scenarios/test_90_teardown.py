@@ -48,7 +48,8 @@ def test_check_mode_of_teardown(fed):
 
 def test_teardown_keeps_the_volume_unless_told(fed):
     fed.play("teardown", "--limit", "hub", "-e", "flower_teardown=true")
-    assert len(fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)) == 1
+    claims = {one["metadata"]["name"] for one in fed.hub.list("v1", "PersistentVolumeClaim", fed.namespace)}
+    assert claims == {"data-superlink-0", "superlink-outputs"}
     assert fed.pods("hub", name="superlink") == {}
     assert fed.hub.get("v1", "Secret", "flower-ca", CA_NAMESPACE), "the CA is gone"
     nodes = {site: fed.keys(site) for site in ("site-a", "site-b")}

@@ -13,8 +13,9 @@ from typing import Any
 
 import jinja2
 import pytest
-import yaml
 from jinja2 import nodes
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).parents[3]
 CONDITIONS = ("when", "until", "failed_when", "changed_when", "that")
@@ -26,7 +27,7 @@ def switches() -> set[str]:
     """Names of all options of roles that are true or false."""
     found = set()
     for path in ROOT.glob("roles/*/meta/argument_specs.yml"):
-        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
+        for entry in yaml_file(*path.relative_to(ROOT).parts)["argument_specs"].values():
             found |= {name for name, option in (entry.get("options") or {}).items() if option.get("type") == "bool"}
     return found
 
@@ -79,7 +80,7 @@ def test_the_roles_have_switches():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_switch_in_a_condition_is_made_boolean(path):
     bare = set()
-    for template, whole in expressions(yaml.safe_load(path.read_text(encoding="utf-8"))):
+    for template, whole in expressions(yaml_file(*path.relative_to(ROOT).parts)):
         tree = jinja2.Environment(extensions=["jinja2.ext.do"]).parse(template)
         bare |= {name for name in map(fault, operands(tree, whole)) if name}
     assert not bare, f"{path.relative_to(ROOT)}: without | bool: {', '.join(sorted(bare))}"

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.tests.unit.read import role_options, y
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = (
-    "cert_rotation", "clientapp", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode",
+    "awx", "cert_rotation", "clientapp", "ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink", "supernode",
 )  # fmt: skip
 # What they are told goes to a renderer as a spec.
 WITH_SPEC = ("ocm_addon", "skupper_link", "skupper_listener", "skupper_site", "superlink")

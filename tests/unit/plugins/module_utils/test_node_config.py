@@ -24,6 +24,7 @@ from ansible_collections.federated.flower.plugins.module_utils.node_config impor
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "node-config.yaml").read_text(encoding="utf-8"))["cases"]
 INT64_MAX = 2**63 - 1
+DATASETS = {"ct": "/data/ct", "a-1": "/data/$(X)/\"q\""}
 
 
 def typed(config: dict[str, Any]) -> dict[str, tuple[type, Any]]:
@@ -249,6 +250,14 @@ def test_replicas_go_round_the_nodes() -> None:
         ({}, {"nodes": ['a"b']}, "invalid-parameter"),
         ({}, {"first_partition": -1}, "invalid-parameter"),
         ({}, {"partitions": 0}, "invalid-parameter"),
+        ({"v": "{dataset:ct}"}, {}, "unknown-placeholder"),
+        ({"v": "{dataset:mri}"}, {"datasets": DATASETS}, "unknown-placeholder"),
+        ({"v": "{dataset:}"}, {"datasets": DATASETS}, "unknown-placeholder"),
+        ({"v": "{dataset}"}, {"datasets": DATASETS}, "unknown-placeholder"),
+        ({"{dataset:ct}": "v"}, {"datasets": DATASETS}, "invalid-key"),
+        ({}, {"datasets": ["ct"]}, "invalid-parameter"),
+        ({}, {"datasets": {"CT": "/data"}}, "invalid-parameter"),
+        ({}, {"datasets": {"ct": "data"}}, "invalid-parameter"),
     ],
 )
 def test_refused(config: Any, options: dict[str, Any], code: str) -> None:
@@ -292,12 +301,39 @@ def test_message_names_everything() -> None:
         ("{regoin}", "{region}", {"region": "eu"}),
         ("{partiton}", "{partition}", {"first_partition": 0, "partitions": 4}),
         ("{name_space}", "{namespace}", {"namespace": "flower"}),
+        ("{ dataset:ct }", "{dataset:ct}", {"datasets": {"ct": "/data/ct"}}),
+        ("{dataset: ct}", "{dataset:ct}", {"datasets": {"ct": "/data/ct"}}),
+        ("{Dataset:ct}", "{dataset:ct}", {"datasets": {"ct": "/data/ct"}}),
+        ("{dataset:ctt}", "{dataset:ct}", {"datasets": {"ct": "/data/ct", "mri": "/data/mri"}}),
     ],
 )
 def test_nearest_placeholder(written: str, meant: str, options: dict[str, Any]) -> None:
     error = refused({"v": written}, **options)
     assert error.errors[0]["nearest"] == meant
     assert f"did you mean {meant}?" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("{dataset:ct}", "/data/ct"),
+        ("{dataset:ct}/train/{index}", "/data/ct/train/0"),
+        ({"string": "{dataset:ct}"}, "/data/ct"),
+        ("{dataset:a-1}", '/data/$(X)/"q"'),
+        # Braces around anything else with a colon are text, as before.
+        ("{data:ct}", "{data:ct}"),
+        ("{datasets:ct}", "{datasets:ct}"),
+        ('{"dataset": 1}', '{"dataset": 1}'),
+    ],
+)
+def test_the_path_of_a_dataset_is_a_string(value: Any, read: str) -> None:
+    assert first(value, datasets=DATASETS) == read
+
+
+def test_datasets_do_not_count_and_need_no_variable() -> None:
+    found = pool({"v": "{dataset:ct}"}, datasets=DATASETS)
+    assert (found.counts, found.env, found.warnings) == (None, [], [])
+    assert expand({"v": "{dataset:ct}"}, mode="DaemonSet", pool="edge", datasets=DATASETS).argument == 'v="/data/ct"'
 
 
 def test_message_says_which_parameter_is_missing() -> None:
@@ -391,3 +427,8 @@ def test_without_preview_an_argument_that_is_too_long_is_refused_all_the_same() 
     for preview in (False, True):
         with pytest.raises(NodeConfigError, match="argument would have"):
             pool({"v": "{partition}" + "x" * 131071}, preview=preview, **options)
+
+
+def test_a_brace_that_is_never_closed_is_read_in_linear_time() -> None:
+    value = "{dataset:" + " " * 120000  # minutes, if it were quadratic
+    assert first(value, datasets=DATASETS) == value

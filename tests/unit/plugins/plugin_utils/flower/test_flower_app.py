@@ -174,3 +174,13 @@ def test_the_example_is_an_app() -> None:
     app = apps.load(ROOT / "examples" / "quickstart")
     assert app.name == "federated-flower/quickstart"
     assert {"num-server-rounds", "min-nodes", "fail", "sleep"} <= set(app.defaults)
+
+
+def test_dependencies_are_read(folder: Path) -> None:
+    assert apps.load(folder).dependencies == ()
+    project = PROJECT.replace('version = "1.2"', 'version = "1.2"\ndependencies = ["flwr>=1.40", "numpy"]')
+    (folder / "pyproject.toml").write_text(project)
+    assert apps.load(folder).dependencies == ("flwr>=1.40", "numpy")
+    (folder / "pyproject.toml").write_text(project.replace('["flwr>=1.40", "numpy"]', '"numpy"'))
+    with pytest.raises(FlowerError, match="dependencies in pyproject.toml is not a list"):
+        apps.load(folder)

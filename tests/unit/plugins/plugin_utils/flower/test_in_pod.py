@@ -24,13 +24,16 @@ class Node:
         self.keep = keep
         self.runs = 0
 
-    def exec(self, namespace, pod, container, command, *, stdin, timeout):
+    def exec(self, namespace, pod, container, command, *, stdin, timeout, on_stdout, silence):
         self.runs += 1
+        self.silence = silence
         done = subprocess.run(
             [sys.executable, *command[1:]], input=stdin, capture_output=True, timeout=timeout, check=False
         )
         output = done.stdout if self.runs > self.lost else done.stdout[: self.keep]
-        return SimpleNamespace(stdout=output, stderr=done.stderr, rc=done.returncode)
+        for start in range(0, len(output), 2):
+            on_stdout(output[start : start + 2])
+        return SimpleNamespace(stdout=b"", stderr=done.stderr, rc=done.returncode)
 
 
 @pytest.fixture
@@ -53,6 +56,14 @@ def test_lost_answers_are_asked_for_again(program, lost, keep):
     node = Node(lost, keep)
     assert run(node, program).answers == ["1", "2"]
     assert node.runs == lost + 1
+
+
+def test_each_sign_of_life_is_heard(program):
+    node, heard = Node(0), []
+    output = in_pod.run(
+        node, "flower", "x", "x", program, {"rc": 0}, seconds=20, silence=9, heard=lambda: heard.append(1)
+    )
+    assert output.answers == ["1", "2"] and len(heard) == 3 and node.silence == 9
 
 
 def test_a_node_that_loses_everything_is_named(program):

@@ -32,7 +32,9 @@ def test_mounted_secret(superlink_spec):
         ({"insecure": True, "client_certificates": "none"}, ""),
     ):
         objects = render.superlink_objects(superlink_spec(**changes))
-        (workload,) = (one for one in objects if one["kind"] == "StatefulSet")
+        (workload,) = (
+            one for one in objects if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", "superlink")
+        )
         assert live_certificates.mounted_secret(workload) == name
     assert live_certificates.mounted_secret(None) == live_certificates.mounted_secret({"kind": "StatefulSet"}) == ""
 

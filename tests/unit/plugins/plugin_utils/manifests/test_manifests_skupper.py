@@ -83,7 +83,7 @@ def test_connector_selects_the_pods_that_the_superlink_has(parsed_listener, pars
 
     (connector,) = skupper.connector_objects(parsed_listener())
     chosen = dict(part.split("=") for part in connector["spec"]["selector"].split(","))
-    (pod,) = (o["spec"]["template"] for o in superlink.objects(parsed_hub()) if o["kind"] == "StatefulSet")
+    (pod,) = (o["spec"]["template"] for o in superlink.objects(parsed_hub()) if o["metadata"]["name"] == "superlink" and o["kind"] == "StatefulSet")
     assert chosen.items() <= pod["metadata"]["labels"].items()
     ports = [port["containerPort"] for c in pod["spec"]["containers"] for port in c.get("ports", [])]
     assert connector["spec"]["port"] in ports

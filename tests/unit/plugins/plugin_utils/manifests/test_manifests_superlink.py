@@ -29,6 +29,27 @@ CASES = {
         "ca_bundle": "",
     },
     "subprocess": {"isolation": "subprocess", "runtime_dependency_installation": True},
+    "no-outputs": {"outputs_enabled": False},
+    "outputs-claim": {
+        "isolation": "subprocess",
+        "outputs_claim": "models",
+        "outputs_min_free": "0",
+        "outputs_resources": {},
+    },
+    "tracking": {
+        "tracking": {
+            "uri": "https://mlflow.example.com/team",
+            "secret": "mlflow",
+            "username_key": "user",
+            "password_key": "pass",
+            "ca": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+        },
+    },
+    "tracking-subprocess": {
+        "isolation": "subprocess",
+        "tracking": {"uri": "http://mlflow.mlops.svc:5000"},
+        "tracking_credentials": ["token"],
+    },
     "route": {
         "exposure": "route",
         "host": "flower.apps.example.com",
@@ -187,8 +208,8 @@ def test_changing_what_is_asked_for_takes_no_new_pod(superlink_spec):
 
 def test_app_code_does_not_share_the_gateways_sockets(superlink_spec):
     objects = render.superlink_objects(superlink_spec())
-    pod = find(objects, "Deployment", "serverapp")["spec"]["template"]["spec"]
-    assert [v["name"] for v in pod["volumes"]] == ["internal-ca", "superexec", "tmp"]
+    pod = find(objects, "StatefulSet", "serverapp")["spec"]["template"]["spec"]
+    assert [v["name"] for v in pod["volumes"]] == ["internal-ca", "superexec", "flower-outputs", "tmp"]
     assert pod["volumes"][0]["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
 
 

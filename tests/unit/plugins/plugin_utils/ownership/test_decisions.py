@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink, supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import parts, proof, record
-from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, reserved, twins
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import contents, removal, reserved, twins
 
 OURS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "flower"}
 
@@ -121,3 +121,56 @@ def test_a_namespace_with_the_other_part() -> None:
     ledger = named("ConfigMap", "flower-ledger", {**OURS, "app.kubernetes.io/name": "flower-ledger"})
     found = contents.others([*AUTOMATIC, ledger], "flower", parts.SITE)
     assert found == [ledger] and contents.words(found, parts.SITE) == "it also contains the hub"
+
+
+# ---- claims and volumes of datasets
+
+OF_SITE = {proof.INSTANCE: "flower", "app.kubernetes.io/name": "supernode"}
+WRITTEN = [{"manager": "federated.flower"}]
+
+
+@pytest.mark.parametrize(
+    ("claim", "goes"),
+    [
+        (named("PersistentVolumeClaim", "data-superlink-0", OF_SITE), True),
+        (named("PersistentVolumeClaim", "dataset-ct", {**OURS, **OF_SITE}, managedFields=WRITTEN), True),
+        (named("PersistentVolumeClaim", "dataset-ct", {**OURS, **OF_SITE}, managedFields=[]), False),
+        (named("PersistentVolumeClaim", "dataset-ct", OF_SITE, annotations={proof.ADOPT: "true"}), False),
+    ],
+)
+def test_a_claim_that_was_adopted_or_copied_stays(claim: dict[str, Any], goes: bool) -> None:
+    assert removal.goes(claim, "flower") is goes
+
+
+def volume(claim: str | None = "dataset-ct", namespace: str = "flower") -> dict[str, Any]:
+    ref = {"claimRef": {"name": claim, "namespace": namespace}} if claim else {}
+    return {**named("PersistentVolume", "pv"), "spec": ref}
+
+
+def identity(kind: str, name: str) -> dict[str, Any]:
+    where = {"namespace": "flower"} if kind == "PersistentVolumeClaim" else {}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **where}}
+
+
+CLAIM = identity("PersistentVolumeClaim", "dataset-ct")
+NAMESPACE = identity("Namespace", "flower")
+
+
+@pytest.mark.parametrize(
+    ("going", "one", "claims", "added"),
+    [
+        ([CLAIM], volume(), [CLAIM], ["PersistentVolume"]),
+        ([], volume(), [], ["PersistentVolume"]),
+        ([], volume(None), [CLAIM], ["PersistentVolume"]),
+        ([NAMESPACE], volume(), [CLAIM], ["PersistentVolumeClaim", "PersistentVolume"]),
+        ([NAMESPACE], volume(), [], ["PersistentVolume"]),
+        ([], volume(), [CLAIM], []),
+        ([NAMESPACE], volume(namespace="other"), [CLAIM], []),
+        ([identity("Namespace", "flower-ca")], volume(), [CLAIM], []),
+    ],
+)
+def test_a_volume_stays_with_its_claim(going: Any, one: Any, claims: Any, added: list[str]) -> None:
+    found = removal.Leftovers(list(going))
+    removal.with_volumes(found, [one], claims, "flower")
+    assert [item["kind"] for item in found.going[len(going) :]] == added
+    assert bool(found.kept) is not bool(added)

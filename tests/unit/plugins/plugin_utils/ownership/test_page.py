@@ -38,12 +38,15 @@ HUB = [
     {"certificates_source": "cert_manager", "issuer": {"name": "x"}},
     {"protect_runs": True},
     {"protect_runs": True, "isolation": "subprocess"},
+    {"outputs_enabled": False},
+    {"tracking": {"uri": "https://mlflow.example.com", "ca": "x"}},
 ]
 POOLS = [{"name": "one", "replicas": 2, "node_config": {}}]
 SITE = [
     {"pools": POOLS},
     {"pools": POOLS, "clientapp": "workload"},
     {"pools": [{"name": "one", "mode": "DaemonSet", "node_config": {}}]},
+    {"pools": POOLS, "datasets": [{"name": "ct", "volume": {"nfs": {"server": "nfs", "path": "/ct"}}}]},
 ]
 SETTINGS = {
     "controller": {"kind": "ServiceAccount", "name": "flower-controller"},

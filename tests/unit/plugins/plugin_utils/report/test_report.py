@@ -56,6 +56,33 @@ def test_a_healthy_fleet():
     assert table[2].split() == ["site-a", "eu", "cpu", "2/2", "2/2", "1.41.0", "now", "ok"]
 
 
+def test_datasets_are_shown_by_name():
+    site = {**SITE, "workloads": [{**POOL, "datasets": ["ct"]}], "clientapps": [{**POOL, "image": "x", "datasets": ["mri"]}]}
+    away = {"reachable": False, "error": "site-b: down", "workloads": [], "trouble": ""}
+    known = {"region": None, "pools": {}, "keys": [{"pool": "gpu", "name": "0", "node_id": "12"}], "datasets": {"gpu": ["ct"]}}
+    both = hub(sites={**HUB["sites"], "site-b": known})
+    report = fleet.fleet_report("hub", both, {"site-a": site, "site-b": away})
+    assert [pool["datasets"] for entry in report["sites"] for pool in entry["pools"]] == [["ct", "mri"], ["ct"]]
+    lines = fleet.fleet_table(report).splitlines()
+    assert "dataset ct: site-a cpu, site-b gpu" in lines and "dataset mri: site-a cpu" in lines
+
+
+def test_room_for_outputs():
+    gib = 2**30
+
+    def report(**found):
+        return fleet.fleet_report("hub", hub(outputs=found), {"site-a": SITE})
+
+    enough = report(size=10 * gib, free=8 * gib, min_free=gib, error="")
+    assert "outputs: 8.0 GiB of 10.0 GiB are free" in fleet.fleet_table(enough).splitlines()
+    assert not any("outputs" in one for one in enough["problems"])
+    (problem,) = [one for one in report(size=10 * gib, free=gib // 2, min_free=gib, error="")["problems"] if "outputs" in one]
+    assert "has 512 MiB left, less than superlink_outputs_min_free (1.0 GiB), so no run is submitted" in problem
+    (problem,) = [one for one in report(error="not running")["problems"] if "outputs" in one]
+    assert "is not known: not running" in problem
+    assert "outputs" not in fleet.fleet_table(report())
+
+
 def test_a_pool_without_replicas_has_a_state():
     site = {**SITE, "workloads": [{**POOL, "desired": 0, "ready": 0}]}
     bare = hub(sites={"site-a": {**HUB["sites"]["site-a"], "keys": []}}, nodes={})

@@ -62,6 +62,14 @@ SITE = {
         "key_source": "site",
         "keys_account": True,
     },
+    "datasets": {
+        "datasets": [
+            {"name": "ct", "claim": "radiology-ct"},
+            {"name": "scratch", "new_claim": {"size": "20Gi"}},
+            {"name": "archive", "volume": {"nfs": {"server": "nfs.example.com", "path": "/export"}}},
+            {"name": "codes", "secret": "icd-codes"},
+        ],
+    },
 }
 PEOPLE = {
     "controller": [
@@ -246,7 +254,9 @@ def test_rights_follow_the_kinds_that_are_rendered(part_and_spec):
     part, _variables, spec = part_and_spec
     made = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in
             (superlink.objects if part == "superlink" else supernode.objects)(spec)}  # fmt: skip
-    assert made - {("", "Namespace")} <= set(rendered.kinds(spec))
+    # Rights on what is created for datasets are limited to its names: see rights/dataset_needs.py.
+    named = {("", "PersistentVolume"), ("", "PersistentVolumeClaim")}
+    assert made - {("", "Namespace"), *named} <= set(rendered.kinds(spec))
 
 
 def test_rights_do_not_follow_switches(parsed_hub, parsed_site):
@@ -266,6 +276,16 @@ def test_the_whole_cluster_is_asked_for_where_nothing_else_does(parsed_hub, pars
     assert wide("superlink", parsed_hub(exposure="load_balancer", superlink_address="")) == []
     assert wide("supernode", parsed_site(pools=[{"name": "edge", "mode": "DaemonSet"}])) == nodes
     assert wide("supernode", parsed_site(pools=[{"name": "a100", "gpu": {"count": 1}}])) == []
+    assert wide("supernode", parsed_site(datasets=SITE["datasets"]["datasets"][:2])) == []
+    assert {right.name for right in wide("supernode", parsed_site(**SITE["datasets"]))} == {"flower-flower-dataset-archive"}
+
+
+def test_claims_of_others_cannot_be_deleted(parsed_site):
+    found = controller_rights("supernode", parsed_site(**SITE["datasets"]), works=WORKS)["flower"]
+    on_claims = {(one.verb, one.name) for one in found if one.resource == "persistentvolumeclaims"}
+    assert {name for verb, name in on_claims if verb == "delete"} == {"dataset-archive", "dataset-scratch"}
+    assert {verb for verb, name in on_claims if name == "radiology-ct"} == {"get"}
+    assert {verb for verb, name in on_claims if not name} == {"list"}
 
 
 def test_a_namespace_that_is_not_there_has_to_be_made(parsed_hub):
@@ -293,8 +313,9 @@ def test_scientists_get_the_ways_that_were_chosen(parsed_hub):
         given = grants("scientist", "superlink", parsed_hub(), "flower-ca", ways=ways)
         return {(need.resource, need.names) for needs in given.values() for need in needs}
 
-    assert resources(["portforward"]) == {("pods", "superlink-0"), ("pods/portforward", "superlink-0")}
-    assert resources(["exec"]) == {("pods", "superlink-0"), ("pods/exec", "superlink-0")}
+    always = {("pods", "superlink-0"), ("pods", "serverapp-0"), ("configmaps", "flower-datasets"), ("configmaps", "flower-packages")}
+    assert resources(["portforward"]) == {*always, ("pods/portforward", "superlink-0")}
+    assert resources(["exec"]) == {*always, ("pods/exec", "superlink-0"), ("pods/exec", "serverapp-0")}
 
 
 def test_only_the_controller_reads_secrets_and_changes_anything(part_and_spec):

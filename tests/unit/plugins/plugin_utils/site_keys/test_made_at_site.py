@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import hashlib
 import json
@@ -324,6 +325,19 @@ def test_the_program_starts_with_nothing_but_python_and_cryptography(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout == "[]\n"
     assert sum(map(len, shipped.files().values())) < 500_000  # a ConfigMap holds a MiB
+
+
+def test_the_imports_of_all_files_are_found_without_parsing_them():
+    def parsed(path, text):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                file = path.parents[node.level - 1].joinpath(*(node.module or "").split(".")).with_suffix(".py")
+                yield from [file] if file.is_file() else (file.with_suffix("") / f"{alias.name}.py" for alias in node.names)
+
+    files = {path: path.read_text(encoding="utf-8") for path in shipped.ROOT.rglob("*.py")}
+    assert len(files) > 100
+    for path, text in files.items():
+        assert set(shipped.imported(path, text)) == set(parsed(path, text)), path
 
 
 def test_the_controller_asks_for_what_the_job_reads(parsed_site):

@@ -1,0 +1,130 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.lease): take the lease of the fleet, or return it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import HELD, LOST, RETURNED, Holding
+from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
+
+Result = dict[str, Any]
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    NEEDS_LEASE = False
+    ARGS = {
+        "hub": {"type": "str"},
+        "hub_namespace": {"type": "str"},
+        "federation": {"type": "str"},
+        "state": {"type": "str", "choices": ["taken", "returned"], "default": "taken"},
+        "wait": {"type": "int", "default": 60},
+        "claim": {"type": "bool", "default": False},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> Result:
+        """Without a cluster where nothing is to be taken or returned."""
+        if self.check:
+            return _same("check mode changes nothing, so it needs no lease")
+        folder = Path(constants.DEFAULT_LOCAL_TMP)
+        holding = Holding.open(folder)
+        if params["state"] == "taken":
+            if holding is not None:
+                with holding:
+                    if holding.is_held:
+                        return _same("this run holds the lease already", missing=False)
+            return self._take(params, folder)
+        if holding is None:
+            return _same("this run holds no lease")
+        with holding:
+            return self._return(params, holding)
+
+    def _take(self, params: dict[str, Any], folder: Path) -> Result:
+        facts = run_facts(self.task_vars)
+        if params["wait"] < 0:
+            raise ClusterError(f"wait (flower_lease_wait): {params['wait']} is less than 0 seconds.")
+        with self._hub(params) as hub:
+            # Ansible names the folder after its process and random letters.
+            lease = self._lease(hub, params, record.identity(facts, folder.name))
+            try:
+                taken = lease.take(params["wait"], self.say)
+            except Unreachable as error:
+                if not params["claim"]:
+                    raise ClusterError(
+                        f"{error.message} So the lease of the fleet cannot be taken, and nothing was changed. If the hub is lost: "
+                        "-e flower_claim_sites=true removes sites without it."
+                    ) from error
+                text = f"the hub is taken for lost (flower_claim_sites), so its lease is not taken: {error.message}"
+                return _same(text, missing=False, warnings=[text])
+            if taken is None:
+                return _same(
+                    f"there is no namespace {lease.namespace} on {hub.name} yet, so it has no lease", missing=True
+                )
+            with Holding.begin(folder) as holding:
+                holding.note(HELD, holder=lease.identity)
+                try:
+                    holding.note(HELD, holder=lease.identity, keeper=keeper.start(lease, folder, facts["pid"]))
+                except OSError as error:
+                    lease.give_back()
+                    holding.note(RETURNED)
+                    raise ClusterError(
+                        f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
+                    ) from error
+        return _same(f"{record.words(taken)} holds the lease of the federation {lease.federation}", missing=False)
+
+    def _return(self, params: dict[str, Any], holding: Holding) -> Result:
+        with holding.locked():
+            last = holding.last()
+            if last.get("state") == LOST:
+                raise ClusterError(last["msg"])
+            if last.get("state") != HELD:
+                return _same("this run has returned the lease already")
+            with self._hub(params) as hub:
+                lease = self._lease(hub, params, last["holder"])
+                try:
+                    there = lease.give_back()
+                except Lost as error:
+                    holding.note(LOST, msg=error.message)
+                    raise
+                except Unreachable as error:
+                    text = f"the lease could not be returned, so it ends by itself within {record.SECONDS + 2} s: {error.message}"
+                    return _same(text, warnings=[text])
+            holding.note(RETURNED)
+        return _same("the lease is returned" if there else "the lease was deleted meanwhile, or the hub's namespace")
+
+    def _hub(self, params: dict[str, Any]) -> Cluster:
+        hub = params["hub"] or self.hub_host()
+        if not hub:
+            raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
+        return self.connect(hub)
+
+    def _lease(self, hub: Cluster, params: dict[str, Any], identity: str) -> Lease:
+        """Of the hub's federation, whichever host the task runs for: variables may be set for the hub alone."""
+        variables = self.variables_of(params["hub"] or self.hub_host())
+        namespace = params["hub_namespace"] or self._first(variables, "superlink_namespace", "flower_namespace")
+        federation = params["federation"] or self._first(variables, "superlink_federation", "flower_federation")
+        return Lease(hub, namespace, federation, identity)
+
+    def _first(self, variables: Any, *names: str) -> str:
+        return next((str(value) for name in names if (value := self._variable_of(variables, name))), "flower")
+
+
+def _same(msg: str, **more: Any) -> Result:
+    """The result. A lease does not count as a change: a playbook that has nothing to change reports none."""
+    return {"changed": False, "msg": msg, **more}

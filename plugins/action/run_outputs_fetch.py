@@ -1,0 +1,56 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.run_outputs_fetch): fetch the outputs of runs to the control node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "namespace": {"type": "str", "default": "flower"},
+        "run_ids": {"type": "list", "elements": "str", "required": True},
+        "directory": {"type": "path", "required": True},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """One run after the other; those that were fetched before one that fails stay."""
+        wanted = outputs_table.ids(params["run_ids"])
+        if not wanted:
+            raise FlowerError("run_ids is empty; it names the runs whose outputs are fetched")
+        directory = Path(params["directory"]).absolute()
+        result: dict[str, Any] = {"changed": False, "fetched": [], "warnings": []}
+        words = []
+        with self.connect() as hub:
+            cli = FlowerCLI(hub, params["namespace"])
+            reader = Reader(cli)
+            known = outputs_home.known_runs(cli)
+            outputs_home.refuse_active(wanted, known, "fetched")
+            for run_id in wanted:
+                if self.check:
+                    sizes = reader.contents(run_id).sizes
+                    is_there = (directory / run_id).exists()
+                    result["changed"] |= not is_there
+                    verb = "would compare" if is_there else "would fetch"
+                    words.append(f"{verb} {len(sizes)} files of run {run_id}, {readable(sum(sizes.values()))}")
+                    continue
+                home = outputs_home.fetch(cli, run_id, known.get(run_id, {}), directory, self.say, reader)
+                if home.changed:
+                    self.note(outputs=[home.fact])
+                result["changed"] |= home.changed
+                result["fetched"].append(home.result)
+                result["warnings"] += home.warnings
+                words.append(outputs_home.words(home.result))
+        return result | {"msg": "; ".join(words)}

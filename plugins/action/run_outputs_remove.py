@@ -1,0 +1,114 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.run_outputs_remove): delete outputs of runs from the hub."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_home, outputs_table
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import Reader
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "namespace": {"type": "str", "default": "flower"},
+        "run_ids": {"type": "list", "elements": "str"},
+        "inputs": {"type": "list", "elements": "str"},
+        "keep": {"type": "int"},
+        "older_than": {"type": "str"},
+    }
+    SPEC = {
+        "required_one_of": [("run_ids", "inputs", "keep", "older_than")],
+        "mutually_exclusive": [
+            ("run_ids", "keep"), ("run_ids", "older_than"), ("inputs", "keep"), ("inputs", "older_than"),
+        ],
+    }  # fmt: skip
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Choose and delete; nothing is deleted while one of the named runs has none, or is active."""
+        named = outputs_table.ids(params["run_ids"] or [])
+        named_inputs = outputs_table.names(params["inputs"] or [])
+        keep = params["keep"]
+        if keep is not None and keep < 0:
+            raise FlowerError(f"keep: {keep} is negative; 0 keeps no outputs of finished runs")
+        now = datetime.datetime.now(datetime.timezone.utc)
+        limit = outputs_table.age_limit(params["older_than"], now) if params["older_than"] else None
+        warnings: list[str] = []
+        with self.connect() as hub:
+            cli = FlowerCLI(hub, params["namespace"])
+            reader = Reader(cli)
+            room, stored = reader.list(named)
+            sent = reader.inputs(warnings)
+            # After the outputs: a run that began meanwhile is among those that Flower knows, and so is active.
+            known = outputs_home.known_runs(cli)
+            listed = outputs_table.entries(stored, list(known.values()))
+            inputs = outputs_table.input_entries(sent, list(known.values()))
+            outputs_home.refuse_active(named, known, "deleted")
+            outputs_table.refuse_in_use(named, listed)
+            outputs_table.refuse_active_inputs(named_inputs, inputs)
+            gone = named or outputs_table.expired(listed, keep, limit)
+            gone_inputs = named_inputs or outputs_table.expired_inputs(inputs, keep, limit, now)
+            absent = outputs_table.missing(gone, listed)
+            wanted = [one for one in gone if one not in absent]
+            wanted_inputs = [one["name"] for one in inputs if one["name"] in gone_inputs]
+            absent_inputs = [one for one in gone_inputs if one not in wanted_inputs]
+            refused: dict[str, str] = {}
+            if (wanted or wanted_inputs) and not self.check:
+                refused = reader.delete(wanted, wanted_inputs)
+                room = reader.room()
+        entries = {one["run_id"]: one for one in listed}
+        deleted = [one for one in wanted if one not in refused]
+        deleted_inputs = [one for one in wanted_inputs if one not in refused]
+        size = sum(entries[one]["size"] for one in deleted)
+        of_inputs = [one for one in inputs if one["name"] in deleted_inputs]
+        if (deleted or deleted_inputs) and not self.check:
+            self.note(outputs=[*(_fact(entries[one]) for one in deleted), *map(_input_fact, of_inputs)])
+        words = []
+        verb = "would delete" if self.check else "deleted"
+        if deleted:
+            words.append(f"{verb} the outputs of {len(deleted)} runs, {readable(size)}: {', '.join(deleted)}")
+        if deleted_inputs:
+            words.append(f"{verb} {len(of_inputs)} inputs, {readable(_size(of_inputs))}: {', '.join(deleted_inputs)}")
+        words += [f"run {one} has no outputs" for one in absent]
+        words += [f"there are no inputs {one}" for one in absent_inputs]
+        for one, why in refused.items():
+            words.append(f"the {'outputs of run' if one in wanted else 'inputs'} {one} cannot be deleted: {why}")
+        message = "; ".join([*(words or ["no outputs are to be deleted"]), str(room)])
+        return {
+            "changed": bool(deleted or deleted_inputs),
+            "failed": bool(refused),
+            "warnings": warnings,
+            "deleted": deleted,
+            "deleted_inputs": deleted_inputs,
+            "absent": [*absent, *absent_inputs],
+            "kept": [one for one in entries if one not in deleted],
+            "kept_inputs": [one["name"] for one in inputs if one["name"] not in deleted_inputs],
+            "size": size + _size(of_inputs),
+            "room": {"size": room.size, "free": room.free, "min_free": room.floor},
+            "msg": self.named(FlowerError(message)) if refused else message,
+        }
+
+
+def _size(listed: Sequence[dict[str, Any]]) -> int:
+    return sum(int(one["size"]) for one in listed)
+
+
+def _fact(one: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "change": "deleted", "run": one["run_id"], "app": f"{one['app']} {one['version']}".strip(), "fab_hash": one["fab_hash"],
+        "files": one["files"], "size": one["size"],
+    }  # fmt: skip
+
+
+def _input_fact(one: dict[str, Any]) -> dict[str, Any]:
+    return {"change": "deleted", "inputs": one["name"], "files": one["files"], "size": one["size"]}

@@ -1,0 +1,59 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.runs_info): list the runs of a SuperLink, and read their logs."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_table, runs
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import last_metrics
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "namespace": {"type": "str", "default": "flower"},
+        "run_ids": {"type": "list", "elements": "str", "default": []},
+        "status": {
+            "type": "list",
+            "elements": "str",
+            "default": [],
+            "choices": [*run_table.STATUSES, *run_table.GROUPS],
+        },
+        "app": {"type": "str"},
+        "since": {"type": "str"},
+        "limit": {"type": "int", "default": 0},
+        "logs": {"type": "bool", "default": False},
+        "log_lines": {"type": "int", "default": 50},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Read, choose, show."""
+        wanted = run_table.choice(params, datetime.datetime.now(datetime.timezone.utc))
+        with self.connect() as hub:
+            cli = FlowerCLI(hub, params["namespace"])
+            listed = run_table.entries(runs.read_all(cli))
+            if gone := run_table.missing(wanted.run_ids, listed):
+                raise FlowerError(
+                    f"the SuperLink on {hub.name} has no run {', '.join(gone)} (run_ids). federated.flower.runs lists its runs"
+                )
+            shown = run_table.chosen(listed, wanted)
+            if params["logs"]:
+                for run in shown:
+                    log = runs.read_log(cli, runs.Run(run["run_id"], run["status"]))
+                    kept = max(params["log_lines"], 0)
+                    run |= {"log": log[-kept:] if kept else [], "metrics": last_metrics(log)}
+        return {
+            "changed": False,
+            "runs": shown,
+            "table": run_table.table(shown),
+            "details": run_table.details(shown),
+            "msg": run_table.summary(shown, listed),
+        }

@@ -1,0 +1,108 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run_outputs_fetch
+short_description: Fetch the outputs of runs
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - Copies the outputs of finished runs from the volume in the host's cluster to the control node.
+  - Each run gets the folder C(DIRECTORY/RUN_ID). It appears when all files were received, compared with the SHA-256 that was computed on
+    the hub, and written to the disk. Until then everything is in C(DIRECTORY/.RUN_ID.part).
+  - If the connection is lost the task continues where it was. If it is interrupted, the next task continues where it was. Files are streamed,
+    so the memory that is needed does not depend on their size.
+  - Nothing is overwritten. If the folder of a run exists, it is compared with the outputs, and a difference is an error.
+  - The file C(flower-outputs.json) in the folder has the run, the app's hash, the sites, and the size and SHA-256 of each file.
+  - Symbolic links, devices and files with names that are not fit for every file system are left out with a warning.
+  - This module is public. Changes of its options follow semantic versioning.
+options:
+  namespace:
+    description:
+      - Namespace of the SuperLink.
+    type: str
+    default: flower
+  run_ids:
+    description:
+      - Ids of the runs. Runs that are not finished are an error.
+    type: list
+    elements: str
+    required: true
+  directory:
+    description:
+      - Folder on the control node. It is created if it does not exist. Relative paths are relative to the working directory.
+    type: path
+    required: true
+extends_documentation_fragment:
+  - kubernetes.core.k8s_auth_options
+  - federated.flower.cluster
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+  - federated.flower.attributes.actiongroup_flower
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+seealso:
+  - module: federated.flower.run
+  - module: federated.flower.run_outputs_info
+  - module: federated.flower.run_outputs_remove
+"""
+
+EXAMPLES = r"""
+---
+- name: Bring a model home
+  federated.flower.run_outputs_fetch:
+    run_ids: ["13164552291825540154"]
+    directory: outputs
+"""
+
+RETURN = r"""
+msg:
+  description: What was fetched.
+  returned: always
+  type: str
+  sample: "outputs of run 13164552291825540154: 3 files, 1.2 GiB, fetched: /home/jane/outputs/13164552291825540154"
+fetched:
+  description: The outputs of each run.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    run_id:
+      description: Id of the run.
+      type: str
+    path:
+      description: The folder on the control node.
+      type: str
+    changed:
+      description: Whether they were fetched now. If not, they were there and are the same.
+      type: bool
+    files:
+      description: Number of files.
+      type: int
+    size:
+      description: Bytes of all files.
+      type: int
+    sha256:
+      description: SHA-256 of the list of files in C(flower-outputs.json), as JSON with sorted keys and without whitespace.
+      type: str
+    sites:
+      description: Sites with SuperNodes that were online during the run, as far as the identity may know them.
+      type: list
+      elements: str
+    left_out:
+      description: Path of each entry that was not fetched, and why.
+      type: dict
+    connections:
+      description: Number of connections that it took.
+      type: int
+"""

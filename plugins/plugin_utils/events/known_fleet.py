@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The fleet as an inventory has it: what events may act on, and what has changed since it was read before. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..base.digests import digest
+from ..validate.faults import SUBDOMAIN
+from .wish import shown
+
+# Labels by which Open Cluster Management reports the health of add-ons: they change by themselves.
+_HEALTH = "feature.open-cluster-management.io/"
+# Variables of the plugin federated.flower.ocm that change how a site is deployed. Others report conditions and resources.
+_OCM_KEPT = {"ocm_joined", "ocm_name"}
+_RESERVED = {"all", "ungrouped", "localhost"}
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """What may be acted on.
+
+    Attributes:
+        whole: the limit for the whole fleet, as a list of groups.
+        sites: name of a site -> digest of its variables.
+        groups: names of all groups. A site with the name of one cannot be limited to.
+    """
+
+    whole: list[str]
+    sites: Mapping[str, str] = field(default_factory=dict)
+    groups: frozenset[str] = frozenset()
+
+    def fault(self, name: str) -> str:
+        """Why a name that came from outside must not become a limit; empty if it may.
+
+        Ansible reads patterns in limits (C(a:!b), C(~regex), C(@file)) and options (C(-e)), so only a plain name of a host of the inventory passes.
+        """
+        if len(name) > 63 or not SUBDOMAIN.fullmatch(name):
+            return f"site {shown(name)} is not a name of a site"
+        if name in _RESERVED or name in self.groups:
+            return f"site {shown(name)} has the name of a group, which a limit would mean"
+        if name not in self.sites:
+            return f"site {shown(name)} is not a site of the inventory"
+        return ""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Sites that are new, whose variables have changed, and that are missing."""
+
+    joined: list[str]
+    changed: list[str]
+    left: list[str]
+
+
+def from_inventory(listed: Mapping[str, Any], hub_group: str, sites_group: str) -> Fleet:
+    """The fleet of the output of C(ansible-inventory --list)."""
+    variables = listed.get("_meta", {}).get("hostvars", {})
+    return Fleet(
+        [hub_group, sites_group],
+        {name: _digest(variables.get(name, {})) for name in _hosts(listed, sites_group, set())},
+        frozenset(listed) - {"_meta"},
+    )
+
+
+def from_names(names: Iterable[str], hub_group: str, sites_group: str) -> Fleet:
+    """The fleet where the inventory is elsewhere, such as on a controller: the names of its sites are given."""
+    return Fleet([hub_group, sites_group], dict.fromkeys(names, ""), frozenset({hub_group, sites_group}))
+
+
+def changes(before: Mapping[str, str], after: Mapping[str, str]) -> Changes:
+    """Compare the sites of two readings."""
+    return Changes(
+        sorted(after.keys() - before.keys()),
+        sorted(name for name in after.keys() & before.keys() if after[name] != before[name]),
+        sorted(before.keys() - after.keys()),
+    )
+
+
+def _hosts(listed: Mapping[str, Any], group: str, seen: set[str]) -> list[str]:
+    """Hosts of a group and of its children, which can refer to each other."""
+    if group in seen or group not in listed:
+        return []
+    seen.add(group)
+    below = [host for child in listed[group].get("children", []) for host in _hosts(listed, child, seen)]
+    return [*listed[group].get("hosts", []), *below]
+
+
+def _digest(variables: Mapping[str, Any]) -> str:
+    kept = {key: value for key, value in variables.items() if not key.startswith("ocm_") or key in _OCM_KEPT}
+    labels = variables.get("ocm_labels") or {}
+    kept["ocm_labels"] = {key: value for key, value in labels.items() if not key.startswith(_HEALTH)}
+    return digest(kept)

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Options of the event source, checked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from posixpath import isabs
+from typing import Any
+
+from .wish import ALERTS, ASKED
+
+_SECRETS = ("token", "hmac_secret")
+_SHORTEST = 16
+# Passed to the webhook as they are, if they have a value.
+_WEBHOOK = ("host", "port", *_SECRETS, "certfile", "keyfile", "password", "cafile")
+_NUMBERS = {"watch": 60.0, "gather": 5.0, "repairs": 3.0, "pause": 900.0, "most": 20.0}
+_TEXTS = {"inventory": "", "outputs_directory": "", "hub_group": "flower_hub", "sites_group": "flower_sites"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the source does.
+
+    Attributes:
+        webhook: options of C(eda.builtin.webhook); empty without one.
+        alerts: alert -> action.
+        sites: names of sites, where there is no inventory.
+        inventory: path of the inventory; empty without one.
+        hub_group: group of the hub.
+        sites_group: group of the sites.
+        outputs_directory: where outputs are fetched to; empty: they are not fetched.
+        watch: seconds between two readings of the inventory; 0 not to watch it.
+        gather: seconds for which messages are collected.
+        repairs: repairs of a site in 24 hours.
+        pause: seconds between two repairs of a site.
+        most: sites that are repaired or deployed at once.
+    """
+
+    webhook: dict[str, Any]
+    alerts: dict[str, str]
+    sites: list[str]
+    inventory: str
+    hub_group: str
+    sites_group: str
+    outputs_directory: str
+    watch: float
+    gather: float
+    repairs: int
+    pause: float
+    most: int
+
+
+def read(args: Mapping[str, Any]) -> Options:
+    """Check the arguments of the source.
+
+    Raises:
+        ValueError: one of them is wrong; the text names it and the remedy, and shows no secret.
+    """
+    unknown = sorted(args.keys() - {*_WEBHOOK, *_NUMBERS, *_TEXTS, "alerts", "sites"})
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)}: there is no such option")
+    numbers = {key: _number(key, args.get(key, default)) for key, default in _NUMBERS.items()}
+    texts = {key: str(args.get(key) or default) for key, default in _TEXTS.items()}
+    sites = args.get("sites") or []
+    if not isinstance(sites, list) or not all(isinstance(site, str) for site in sites):
+        raise ValueError("sites: is not a list of names (flower_event_sites)")
+    if bool(sites) == bool(texts["inventory"]):
+        raise ValueError("inventory, sites: set one of them (flower_event_inventory, flower_event_sites); they say what events may act on")
+    if texts["outputs_directory"] and not isabs(texts["outputs_directory"]):
+        raise ValueError(
+            f"outputs_directory: {texts['outputs_directory']} is not an absolute path (flower_outputs_directory); playbooks run in a folder that is "
+            "deleted afterwards"
+        )
+    webhook = _webhook(args)
+    if not webhook and not (texts["inventory"] and numbers["watch"]):
+        raise ValueError("port, watch: there is nothing to do; set flower_event_port, or flower_event_inventory and flower_event_watch")
+    return Options(
+        webhook,
+        {**ALERTS, **_alerts(args.get("alerts") or {})},
+        sites,
+        texts["inventory"],
+        texts["hub_group"],
+        texts["sites_group"],
+        texts["outputs_directory"],
+        numbers["watch"],
+        numbers["gather"],
+        int(numbers["repairs"]),
+        numbers["pause"],
+        int(numbers["most"]),
+    )
+
+
+def _number(key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise ValueError(f"{key}: {value!r} is not a number of 0 or more")
+    return float(value)
+
+
+def _alerts(alerts: Any) -> dict[str, str]:
+    if not isinstance(alerts, Mapping):
+        raise ValueError("alerts: is not a dict of alert and action (flower_event_alerts)")
+    for name, do in alerts.items():
+        if do not in ASKED:
+            raise ValueError(f"alerts: {name}: {do!r} is not one of {', '.join(ASKED)} (flower_event_alerts)")
+    return dict(alerts)
+
+
+def _webhook(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the webhook. Without a secret there is none: anyone who reaches the port could start playbooks."""
+    if not args.get("port"):
+        return {}
+    given = {"host": "127.0.0.1"} | {key: args[key] for key in _WEBHOOK if args.get(key)}
+    secrets = [key for key in _SECRETS if key in given]
+    if not secrets:
+        raise ValueError(
+            "token, hmac_secret: the webhook needs one of them: put it into the environment variable FLOWER_EVENT_TOKEN or "
+            "FLOWER_EVENT_HMAC_SECRET, and name that variable with --env-vars"
+        )
+    for key in secrets:
+        # A rulebook makes numbers and lists of texts that look like one.
+        if not isinstance(given[key], str) or len(given[key]) < _SHORTEST:
+            raise ValueError(f"{key}: is not a text of {_SHORTEST} characters or more, with letters: openssl rand -hex 24 makes a good one")
+    return given

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is checked before a run is submitted: its datasets, its packages, and room for its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import needed_datasets, needed_packages, outputs_reader
+from .app import App
+from .cli import FlowerCLI
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+
+def require(
+    cli: FlowerCLI,
+    app: App,
+    *,
+    datasets: Sequence[str],
+    packages: Sequence[Requirement],
+    min_free: str,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Check what a run needs.
+
+    Args:
+        cli: Flower's command line on the hub.
+        app: what is going to be submitted.
+        datasets: names of datasets that every SuperNode must have.
+        packages: dependencies that every image must have.
+        min_free: room for outputs that must be left; empty for what is set on the hub.
+        say: shows which sites have which dataset.
+
+    Returns:
+        For the result of a module: C(datasets), C(packages), C(room) where outputs are kept, and C(warnings).
+
+    Raises:
+        FlowerError: something is missing. Nothing was submitted.
+    """
+    found: dict[str, Any] = {"datasets": needed_datasets.require(cli, datasets, say)}
+    compared = needed_packages.require(cli, app, packages)
+    room, unknown = outputs_reader.known_room(cli, min_free)
+    if room is not None:
+        found["room"] = {"size": room.size, "free": room.free, "min_free": room.floor}
+    warnings = [*app.warnings, *compared.warnings, *([unknown] if unknown else [])]
+    return {**found, "packages": compared.places, "warnings": warnings}

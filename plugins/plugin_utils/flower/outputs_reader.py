@@ -1,0 +1,463 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Outputs of runs and inputs for them, as the reader's container on the hub has them: room, list, files, delete."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..apply.compare import quantity
+from ..base.errors import ClusterError
+from ..base.sizes import readable
+from ..kube.api_errors import Forbidden
+from ..manifests import outputs
+from . import in_pod, outputs_program
+from .cli import FlowerCLI, FlowerError
+
+_SECONDS = 600  # time limit of a program that lists or deletes
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+#: Bytes of a name, and of a path, that every file system of a control node takes.
+LONGEST_NAME, LONGEST_PATH = 255, 3000
+MANIFEST = "flower-outputs.json"  # what was fetched, in the folder of a run
+
+
+MAKE_ROOM = (
+    "Delete outputs that are not needed any more (federated.flower.outputs -e flower_outputs=prune -e flower_outputs_keep=N), or give the "
+    "claim more room (superlink_outputs_size)"
+)
+
+
+class NoOutputs(FlowerError):
+    """The federation keeps no outputs."""
+
+
+class NoFiles(FlowerError):
+    """A run has no outputs."""
+
+
+class TooFull(FlowerError):
+    """There is too little room for the outputs of another run."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The volume for outputs, in bytes.
+
+    Attributes:
+        size: of all.
+        free: what is left.
+        floor: room below which no run is submitted; 0 for none.
+    """
+
+    size: int
+    free: int
+    floor: int = 0
+
+    @property
+    def is_low(self) -> bool:
+        """Whether no run is submitted."""
+        return self.free < self.floor
+
+    def __str__(self) -> str:
+        return f"{readable(self.free)} of {readable(self.size)} are free"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The outputs of a run.
+
+    Attributes:
+        run_id: its number, as text.
+        files: how many there are.
+        size: bytes.
+        changed: when the last of them was changed, seconds since 1970.
+        left_out: files that cannot be fetched.
+        used: when they were last handed to another run, seconds since 1970; 0 for never.
+    """
+
+    run_id: str
+    files: int
+    size: int
+    changed: float
+    left_out: int = 0
+    used: float = 0.0
+
+
+@dataclass(frozen=True)
+class StoredInputs:
+    """Inputs that were sent for runs.
+
+    Attributes:
+        name: SHA-256 of the list of their files.
+        whole: whether all of them were sent.
+        files: how many there are.
+        size: bytes.
+        used: when they were last handed to a run, or sent, seconds since 1970.
+    """
+
+    name: str
+    whole: bool
+    files: int
+    size: int
+    used: float
+
+
+@dataclass
+class Contents:
+    """Files of a run.
+
+    Attributes:
+        sizes: path -> bytes.
+        left_out: path -> why it is not fetched.
+        began: C(resume), the earlier run, and C(inputs), their SHA-256, with which the run began; empty if with nothing.
+    """
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    began: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the reader is."""
+
+    pod: str
+    container: str = outputs.READER
+
+
+class Reader:
+    """The reader of one SuperLink's outputs.
+
+    Args:
+        cli: the SuperLink's command line.
+    """
+
+    def __init__(self, cli: FlowerCLI) -> None:
+        self.cli = cli
+        self.cluster = cli.cluster
+        self.namespace = cli.namespace
+        self._place: Place | None = None
+
+    def place(self, seconds: float = 60) -> Place:
+        """Find the pod with the reader, and wait until it runs.
+
+        Raises:
+            NoOutputs: the federation has none.
+            FlowerError: it does not run.
+        """
+        if self._place is not None:
+            return self._place
+        superlink = self.cli.wait_for_superlink(seconds)
+        name = (superlink["metadata"].get("annotations") or {}).get(outputs.PLACE)
+        if not name:
+            raise NoOutputs(
+                f"the federation in namespace {self.namespace} of {self.cluster.name} keeps no outputs of runs: set "
+                "superlink_outputs_enabled and run federated.flower.site"
+            )
+        deadline = time.monotonic() + seconds
+        while not is_running(self.cluster.get("v1", "Pod", name, self.namespace)):
+            if time.monotonic() >= deadline:
+                raise FlowerError(
+                    f"the container {outputs.READER} of pod {self.namespace}/{name} on {self.cluster.name}, which reads outputs, is not "
+                    f"running after {seconds:g} s; federated.flower.status says why"
+                )
+            time.sleep(1)  # the pod is being replaced
+        self._place = Place(name)
+        return self._place
+
+    def folder(self, run_id: str) -> str:
+        """Where the outputs of a run are, for people: C(NAMESPACE/POD:FOLDER)."""
+        return f"{self.namespace}/{self.place().pod}:{outputs.ROOT}/{run_id}"
+
+    def forget_place(self) -> None:
+        """Look for the pod again: it may have been replaced."""
+        self._place = None
+
+    def ask(
+        self,
+        request: Mapping[str, Any],
+        seconds: float = _SECONDS,
+        data: bytes = b"",
+        silence: float | None = None,
+        heard: Callable[[], None] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Have the program in the container answer a request, which C(data) may follow; C(silence) and C(heard): see C(in_pod.run).
+
+        Raises:
+            ClusterError: it could not be reached, or failed.
+        """
+        place = self.place()
+        output = in_pod.run(
+            self.cluster,
+            self.namespace,
+            place.pod,
+            place.container,
+            outputs_program,
+            request,
+            seconds=seconds,
+            data=data,
+            silence=silence,
+            heard=heard,
+        )
+        if output.rc:
+            raise FlowerError(
+                f"the program that reads outputs in pod {self.namespace}/{place.pod} on {self.cluster.name} ended with code {output.rc}: "
+                f"{output.said}"
+            )
+        try:
+            answers = [json.loads(line) for line in output.answers]
+        except ValueError:
+            answers = [None]
+        if not all(isinstance(one, dict) for one in answers):
+            raise FlowerError(
+                f"the program that reads outputs in pod {self.namespace}/{place.pod} on {self.cluster.name} gave an answer that is none"
+            )
+        return answers
+
+    def begin(self, run_id: str, origin: Mapping[str, str]) -> None:
+        """Keep what a run began with, for the list beside its outputs."""
+        self.ask({"do": "begin", "run": run_id, "origin": origin}, seconds=60)
+
+    def room(self) -> Room:
+        """How much room is left on the volume."""
+        (answer,) = self.ask({"do": "room"}, seconds=60)
+        return room_of(answer)
+
+    def list(self, run_ids: Sequence[str] = ()) -> tuple[Room, list[Stored]]:
+        """The room, and the outputs of some runs, or of all."""
+        first, *rest = self.ask({"do": "list", "runs": [*run_ids]})
+        return room_of(first), [
+            Stored(
+                run_id=str(one["run"]),
+                files=int(one["files"]),
+                size=int(one["size"]),
+                changed=float(one["changed"]),
+                left_out=int(one["left_out"]),
+                used=float(one["used"]),
+            )
+            for one in rest
+        ]
+
+    def use(self, run_id: str) -> None:
+        """Mark the outputs of a run as handed to another one, so that they stay while that is not finished."""
+        self.ask({"do": "use", "run": run_id})
+
+    def contents(self, run_id: str) -> Contents:
+        """The files of a run.
+
+        Raises:
+            NoFiles: it has no outputs.
+            FlowerError: names that only someone would send who wants to write somewhere else.
+        """
+        answers = self.ask({"do": "files", "run": run_id})
+        if any(one.get("missing") for one in answers):
+            raise NoFiles(
+                f"run {run_id} has no outputs on {self.cluster.name}: its app wrote nothing below $FLOWER_OUTPUTS_DIR/{run_id}, or they were "
+                "deleted"
+            )
+        return checked(answers, self.cluster.name)
+
+    def inputs(self, warnings: MutableSequence[str] | None = None) -> Sequence[StoredInputs]:
+        """The inputs that were sent for runs, those that were used last first.
+
+        Args:
+            warnings: gets why they cannot be read, instead of an error: outputs of runs are listed and deleted without them.
+
+        Raises:
+            FlowerError: they cannot be read.
+        """
+        answers = self.ask({"do": "inputs"})
+        if why := unusable_inputs(answers, self.cluster.name):
+            if warnings is None:
+                raise FlowerError(why)
+            warnings.append(why)
+            return []
+        found = [
+            StoredInputs(
+                str(one["inputs"]), bool(one["whole"]), int(one["files"]), int(one["size"]), float(one["used"])
+            )
+            for one in answers
+        ]
+        return sorted(found, key=lambda one: (-one.used, one.name))
+
+    def delete(self, run_ids: Sequence[str], inputs: Sequence[str] = ()) -> dict[str, str]:
+        """Delete outputs of runs, and inputs; returns run id or name of inputs -> why some could not be deleted."""
+        wanted = [*run_ids, *inputs]
+        if not wanted:
+            return {}
+        request = {"do": "delete", "runs": [*run_ids], "inputs": [*inputs]}
+        answers = self.ask(request, seconds=_SECONDS + 60 * len(wanted))
+        told = {str(one.get("run") or one.get("inputs")): str(one["fault"]) for one in answers}
+        return {one: told.get(one, "nothing was said about it") for one in wanted if told.get(one, "?")}
+
+
+def room_at_submission(cli: FlowerCLI, floor: str) -> Room | None:
+    """How much room there is for the outputs of a run that is about to be submitted; None where none are kept.
+
+    Args:
+        cli: Flower's command line on the hub.
+        floor: quantity; empty for the one that is set on the hub.
+
+    Raises:
+        TooFull: too little, with the remedy.
+        ClusterError: it is not known.
+    """
+    reader = Reader(cli)
+    try:
+        reader.place(seconds=20)
+    except NoOutputs:
+        return None
+    room = with_floor(reader.room(), floor)
+    if room.is_low:
+        raise TooFull(
+            f"nothing was submitted, because the volume for outputs on {cli.cluster.name} is nearly full: {room}, and the floor is "
+            f"{readable(room.floor)} (superlink_outputs_min_free). {MAKE_ROOM}"
+        )
+    return room
+
+
+def facts(cli: FlowerCLI) -> dict[str, Any]:
+    """The volume for outputs as a status reports it: empty where there is none, C(error) where it is not known."""
+    reader = Reader(cli)
+    try:
+        reader.place(seconds=0)
+        room = reader.room()
+    except NoOutputs:
+        return {}
+    except ClusterError as error:
+        return {"error": error.message}
+    return {"size": room.size, "free": room.free, "min_free": room.floor, "error": ""}
+
+
+def with_floor(room: Room, floor: str) -> Room:
+    """The room with another floor, unless that is empty.
+
+    Raises:
+        TooFull: the floor is not a quantity.
+    """
+    if not floor:
+        return room
+    wanted = quantity(floor)
+    if wanted is None or wanted < 0:
+        raise TooFull(f'outputs_min_free: {floor!r} is not a quantity like "512Mi" or "2Gi"')
+    return Room(room.size, room.free, int(wanted))
+
+
+def known_room(cli: FlowerCLI, floor: str) -> tuple[Room | None, str]:
+    """As C(room_at_submission); that it is not known is a warning, since a run may need no outputs.
+
+    Raises:
+        TooFull: too little room.
+    """
+    try:
+        return room_at_submission(cli, floor), ""
+    except TooFull:
+        raise
+    except Forbidden as error:
+        rights = "The playbook federated.flower.rbac gives data scientists the rights"
+        return None, f"how much room is left for outputs is not known: {error.message} {rights}"
+    except ClusterError as error:
+        return None, f"how much room is left for outputs is not known: {error.message}"
+
+
+def is_running(pod: Mapping[str, Any] | None) -> bool:
+    """Whether the container that reads outputs runs."""
+    if pod is None or pod["metadata"].get("deletionTimestamp"):
+        return False
+    listed = (pod.get("status") or {}).get("containerStatuses") or []
+    return any(one["name"] == outputs.READER and "running" in (one.get("state") or {}) for one in listed)
+
+
+def room_of(answer: Mapping[str, Any]) -> Room:
+    """The room in an answer of the program."""
+    found = answer["room"]
+    floor = quantity(str(found.get("floor") or "0"))
+    return Room(int(found["size"]), int(found["free"]), int(floor or 0))
+
+
+def unusable_inputs(answers: Sequence[Mapping[str, Any]], hub: str) -> str:
+    """Why the folder of inputs cannot be used, with the remedy; empty if it can."""
+    why = next((str(one["fault"])[:200] for one in answers if one.get("fault")), "")
+    return why and (
+        f"{outputs_program.INPUTS} on the volume for outputs on {hub} is not a folder that inputs can be in: {why}. An app created it, or it "
+        f"was there before: rename it (container {outputs.READER}, {outputs.ROOT}/{outputs_program.INPUTS})"
+    )
+
+
+def checked(answers: Iterable[Mapping[str, Any]], hub: str) -> Contents:
+    """Read the files of a run. Names are those that an app chose, and a reader that was taken over might have chosen others.
+
+    Raises:
+        FlowerError: a path leads out of the folder, or two are the same: the reader cannot have found it.
+    """
+    found = Contents()
+    for answer in answers:
+        found.began |= _began(answer.get("began"))
+        for path, why in answer.get("left_out") or []:
+            found.left_out[shown(str(path))] = str(why)[:200]
+        for path, size in answer.get("files") or []:
+            if (
+                not isinstance(path, str)
+                or is_escaping(path)
+                or path in found.sizes
+                or not isinstance(size, int)
+                or size < 0
+            ):
+                raise FlowerError(
+                    f"the reader of outputs on {hub} named a file {shown(str(path))!r}, which no folder of a run can have. Nothing was "
+                    "fetched; see who has changed its container"
+                )
+            if why := unfit(path):
+                found.left_out[shown(path)] = why
+            else:
+                found.sizes[path] = size
+    for path in found.sizes:
+        parts = path.split("/")
+        for end in range(1, len(parts)):
+            if "/".join(parts[:end]) in found.sizes:
+                raise FlowerError(
+                    f"the reader of outputs on {hub} named {shown(path)!r}, which is below a file. Nothing was fetched"
+                )
+    return found
+
+
+def _began(value: Any) -> dict[str, str]:
+    """What a run began with. Apps could have written it, so only ids and hashes count."""
+    shapes = {"resume": outputs_program.RUN, "inputs": outputs_program.NAME}
+    given = value if isinstance(value, dict) else {}
+    return {name: str(given[name]) for name, shape in shapes.items() if shape.fullmatch(str(given.get(name, "")))}
+
+
+def is_escaping(path: str) -> bool:
+    """Whether a path leads out of its folder, or is none."""
+    return path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path
+
+
+def unfit(path: str) -> str:
+    """Why a file with this name is not written on the control node; empty if it is."""
+    try:
+        parts = [part.encode() for part in path.split("/")]
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    if _CONTROL.search(path) or "\\" in path:
+        return "its name has control characters or backslashes"
+    if path == MANIFEST:
+        return "its name is that of the list of what was fetched"
+    if len(parts) > outputs_program.DEEPEST:
+        return f"it is in a folder within {outputs_program.DEEPEST} others"
+    if max(map(len, parts)) > LONGEST_NAME or sum(map(len, parts)) + len(parts) > LONGEST_PATH:
+        return "its name is too long"
+    return ""
+
+
+def shown(path: str) -> str:
+    """A path for a message: without control characters, not too long."""
+    clean = _CONTROL.sub("?", path)
+    return clean if len(clean) <= 200 else clean[:197] + "…"

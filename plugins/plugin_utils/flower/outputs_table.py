@@ -1,0 +1,247 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Outputs of runs and inputs for them: join with the runs that Flower knows, choose, keep, show. Pure."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..base import times
+from ..base.sizes import readable
+from .cli import FlowerError
+from .outputs_program import NAME
+from .outputs_reader import Room, Stored, StoredInputs
+
+UNKNOWN = "unknown"  # status of a run that the SuperLink does not know any more
+
+_LATEST = 253_402_300_799  # the end of the year 9999
+_COLUMNS = ("run", "app", "status", "finished (UTC)", "files", "size", "notes")
+_INPUT_COLUMNS = ("inputs", "last used (UTC)", "files", "size", "notes")
+#: What a run is handed is marked as used before the run is submitted, by another clock.
+_BEFORE_SUBMISSION = datetime.timedelta(hours=1)
+
+
+def entries(stored: Sequence[Stored], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Outputs with what Flower knows of their runs, the newest first.
+
+    Args:
+        stored: what the reader found.
+        runs: entries of C(run_table).
+    """
+    known = {run["run_id"]: run for run in runs}
+    since = _used_since(runs)
+    found = [_entry(one, known.get(one.run_id), since) for one in stored]
+    return sorted(found, key=lambda one: (one["active"], one["finished_at"], one["run_id"]), reverse=True)
+
+
+def _entry(one: Stored, run: Mapping[str, Any] | None, since: datetime.datetime | None) -> dict[str, Any]:
+    changed = _moment(one.changed)
+    return {
+        "run_id": one.run_id,
+        "app": run["app"] if run else "",
+        "version": run["version"] if run else "",
+        "fab_hash": run["fab_hash"] if run else "",
+        "status": run["status"] if run else UNKNOWN,
+        "active": bool(run and run["active"]),
+        "in_use": since is not None and _moment(one.used) >= since,
+        # When a run ended is known from its files only, if the SuperLink has lost it.
+        "finished_at": _iso((run or {}).get("finished_at"), changed),
+        "files": one.files,
+        "size": one.size,
+        "left_out": one.left_out,
+    }
+
+
+def _moment(seconds: float) -> datetime.datetime:
+    """A time of a file. Apps can give their files any time, also one that no calendar has."""
+    return datetime.datetime.fromtimestamp(min(max(seconds, 0), _LATEST), datetime.timezone.utc)
+
+
+def _iso(text: Any, otherwise: datetime.datetime) -> str:
+    return (times.moment(text) or otherwise).astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def ids(given: Sequence[str], option: str = "run_ids") -> list[str]:
+    """Ids of runs, each once.
+
+    Raises:
+        FlowerError: one of them is none.
+    """
+    if faults := [one for one in given if not re.fullmatch(r"[0-9]{1,20}", one)]:
+        raise FlowerError(f"{option}: a run id is a number, not '{faults[0]}'")
+    return list(dict.fromkeys(given))
+
+
+def age_limit(text: str, now: datetime.datetime) -> datetime.datetime:
+    """The time before which outputs are older than a duration like C(30d).
+
+    Raises:
+        FlowerError: it is none.
+    """
+    try:
+        return times.before(now, text)
+    except ValueError as error:
+        raise FlowerError(f"older_than: {error}") from None
+
+
+def expired(listed: Sequence[Mapping[str, Any]], keep: int | None, limit: datetime.datetime | None) -> list[str]:
+    """Ids of the runs whose outputs the rules let go, the oldest first.
+
+    Outputs stay while any rule keeps them: they are among the newest C(keep), or not older than C(limit). Those of active runs and those
+    that active runs may go on from stay, and do not count. Without a rule nothing goes.
+    """
+    if keep is None and limit is None:
+        return []
+    over = [one for one in listed if not one["active"] and not one.get("in_use")]
+    gone = [
+        one["run_id"]
+        for place, one in enumerate(over)
+        if (keep is None or place >= keep) and (limit is None or _time(one["finished_at"]) < limit)
+    ]
+    return gone[::-1]
+
+
+def _time(text: str) -> datetime.datetime:
+    """A time as C(_iso) writes it."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def names(given: Sequence[str]) -> list[str]:
+    """Names of inputs, each once.
+
+    Raises:
+        FlowerError: one of them is none.
+    """
+    if faults := [one for one in given if not NAME.fullmatch(one)]:
+        raise FlowerError(f"inputs: '{faults[0]}' is not the name of inputs, which has 64 digits and letters a to f")
+    return list(dict.fromkeys(given))
+
+
+def input_entries(stored: Sequence[StoredInputs], runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Inputs, those that were used last first. Those that a run which is not finished may use are C(active).
+
+    Flower does not say which inputs a run got: all that were used since the oldest of these runs was submitted count.
+    """
+    since = _used_since(runs)
+    return [
+        {
+            "name": one.name,
+            "whole": one.whole,
+            "files": one.files,
+            "size": one.size,
+            "used_at": _iso("", _moment(one.used)),
+            "active": since is not None and _moment(one.used) >= since,
+        }
+        for one in stored
+    ]
+
+
+def _used_since(runs: Sequence[Mapping[str, Any]]) -> datetime.datetime | None:
+    """What was handed to a run since then may be used by one that is not finished; None if all are finished."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    begun = [times.moment(run.get("pending_at")) or now for run in runs if run["active"]]
+    return min(begun) - _BEFORE_SUBMISSION if begun else None
+
+
+def expired_inputs(
+    listed: Sequence[Mapping[str, Any]], keep: int | None, limit: datetime.datetime | None, now: datetime.datetime
+) -> list[str]:
+    """Names of the inputs that the rules let go, as C(expired) for outputs: the newest ones are those that were used last.
+
+    Those that were used within the last hour stay: they may be on their way, for a run that is not submitted yet.
+    """
+    recently = now - _BEFORE_SUBMISSION
+    timed = [
+        {
+            **one,
+            "run_id": one["name"],
+            "finished_at": one["used_at"],
+            "in_use": _time(one["used_at"]) >= recently,
+        }
+        for one in listed
+    ]
+    return expired(timed, keep, limit)
+
+
+def refuse_in_use(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse to delete outputs that another run may go on from.
+
+    Raises:
+        FlowerError: there are such.
+    """
+    used = [one["run_id"] for one in listed if one["in_use"] and one["run_id"] in run_ids]
+    if used:
+        raise FlowerError(
+            f"outputs of run {', '.join(used)} may be in use: they were handed to another run (flower_run_resume) after the oldest run that is "
+            "not finished was submitted. Delete them when no run is active"
+        )
+
+
+def refuse_active_inputs(wanted: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse to delete inputs that a run may be reading.
+
+    Raises:
+        FlowerError: there are such.
+    """
+    active = [one["name"] for one in listed if one["active"] and one["name"] in wanted]
+    if active:
+        raise FlowerError(
+            f"inputs {', '.join(active)} may be in use: they were handed to a run after the oldest run that is not finished was submitted. "
+            "Delete them when no run is active"
+        )
+
+
+def inputs_table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Inputs as lines of text; none without inputs."""
+    return _lines([_INPUT_COLUMNS, *map(_input_row, listed)]) if listed else []
+
+
+def _input_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        one["name"],
+        one["used_at"][:16],
+        str(one["files"]),
+        readable(one["size"]),
+        "" if one["whole"] else "sent in part; the next run with them continues",
+    )
+
+
+def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Outputs as lines of text."""
+    return _lines([_COLUMNS, *map(_row, listed)])
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        one["run_id"],
+        f"{one['app']} {one['version']}".strip(),
+        one["status"],
+        "" if one["active"] else one["finished_at"][:16],
+        str(one["files"]),
+        readable(one["size"]),
+        f"{one['left_out']} files cannot be fetched" if one["left_out"] else "",
+    )
+
+
+def summary(listed: Sequence[Mapping[str, Any]], inputs: Sequence[Mapping[str, Any]], room: Room) -> str:
+    """How many runs have outputs, their size, that of inputs, and the room that is left."""
+    words = f"outputs of {len(listed)} runs, {readable(sum(one['size'] for one in listed))}; "
+    words += f"{len(inputs)} inputs, {readable(sum(one['size'] for one in inputs))}; " if inputs else ""
+    words += str(room)
+    return f"{words}, which is below the floor of {readable(room.floor)}: no run is submitted" if room.is_low else words
+
+
+def missing(run_ids: Collection[str], listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Runs without outputs."""
+    found = {one["run_id"] for one in listed}
+    return [one for one in run_ids if one not in found]

@@ -1,0 +1,189 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Show what a run does while it is waited for: new lines of its log, and its state at a steady pace.
+
+Plain lines, so that a terminal, a file and a controller show the same.
+"""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from .following import Sight
+from .runs import Run
+
+_PATIENCE = 15  # seconds that a run may be pending before the reason is mentioned
+_EMPTY = ("", "INFO :", "DEBUG :")  # Flower logs empty lines between rounds
+
+
+def duration(seconds: float) -> str:
+    """Write C([D days, ]H:MM:SS)."""
+    return str(datetime.timedelta(seconds=max(int(seconds), 0)))
+
+
+def named_run(run: Run) -> str:
+    """A run as people name it."""
+    return f"run {run.run_id} of {run.app or 'an app'} ({run.status})"
+
+
+def nodes(sight: Sight) -> str:
+    """How many SuperNodes are online."""
+    if sight.online is None:
+        return "number of online SuperNodes not known"
+    return f"{sight.online} of {sight.nodes} SuperNodes online"
+
+
+def state(sight: Sight, since: float, now: float) -> str:
+    """The state of a run in one line.
+
+    Args:
+        sight: what is known.
+        since: when it was known.
+        now: the present time.
+    """
+    run = sight.run
+    words = run.status or "state not known"
+    if run.status == "running":
+        words += f" for {duration(run.elapsed + now - since)}"
+    words += f", {nodes(sight)}"
+    if run.status == "pending" and sight.others:
+        words += f", behind {', '.join(map(named_run, sight.others))}"
+    return words
+
+
+class Progress:
+    """What is said about one run. Its methods may be called by several threads.
+
+    Args:
+        say: shows one line.
+        host: inventory name of the hub, in front of every line.
+        run_id: the run.
+        interval: seconds between two lines with the state.
+        quiet: show neither log nor state.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        host: str,
+        run_id: str,
+        *,
+        interval: float = 30,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._say = say
+        self._host = host
+        self._run_id = run_id
+        self._interval = interval
+        self._quiet = quiet
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sight = Sight(Run(run_id))
+        self._start = self._at = self._spoken = clock()
+        self._trouble = ""
+        self._lost = 0.0  # when the run could not be read for the first time
+
+    def begin(self, submitted: bool) -> None:
+        """Name the run, and how to follow it again, before it is waited for; also when it is quiet."""
+        begin = (
+            "was submitted. If this playbook is interrupted, it continues; follow it"
+            if submitted
+            else "is followed. Follow it"
+        )
+        self._say(f"{self._host}: run {self._run_id} {begin} again with -e flower_run_id={self._run_id}")
+
+    def log(self, lines: Sequence[str], left_out: int) -> None:
+        """Show new lines of the log."""
+        with self._lock:
+            if left_out:
+                self._show(f"({left_out} lines are left out)")
+            for line in lines:
+                if line.strip() not in _EMPTY:
+                    self._show(line)
+
+    def sight(self, sight: Sight) -> None:
+        """Show the state if it changed."""
+        with self._lock:
+            before, first = self._sight, not self._sight.run.status
+            # Others are not read each time.
+            others = before.others if sight.others is None else sight.others
+            self._sight = Sight(sight.run, sight.online, sight.nodes, others)
+            self._at = self._clock()
+            again, self._trouble, self._lost = bool(self._trouble), "", 0.0
+            if sight.run.finished:
+                return  # the result of the task says it
+            if again or sight.run.status != before.run.status:
+                self._state()
+            if first and sight.run.status != "pending" and others:
+                self._show_note(f"it shares the SuperNodes with {', '.join(map(named_run, others))}")
+
+    def trouble(self, text: str) -> None:
+        """Show that the run cannot be read, once."""
+        with self._lock:
+            first, self._trouble = not self._trouble, text
+            if first:
+                self._lost = self._clock()
+                self._state()
+
+    def tick(self) -> float:
+        """Show the state if it is time to; returns the seconds until the next time."""
+        with self._lock:
+            left = self._spoken + self._interval - self._clock()
+            if left > 0:
+                return left
+            self._state()
+            return self._interval
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Show the state at a steady pace until the end of the block, also while nothing arrives."""
+        over = threading.Event()
+
+        def work() -> None:
+            pause = self.tick()
+            while not over.wait(pause):
+                pause = self.tick()
+
+        thread = threading.Thread(target=work, daemon=True)
+        if not self._quiet:
+            thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            if not self._quiet:
+                thread.join()
+
+    def _state(self) -> None:
+        now = self._clock()
+        self._spoken = now
+        words = state(self._sight, self._at, now)
+        if self._trouble:
+            words = (
+                f"cannot be read for {duration(now - self._lost)}, is tried again ({self._trouble}); last seen: {words}"
+            )
+        elif self._sight.run.status == "pending" and not self._sight.others and now - self._start > _PATIENCE:
+            words += ", no ServerApp process has started it yet (see the pod of serverapp)"
+        self._show_note(words)
+
+    def _show_note(self, words: str) -> None:
+        stamp = time.strftime("%H:%M:%S", time.localtime(self._clock()))
+        if not self._quiet:
+            self._say(f"{self._host}: {stamp} run {self._run_id}: {words}")
+
+    def _show(self, line: str) -> None:
+        if not self._quiet:
+            self._say(f"{self._host} | {line}")
+
+
+def outcome(run: Run) -> str:
+    """The result of a run in one word: C(completed), C(failed), C(stopped); else its status."""
+    return run.status.partition(":")[2] or run.status

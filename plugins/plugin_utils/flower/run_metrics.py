@@ -1,0 +1,69 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The last metrics of a run, from what Flower's strategies log in each round. Pure.
+
+Flower stores no metrics of a run; its strategies (C(flwr.serverapp.strategy)) log them::
+
+    INFO :      [ROUND 2/3]
+    INFO :      aggregate_train: Received 3 results and 0 failures
+    INFO :          └──> Aggregated MetricRecord: {'loss': 0.62}
+    INFO :      aggregate_evaluate: Received 3 results and 0 failures
+    INFO :          └──> Aggregated MetricRecord: {'accuracy': 0.63}
+    INFO :      Global evaluation
+    INFO :          └──> MetricRecord: {'accuracy': 0.61}
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_ROUND = re.compile(r"\[ROUND (\d+)(?:/\d+)?\]")
+_PHASE = re.compile(r"\b(?:aggregate_(train|evaluate): Received|(Global evaluation)$)")
+_METRICS = re.compile(r"(Aggregated )?MetricRecord: (\{.*\})$")
+_INITIAL = re.compile(r"Initial global evaluation results: (\{.*\})$")
+_NO_NUMBER = re.compile(r"(?<![\w'\"])(?:-?inf|nan)\b")
+
+
+def last_metrics(lines: Iterable[str]) -> dict[str, Any]:
+    """The last metrics in a log, by where they were measured.
+
+    Args:
+        lines: of the log, cleaned.
+
+    Returns:
+        C(round), and of C(train), C(evaluate) (both at the SuperNodes, aggregated) and C(server) (in the ServerApp) the last one of each
+        that is there; empty for an app that logs none. A number that is not finite is None.
+    """
+    found: dict[str, Any] = {}
+    number, phase = 0, "train"
+    for line in lines:
+        if match := _ROUND.search(line):
+            number, phase = int(match[1]), "train"
+        elif match := _PHASE.search(line):
+            phase = match[1] or "server"
+        elif match := _INITIAL.search(line):
+            found |= _entry("server", 0, match[1])
+        elif match := _METRICS.search(line):
+            found |= _entry(phase if match[1] else "server", number, match[2])
+    return found
+
+
+def _entry(phase: str, number: int, text: str) -> dict[str, Any]:
+    try:
+        value = ast.literal_eval(_NO_NUMBER.sub("None", text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {}  # an app may print anything
+    if not isinstance(value, dict) or not all(isinstance(name, str) and _is_metric(one) for name, one in value.items()):
+        return {}
+    return {"round": number, phase: value}
+
+
+def _is_metric(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(one is None or isinstance(one, (int, float)) for one in value)
+    return value is None or isinstance(value, (int, float))

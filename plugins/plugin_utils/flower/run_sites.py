@@ -1,0 +1,64 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which sites had SuperNodes online during a run. Flower does not say which of them an app chose."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ..base import times
+from ..base.errors import ClusterError
+from ..kube.api_errors import Forbidden
+from ..ledger import package_index
+from ..ledger.records import node_ids
+from ..ledger.store import Ledger
+from .cli import FlowerCLI
+
+
+def read(cli: FlowerCLI, run: Mapping[str, Any]) -> list[str]:
+    """Names of the sites; none where they cannot be known.
+
+    Args:
+        cli: Flower's command line on the hub.
+        run: an entry of C(run_table) or C(outputs_table).
+    """
+    try:
+        homes = _homes(cli)
+        return during(cli.nodes(), homes, run) if homes else []
+    except ClusterError:
+        return []  # it adds to the record of outputs, which is made without it as well
+
+
+def _homes(cli: FlowerCLI) -> dict[str, str]:
+    """Node id -> site. Data scientists may read an index only."""
+    ledger = Ledger(cli.cluster, cli.namespace, "", check=True)
+    try:
+        records = ledger.read_records()
+        return {node: site for site, record in records.items() for node in node_ids(record)}
+    except Forbidden:
+        return package_index.homes(ledger.read_packages())
+
+
+def during(nodes: Mapping[str, Mapping[str, Any]], homes: Mapping[str, str], run: Mapping[str, Any]) -> list[str]:
+    """Sites with a SuperNode that was online at some time of the run. Pure.
+
+    Args:
+        nodes: node id -> its state at Flower.
+        homes: node id -> site.
+        run: with the times C(running_at) and C(finished_at), or without.
+    """
+    start, end = times.moment(run.get("running_at")), times.moment(run.get("finished_at"))
+    return sorted({homes[node] for node in nodes if node in homes and _was_online(nodes[node], start, end)})
+
+
+def _was_online(node: Mapping[str, Any], start: datetime.datetime | None, end: datetime.datetime | None) -> bool:
+    came, left = times.moment(node.get("online-at")), times.moment(node.get("offline-at"))
+    if came is None or (end is not None and came > end):
+        return False
+    if node.get("status") == "online":
+        return True
+    return left is not None and start is not None and left >= start

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of a SuperLink: read, choose, show. Pure."""
+
+from __future__ import annotations
+
+import datetime
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..base import times
+from .cli import FlowerError
+from .progress import duration
+from .runs import seconds_of
+
+STATUSES = ("pending", "starting", "running", "completed", "failed", "stopped")
+#: Words for several of them.
+GROUPS = {"active": STATUSES[:3], "finished": STATUSES[3:]}
+
+_COLUMNS = ("run", "app", "status", "elapsed", "submitted (UTC)", "notes")
+_TIMES = ("pending-at", "starting-at", "running-at", "finished-at")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which runs are shown.
+
+    Attributes:
+        run_ids: these, whatever else; empty for all.
+        statuses: with one of these; empty for all.
+        app: a pattern (C(*), C(?)) for C(publisher/name), or for the name alone; empty for all.
+        since: submitted at this time or later.
+        limit: the newest ones at most, unless they are named; 0 for all.
+    """
+
+    run_ids: tuple[str, ...] = ()
+    statuses: frozenset[str] = frozenset()
+    app: str = ""
+    since: datetime.datetime | None = None
+    limit: int = 0
+
+
+def choice(given: Mapping[str, Any], now: datetime.datetime) -> Choice:
+    """Read the options of M(federated.flower.runs_info).
+
+    Raises:
+        FlowerError: with every fault in them.
+    """
+    faults = [f"run_ids: a run id is a number, not '{one}'" for one in given["run_ids"] if not one.isdigit()]
+    statuses: set[str] = set()
+    for name in given["status"]:
+        statuses.update(GROUPS.get(name, (name,)))
+    since = None
+    try:
+        since = moment(given["since"], now) if given["since"] else None
+    except ValueError as error:
+        faults.append(f"since: {error}")
+    if given["limit"] < 0:
+        faults.append(f"limit: {given['limit']} is negative; 0 shows all runs")
+    if faults:
+        raise FlowerError("; ".join(faults))
+    return Choice(tuple(given["run_ids"]), frozenset(statuses), given["app"] or "", since, given["limit"])
+
+
+def moment(text: str, now: datetime.datetime) -> datetime.datetime:
+    """Read a time: ISO 8601 (UTC unless it has an offset), or how long ago it was, like C(12h).
+
+    Raises:
+        ValueError: it is neither.
+    """
+    fault = ValueError(
+        f"'{text}' is neither a time like 2026-11-22 or 2026-11-22T14:00 (UTC) nor a duration before now like 90m, 12h, 2d or 1w"
+    )
+    if found := times.moment(text):
+        return found
+    try:
+        return times.before(now, text)
+    except ValueError:
+        raise fault from None
+
+
+def entry(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run of C(flwr list) as M(federated.flower.runs_info) returns it. Times that Flower does not have are empty."""
+    status, _colon, outcome = str(run.get("status", "")).partition(":")
+    details = str(run.get("status-details") or "")
+    return {
+        "run_id": str(run["run-id"]),
+        "app": str(run.get("fab-id") or ""),
+        "version": str(run.get("fab-version") or ""),
+        "fab_hash": str(run.get("fab-hash") or ""),
+        "status": outcome or status,
+        "active": status != "finished",
+        "details": "" if details == "N/A" else details,
+        "elapsed": seconds_of(run.get("elapsed")),
+        **{name.replace("-", "_"): _time(run.get(name)) for name in _TIMES},
+        "behind": [],
+    }
+
+
+def _time(value: Any) -> str:
+    text = str(value or "")
+    return "" if text == "N/A" else text
+
+
+def entries(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All runs, the newest first; those that wait have the active ones that were submitted before in C(behind)."""
+    listed = sorted(map(entry, runs), key=lambda one: (one["pending_at"], one["run_id"]), reverse=True)
+    for place, run in enumerate(listed):
+        if run["status"] == "pending":
+            run["behind"] = [one["run_id"] for one in reversed(listed[place + 1 :]) if one["active"]]
+    return listed
+
+
+def chosen(listed: Sequence[dict[str, Any]], wanted: Choice) -> list[dict[str, Any]]:
+    """The runs that are wanted, in the same order."""
+    found = [run for run in listed if _is_chosen(run, wanted)]
+    return found[: wanted.limit] if wanted.limit and not wanted.run_ids else found
+
+
+def _is_chosen(run: Mapping[str, Any], wanted: Choice) -> bool:
+    if wanted.run_ids:
+        return run["run_id"] in wanted.run_ids
+    if wanted.statuses and run["status"] not in wanted.statuses:
+        return False
+    if wanted.app and not any(
+        fnmatch.fnmatchcase(name, wanted.app) for name in (run["app"], run["app"].rpartition("/")[2])
+    ):
+        return False
+    return wanted.since is None or _submitted(run) >= wanted.since
+
+
+def _submitted(run: Mapping[str, Any]) -> datetime.datetime:
+    """When it was submitted; the present if that is not known, so that it is shown."""
+    return times.moment(run["pending_at"]) or datetime.datetime.now(datetime.timezone.utc)
+
+
+def table(listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Runs as lines of text."""
+    rows = [_COLUMNS, *map(_row, listed)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
+    notes = " ".join(run["details"].split())
+    if run["behind"]:
+        notes = f"behind {', '.join(run['behind'])}"
+    app = f"{run['app']} {run['version']}".strip()
+    elapsed = duration(run["elapsed"]) if run["running_at"] else ""
+    return (run["run_id"], app, run["status"], elapsed, run["pending_at"][:16], notes)
+
+
+def details(listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Runs as lines of text, one value in a line, with the ends of their logs if these were read."""
+    lines: list[str] = []
+    for run in listed:
+        metrics = "; ".join(f"{name} {value}" for name, value in (run.get("metrics") or {}).items())
+        facts = {
+            "run": run["run_id"],
+            "app": f"{run['app']} {run['version']}".strip(),
+            "app hash": run["fab_hash"],
+            "status": run["status"] + (f", behind {', '.join(run['behind'])}" if run["behind"] else ""),
+            "details": " ".join(run["details"].split()),
+            "submitted": run["pending_at"],
+            "started": run["running_at"],
+            "finished": run["finished_at"],
+            "elapsed": duration(run["elapsed"]) if run["running_at"] else "",
+            "last metrics": metrics,
+        }
+        lines += [f"{name:<12}  {value}" for name, value in facts.items() if value]
+        if "log" in run:
+            lines += ["end of the log:" if run["log"] else "no log", *(f"  {line}" for line in run["log"])]
+    return lines
+
+
+def summary(shown: Sequence[Mapping[str, Any]], listed: Sequence[Mapping[str, Any]]) -> str:
+    """How many runs are shown, of how many, and how many are active and wait."""
+    active = [run for run in listed if run["active"]]
+    waiting = sum(run["status"] == "pending" for run in active)
+    words = f"{len(shown)} of {len(listed)} runs, {len(active)} active"
+    return f"{words}, {waiting} of them pending" if waiting else words
+
+
+def missing(run_ids: Sequence[str], listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Ids that no run has."""
+    known = {run["run_id"] for run in listed}
+    return [one for one in run_ids if one not in known]

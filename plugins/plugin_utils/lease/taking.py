@@ -1,0 +1,190 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Take, renew and return the lease on the hub. Every write names the version that it replaces, so one of several rivals gets it."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..kube.api_errors import Forbidden, NotFound
+from ..kube.client import Cluster
+from ..kube.configmaps import retry_on_conflict
+from ..marks import proof
+from . import lease_object as record
+
+Object = dict[str, Any]
+
+_LOOK = 1.0  # seconds between two looks at a lease of someone else
+_TERMINATING = (
+    "NamespaceTerminating"  # a namespace that is being deleted accepts no new objects (apiserver, NamespaceLifecycle)
+)
+_SAY = 30.0  # seconds after which it is said again that it is waited for
+
+
+class Lost(ClusterError):
+    """Someone else holds the lease now."""
+
+
+class Lease:
+    """The lease of one fleet.
+
+    Args:
+        cluster: a connection to the hub.
+        namespace: that of the hub.
+        federation: its name.
+        identity: that of this run, see C(lease_object.identity).
+    """
+
+    def __init__(self, cluster: Cluster, namespace: str, federation: str, identity: str = "") -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.federation = federation
+        self.identity = identity
+        self._watch = record.Watch()
+
+    @property
+    def what(self) -> str:
+        """The object, in messages."""
+        return f"Lease {self.namespace}/{record.NAME} on {self.cluster.name}"
+
+    def read(self) -> Object | None:
+        """The object; None if there is none.
+
+        Raises:
+            ClusterError: someone else created it.
+        """
+        live = self.cluster.get(record.API, record.KIND, record.NAME, self.namespace)
+        if live is not None and not proof.belongs(live, self.federation):
+            raise ClusterError(
+                f"{self.what} exists already and {proof.holder(live)}: it is not changed. Delete or rename it, or deploy into another "
+                "namespace (flower_namespace)."
+            )
+        return live
+
+    def held(self) -> Object | None:
+        """The object while its holder has not lost it, as far as the hub's clock tells; for looking."""
+        live = self.read()
+        return None if live is None or self._has_ended(live) else live
+
+    def take(self, seconds: float, say: Callable[[str], None]) -> Object | None:
+        """Take it when it is free, or has ended.
+
+        Args:
+            seconds: how long it is waited for at most.
+            say: shows who is waited for.
+
+        Returns:
+            The object; None when there is no such namespace yet, or it is being deleted.
+
+        Raises:
+            ClusterError: someone else holds it, or the rights are missing.
+        """
+        deadline = time.monotonic() + seconds
+        shown, said_at = "", 0.0
+        while True:
+            try:
+                live, mine = retry_on_conflict(self.what, self._try)
+            except Forbidden as error:
+                raise ClusterError(
+                    f"the lease of the fleet cannot be taken, by which two playbooks do not change it at once: {error.text}. "
+                    "Ask the hub's administrators for these rights (the playbook federated.flower.rbac writes them down)."
+                ) from error
+            if mine or live is None:
+                return live
+            now = time.monotonic()
+            if now >= deadline:
+                raise ClusterError(self._refusal(live, seconds))
+            if record.holder(live) != shown or now - said_at >= _SAY:
+                shown, said_at = record.holder(live), now
+                say(
+                    f"Waiting for {record.words(live)}, who is changing the federation {self.federation} since {record.since(live)}: "
+                    f"{deadline - now:.0f} s at most."
+                )
+            time.sleep(min(_LOOK, deadline - now))
+
+    def renew(self) -> bool:
+        """Write that its holder is still there; False when it is gone, as after the hub's namespace was deleted.
+
+        Raises:
+            Lost: someone else holds it.
+        """
+        return retry_on_conflict(self.what, self._renew)
+
+    def give_back(self) -> bool:
+        """Delete it; False when it was gone.
+
+        Raises:
+            Lost: someone else holds it.
+        """
+        return retry_on_conflict(self.what, self._give_back)
+
+    def _try(self) -> tuple[Object | None, bool]:
+        """The object as it is, and whether it is ours now."""
+        live = self.read()
+        if live is not None and record.holder(live) != self.identity and not self._has_ended(live):
+            return live, False
+        wanted = record.taken(live, self.namespace, self.federation, self.identity, self._now())
+        if live is not None:
+            return self.cluster.replace(wanted), True
+        try:
+            return self.cluster.create(wanted), True
+        except NotFound:
+            return None, False
+        except Forbidden as error:
+            if _TERMINATING in [cause.get("reason") for cause in error.details.get("causes") or []]:
+                return None, False  # the deployment waits for the end of the namespace, and creates it again
+            raise
+
+    def _renew(self) -> bool:
+        live = self._own()
+        if live is not None:
+            self.cluster.replace(record.renewed(live, self._now()))
+        return live is not None
+
+    def _give_back(self) -> bool:
+        live = self._own()
+        if live is None:
+            return False
+        meta = live["metadata"]
+        # Not in the foreground, which would leave it there for a moment, with its holder.
+        answer = self.cluster.delete(
+            record.API,
+            record.KIND,
+            record.NAME,
+            self.namespace,
+            propagation="Background",
+            uid=meta["uid"],
+            version=meta["resourceVersion"],
+        )
+        return answer is not None
+
+    def _own(self) -> Object | None:
+        live = self.read()
+        if live is not None and record.holder(live) != self.identity:
+            raise Lost(
+                f"{record.words(live)} took the lease of the federation {self.federation} at {record.since(live)}, since this run had not "
+                f"renewed it for {record.SECONDS} s, or it was deleted. So that two do not change the fleet at once, this run "
+                "changes nothing more. Run the playbook again when the other one has ended."
+            )
+        return live
+
+    def _has_ended(self, live: Object) -> bool:
+        return self._watch.ended(live, None if self.cluster.skew is None else self._now(), time.monotonic())
+
+    def _now(self) -> datetime.datetime:
+        """The hub's time; that of this machine while it is not known."""
+        return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.cluster.skew or 0)
+
+    def _refusal(self, live: Object, seconds: float) -> str:
+        waited = f" after {seconds:g} s" if seconds else ""
+        return (
+            f"{record.words(live)} is changing the federation {self.federation} since {record.since(live)} and holds its lease still{waited}, so "
+            "nothing was changed. Run this again when that has ended, or wait longer: -e flower_lease_wait=SECONDS. A playbook that "
+            f"hangs is to be cancelled: one that was killed loses the lease within {record.SECONDS + 2} s."
+        )

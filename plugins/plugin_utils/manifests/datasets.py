@@ -1,0 +1,168 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Datasets of a pool: volumes, mounts and environment of the container that computes, and the claims that are created for them.
+
+One rule for paths: the dataset C(NAME) is the folder C(/data/NAME). Apps read it from C(FLOWER_DATASET_NAME) (upper case, C(_) for C(-)), and
+the names of all datasets, with commas, from C(FLOWER_DATASETS).
+
+Pod Security "restricted" permits neither NFS nor other storage of the network in a pod, only claims, inline CSI volumes, Secrets and
+ConfigMaps (Kubernetes documentation, «Pod Security Standards», volume types). So such storage gets a PersistentVolume and a claim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.values import Object, compact
+from ..spec.dataset_spec import Dataset, NewVolume
+from ..spec.pods_spec import PodsSpec
+from ..spec.site_spec import SiteSpec
+from .objects import metadata
+from .pod import config_volume, mount, secret_volume
+
+ROOT = "/data"
+LIST_VARIABLE, VARIABLE = "FLOWER_DATASETS", "FLOWER_DATASET_"
+PREFIX = "dataset-"
+# On claims and volumes that are created for a dataset: its name. On volumes, the namespace of the claim, too.
+LABEL, NAMESPACE_LABEL = "federated.flower/dataset", "federated.flower/namespace"
+_APPLICATION, _COMPONENT = "supernode", "dataset"
+_HOST_NAME = "kubernetes.io/hostname"
+_MAX_NAME = 253
+
+
+def path_of(name: str) -> str:
+    """Where apps find a dataset."""
+    return f"{ROOT}/{name}"
+
+
+def variable_of(name: str) -> str:
+    """Environment variable with that path. Names are DNS labels, so no two of them have the same variable."""
+    return VARIABLE + name.upper().replace("-", "_")
+
+
+def paths(pods: PodsSpec) -> dict[str, str]:
+    """Name -> path of the datasets."""
+    return {one.name: path_of(one.name) for one in pods.datasets}
+
+
+def env(pods: PodsSpec) -> list[Object]:
+    """Variables that say where the datasets are; none without datasets."""
+    if not pods.datasets:
+        return []
+    listed = {"name": LIST_VARIABLE, "value": ",".join(paths(pods))}
+    return [listed, *({"name": variable_of(name), "value": path} for name, path in paths(pods).items())]
+
+
+def mounts(pods: PodsSpec) -> list[Object]:
+    """Mounts of the container that computes."""
+    return [mount(PREFIX + one.name, path_of(one.name), read_only=one.read_only) for one in pods.datasets]
+
+
+def volumes(pods: PodsSpec) -> list[Object]:
+    """Volumes of its pod."""
+    return [_volume(one) for one in pods.datasets]
+
+
+def _volume(one: Dataset) -> Object:
+    name = PREFIX + one.name
+    if one.secret:
+        return secret_volume(name, one.secret)
+    if one.config_map:
+        return config_volume(name, one.config_map)
+    if one.csi:
+        return {"name": name, "csi": {**one.csi, "readOnly": one.read_only}}
+    # Not of the mount alone: the kubelet would change owner and mode of the data to fsGroup.
+    source = {"claimName": one.claim_name, **({"readOnly": True} if one.read_only else {})}
+    return {"name": name, "persistentVolumeClaim": source}
+
+
+def names_of(workload: Mapping[str, Any]) -> list[str]:
+    """Names of the datasets that a workload's containers mount."""
+    pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
+    found = {
+        each["name"][len(PREFIX) :]
+        for container in pod.get("containers") or []
+        for each in container.get("volumeMounts") or []
+        if each["name"].startswith(PREFIX) and each.get("mountPath") == path_of(each["name"][len(PREFIX) :])
+    }
+    return sorted(found)
+
+
+def created(spec: SiteSpec) -> list[Dataset]:
+    """The datasets of all pools whose claims are created here, each once, by name."""
+    found = {one.name: one for pool in spec.pools for one in pool.datasets if one.is_created}
+    return [found[name] for name in sorted(found)]
+
+
+def objects(spec: SiteSpec) -> list[Object]:
+    """Claims, and PersistentVolumes of storage that exists outside the cluster."""
+    rendered: list[Object] = []
+    for one in created(spec):
+        if one.volume is not None:
+            rendered.append(_persistent_volume(spec, one, one.volume))
+        rendered.append(_claim(spec, one))
+    return rendered
+
+
+def volume_name(spec: SiteSpec, one: Dataset) -> str:
+    """Name of a dataset's PersistentVolume. It is unique in the cluster, since it starts with federation and namespace."""
+    name = f"{spec.federation}-{spec.namespace}-{one.claim_name}"
+    if len(name) <= _MAX_NAME:
+        return name
+    return f"{name[: _MAX_NAME - 13]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+def _claim(spec: SiteSpec, one: Dataset) -> Object:
+    body: Object = {
+        "accessModes": list(one.access_modes),
+        "resources": {"requests": {"storage": one.size}},
+    }
+    if one.volume is not None:
+        # An empty class, so that no provisioner creates another volume.
+        body |= {"storageClassName": "", "volumeName": volume_name(spec, one)}
+    elif one.new_claim is not None and one.new_claim.storage_class:
+        body["storageClassName"] = one.new_claim.storage_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata(spec, one.claim_name, _APPLICATION, _COMPONENT, extra_labels={LABEL: one.name}),
+        "spec": dict(sorted(body.items())),
+    }
+
+
+def _persistent_volume(spec: SiteSpec, one: Dataset, volume: NewVolume) -> Object:
+    node = {
+        "required": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": _HOST_NAME, "operator": "In", "values": [volume.node]}]}
+            ]
+        }
+    }
+    body: Object = {
+        "accessModes": list(one.access_modes),
+        "capacity": {"storage": one.size},
+        # No other claim gets it.
+        "claimRef": {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "name": one.claim_name,
+            "namespace": spec.namespace,
+        },
+        "mountOptions": volume.mount_options,
+        "nodeAffinity": node if volume.node else None,
+        # The data was there before, and stays.
+        "persistentVolumeReclaimPolicy": "Retain",
+        volume.kind: volume.source,
+    }
+    own = {LABEL: one.name, NAMESPACE_LABEL: spec.namespace}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": metadata(
+            spec, volume_name(spec, one), _APPLICATION, _COMPONENT, extra_labels=own, namespaced=False
+        ),
+        "spec": compact(body),
+    }

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The place for what ServerApps make: a claim on the hub, mounted where they compute, and a container that reads it.
+
+One rule for paths: the outputs of the run C(ID) are the folder C(/outputs/ID), which the app creates. It finds C(/outputs) in
+C(FLOWER_OUTPUTS_DIR), and the number of its run in C(context.run_id). What is sent for runs is in C(/outputs/inputs).
+
+The reader is in the pod of the ServerApp, because a ReadWriteOnce volume is on one node at a time. It has an image without app code, the
+claim, and nothing else: no secrets, no scratch folder. It only sleeps; the control node starts programs in it (C(flower/outputs_program)).
+"""
+
+from __future__ import annotations
+
+from ..base.values import Object, compact
+from ..spec.hub_spec import HubSpec
+from .objects import metadata
+from .pod import container_security_context, image, mount
+
+READER = "outputs"  # the container
+VOLUME = "flower-outputs"
+ROOT = "/outputs"
+VARIABLE = "FLOWER_OUTPUTS_DIR"
+FLOOR_VARIABLE = "FLOWER_OUTPUTS_MIN_FREE"  # of the reader only: room below which no run is submitted
+CLAIM = "superlink-outputs"
+PLACE = "federated.flower/outputs"  # annotation of the SuperLink's pod: the pod with the reader
+_APPLICATION, _COMPONENT = "superlink", "outputs"
+
+# As PID 1 it gets no signal that it does not wait for.
+_SLEEP = "import signal as s; stop = {s.SIGTERM, s.SIGINT}; s.pthread_sigmask(s.SIG_BLOCK, stop); s.sigwait(stop)"
+
+
+def objects(spec: HubSpec) -> list[Object]:
+    """The claim, unless it is someone else's."""
+    if not spec.outputs_enabled or spec.outputs_claim:
+        return []
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": metadata(spec, CLAIM, _APPLICATION, _COMPONENT),
+            "spec": compact(
+                {
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": spec.outputs_size}},
+                    "storageClassName": spec.outputs_storage_class,
+                }
+            ),
+        }
+    ]
+
+
+def claim_name(spec: HubSpec) -> str:
+    """Name of the claim; empty where there are no outputs."""
+    return (spec.outputs_claim or CLAIM) if spec.outputs_enabled else ""
+
+
+def env(spec: HubSpec) -> list[Object]:
+    """Environment of the container that computes."""
+    return [{"name": VARIABLE, "value": ROOT}] if spec.outputs_enabled else []
+
+
+def mounts(spec: HubSpec) -> list[Object]:
+    """Mounts of the container that computes."""
+    return [mount(VOLUME, ROOT, read_only=False)] if spec.outputs_enabled else []
+
+
+def volumes(spec: HubSpec) -> list[Object]:
+    """Volumes of its pod."""
+    if not spec.outputs_enabled:
+        return []
+    return [{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim_name(spec)}}]
+
+
+def readers(spec: HubSpec) -> list[Object]:
+    """The container that reads and deletes outputs and takes inputs, of the same pod."""
+    if not spec.outputs_enabled:
+        return []
+    return [
+        compact(
+            {
+                "name": READER,
+                # Never the image of the ServerApp: that is the users', and this one has to be trusted.
+                "image": image(spec, "superlink", spec.pods.image),
+                "imagePullPolicy": spec.image_pull_policy,
+                "command": ["python", "-I", "-c", _SLEEP],
+                "env": [*env(spec), {"name": FLOOR_VARIABLE, "value": spec.outputs_min_free}],
+                "resources": spec.outputs_resources,
+                "securityContext": container_security_context(),
+                "volumeMounts": mounts(spec),
+            }
+        )
+    ]

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""C(playbooks/awx.yml) and what it creates, on a real controller with real clusters, in the order of a new user.
+
+The tests build on each other: a federation grows from nothing to two sites and is removed at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from conftest import NAME, Console, Controller, Refused, fleet, wait
+
+STUDY = {f"{NAME} {verb}" for verb in ("run", "runs", "outputs")}
+CONFIG = {"num-server-rounds": 1, "min-nodes": 2}
+
+
+@pytest.fixture(autouse=True)
+def in_order(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What builds on a test that failed is not tried."""
+    if request.session.testsfailed:
+        pytest.skip("a test before this one failed")
+    yield
+
+
+def test_names_of_others_are_refused_before_anything_is_created(console: Console) -> None:
+    other = console.admin.post("credential_types/", name=f"{NAME} kubeconfig", kind="cloud", inputs={}, injectors={})
+    try:
+        run = console.playbook()
+        assert run.rc != 0
+        assert f"credential types that this role did not create: {NAME} kubeconfig" in " ".join(run.output.split())
+        assert console.playbook(awx_state="absent").changed == 0
+        assert NAME not in console.admin.names("organizations")
+        assert console.admin.get(f"credential_types/{other['id']}/")["description"] == ""
+    finally:
+        console.admin.call("DELETE", f"credential_types/{other['id']}/")
+
+
+def test_the_second_run_changes_nothing(console: Console) -> None:
+    assert console.playbook("--check").rc == 0
+    assert NAME not in console.admin.names("organizations")
+    first = console.playbook()
+    assert first.rc == 0 and first.changed > 0
+    again = console.playbook()
+    assert (again.rc, again.changed) == (0, 0)
+    # Of options that the row of the notification lacks, awx.awx does not know the defaults.
+    shown = console.playbook("--check")
+    assert (shown.rc, shown.changed) == (0, 1)
+
+
+def test_the_inventory_comes_from_the_project(console: Console) -> None:
+    console.sync()
+    assert console.hosts() == {"hub", "site-a", "site-b"}
+    inventory = console.admin.named("inventories", NAME)
+    assert {"flower_hub", "flower_sites", "region_eu"} <= console.admin.names("groups", inventory=str(inventory["id"]))
+
+
+def test_the_workflow_waits_for_an_approval_and_deploys(console: Console, member: Callable[[str], Controller]) -> None:
+    operator = member("operators")
+    job = operator.launch(f"{NAME} rollout", "workflow_job_templates")
+
+    def waiting() -> Any:
+        now = operator.get(f"workflow_jobs/{job['id']}/")
+        assert now["status"] in ("pending", "waiting", "running"), (now["status"], console.admin.nodes(now))
+        return operator.get("workflow_approvals/", status="pending", name=f"{NAME} approval")["results"]
+
+    (approval,) = wait("the approval", waiting, 600)
+    assert set(console.admin.nodes(job)) == {"sync", "preflight", "hub", "approval"}
+    wait("a notification of the approval", console.told("approval"), 60)
+    operator.post(f"workflow_approvals/{approval['id']}/approve/")
+    console.admin.done(operator.get(f"workflow_jobs/{job['id']}/"), seconds=900)
+    ended = console.admin.nodes(job)
+    assert {one["status"] for one in ended.values()} == {"successful"}, ended
+    assert "audit" in ended
+    shown = console.admin.get(f"jobs/{ended['status']['id']}/")
+    assert shown["artifacts"]["flower_status_result"]["healthy"] is True
+    wait("a notification of the end", console.told(f"{NAME} rollout", "successful"), 60)
+
+
+def test_a_new_host_of_the_inventory_joins(console: Console) -> None:
+    console.project.commit(fleet("site-a", "site-b", "site-c"))
+    console.sync()
+    assert console.hosts() == {"hub", "site-a", "site-b", "site-c"}
+    console.admin.done(console.admin.launch(f"{NAME} site", limit="site-c"))
+    status = console.admin.done(console.admin.launch(f"{NAME} status"))
+    found = status["artifacts"]["flower_status_result"]
+    assert (found["healthy"], found["unreachable"]) == (True, [])
+    assert "site-c" in console.admin.text(status)
+
+
+def test_site_in_check_mode_finds_nothing_to_change(console: Console) -> None:
+    job = console.admin.done(console.admin.launch(f"{NAME} site", job_type="check", diff_mode=True))
+    changed = console.admin.get(f"jobs/{job['id']}/job_host_summaries/")["results"]
+    assert [(one["host_name"], one["changed"]) for one in changed if one["changed"]] == []
+
+
+def test_a_data_scientist_may_launch_studies_and_nothing_else(
+    console: Console, member: Callable[[str], Controller]
+) -> None:
+    scientist = member("data scientists")
+    assert {name for name in scientist.names("job_templates") if name.startswith(NAME)} == STUDY
+    for kind in ("workflow_job_templates", "inventories", "credentials", "projects", "inventory_sources"):
+        assert {name for name in scientist.names(kind) if name.startswith(NAME)} == set(), kind
+    for name in console.admin.names("job_templates", name__startswith=NAME) - STUDY:
+        with pytest.raises(Refused) as refused:
+            scientist.post(f"job_templates/{console.admin.named('job_templates', name)['id']}/launch/")
+        assert refused.value.code in (403, 404), name
+    # Neither other credentials, hosts and inventories, nor variables that the survey does not have.
+    answers = {"flower_app": "apps/quickstart", "flower_run_config": json.dumps(CONFIG), "flower_version": "1.0.0"}
+    job = scientist.launch(f"{NAME} run", extra_vars=answers, limit="site-a")
+    assert set(job["ignored_fields"]) >= {"limit"} and "flower_version" in json.dumps(job["ignored_fields"])
+    end = scientist.done(job)
+    found = end["artifacts"]["flower_run_result"]
+    print(found)
+    listed = scientist.done(
+        scientist.launch(f"{NAME} runs", extra_vars={"flower_runs": "show", "flower_run_id": str(found["run_id"])})
+    )
+    assert str(found["run_id"]) in scientist.text(listed)
+    with pytest.raises(Refused):
+        scientist.launch(f"{NAME} run")  # the survey wants an app
+
+
+def test_an_auditor_may_read_and_launch_nothing(console: Console, member: Callable[[str], Controller]) -> None:
+    auditor = member("auditors")
+    seen = {name for name in auditor.names("job_templates") if name.startswith(NAME)}
+    assert seen == console.admin.names("job_templates", name__startswith=NAME)
+    for name in sorted(seen):
+        with pytest.raises(Refused) as refused:
+            auditor.launch(name, extra_vars={"flower_app": "apps/quickstart"})
+        assert refused.value.code == 403, name
+
+
+def test_a_schedule_launches_its_template(console: Console) -> None:
+    schedule = console.admin.named("schedules", f"{NAME} daily status")
+    soon = (datetime.now(timezone.utc) + timedelta(seconds=20)).strftime("%Y%m%dT%H%M%SZ")
+    path = f"schedules/{schedule['id']}/"
+    console.admin.call("PATCH", path, {"rrule": f"DTSTART:{soon} RRULE:FREQ=DAILY;INTERVAL=1"})
+    try:
+        launched = wait("the schedule", lambda: console.admin.get(f"{path}jobs/")["results"], 120)
+        assert console.admin.done(launched[0])["launch_type"] == "scheduled"
+    finally:
+        console.admin.call("PATCH", path, {"rrule": schedule["rrule"]})
+
+
+def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> None:
+    job = console.admin.launch(f"{NAME} site")
+    wait(
+        "a task on a cluster",
+        lambda: console.admin.get(f"jobs/{job['id']}/job_events/", event="runner_on_ok")["count"],
+        120,
+    )
+    time.sleep(3)  # into the middle: no event says that a task has begun to change something
+    console.admin.post(f"jobs/{job['id']}/cancel/")
+    assert console.admin.ended(job)["status"] == "canceled"
+    again = console.admin.post(f"jobs/{job['id']}/relaunch/")
+    console.admin.done(again)
+    status = console.admin.done(console.admin.launch(f"{NAME} status"))
+    assert status["artifacts"]["flower_status_result"]["healthy"] is True
+
+
+def test_status_fails_when_a_cluster_is_cut_off(console: Console, cut: Callable[[], None]) -> None:
+    console.notified.clear()
+    cut()
+    job = console.admin.done(console.admin.launch(f"{NAME} status"), "failed")
+    assert "site-b" in console.admin.text(job)
+    assert job["artifacts"]["flower_status_result"]["unreachable"] == ["site-b", "site-c"]
+    wait("a notification of the failure", console.told(f"{NAME} status", "failed"), 60)
+
+
+def test_absent_removes_what_it_created_and_nothing_else(console: Console) -> None:
+    console.tear_down()
+    organization = console.admin.named("organizations", NAME)
+    kept = console.admin.post("job_templates/", name=f"{NAME} of others", organization=organization["id"],
+                              inventory=console.admin.post("inventories/", name="others", organization=organization["id"])["id"],
+                              project=console.admin.post("projects/", name="others", organization=organization["id"], scm_type="")["id"],
+                              playbook="x.yml", ask_inventory_on_launch=True)  # fmt: skip
+    gone = console.playbook(awx_state="absent", awx_delete_organization=False)
+    assert gone.rc == 0 and gone.changed > 0
+    for kind in ("job_templates", "workflow_job_templates", "inventories", "projects", "credentials", "credential_types",
+                 "execution_environments", "teams", "notification_templates", "schedules", "inventory_sources"):  # fmt: skip
+        left = {name for name in console.admin.names(kind) if name.startswith(NAME)}
+        assert left - {kept["name"]} == set(), kind
+    assert console.admin.named("job_templates", kept["name"])
+    assert console.playbook(awx_state="absent", awx_delete_organization=False).changed == 0
+    assert console.playbook(awx_state="absent").changed == 1
+    assert NAME not in console.admin.names("organizations")

@@ -1,0 +1,437 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Inputs of runs: named after their content, sent once, continued, verified, and never half-done under the final name."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import tracemalloc
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import inputs_files, inputs_send, outputs_program
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.inputs_send import Sending
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.outputs_reader import TooFull
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.flower.outputs_pod import reader_of
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(inputs_send, "PIECE", MIB)
+    monkeypatch.setattr(inputs_send, "PAUSES", (0, 0, 0))
+
+
+def write(path: Path, data: bytes = b"x") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def noise(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def sending(root, path, floor="0", said=None):
+    return Sending(reader_of(root), inputs_files.load(str(path)), floor, (said if said is not None else []).append)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    wanted = {"model.bin": noise(3 * MIB + 17), "empty": b"", "a/b/c.json": b"{}", "ünicode": b"1", "exact": noise(MIB)}
+    for name, data in wanted.items():
+        write(tmp_path / "mine" / name, data)
+    return tmp_path / "mine"
+
+
+def test_a_folder_is_sent_once(root, folder):
+    work = sending(root, folder)
+    assert work.missing() == work.inputs.size and not (root / "inputs").exists(), "looking changes nothing"
+    assert work.send().size == work.inputs.size
+    there = root / work.inputs.place
+    assert work.inputs.place == f"inputs/{work.inputs.name}"
+    assert tree(there) == tree(folder)
+    assert [path.name for path in (root / "inputs").iterdir()] == [work.inputs.name], "nothing is left of the work"
+    assert not os.access(there / "model.bin", os.W_OK) or os.geteuid() == 0
+    assert {path.stat().st_mode & 0o777 for path in there.rglob("*")} == {0o444, 0o555}
+    again = sending(root, folder)
+    assert again.missing() is None and again.send().requests == 0
+
+
+def test_a_file_keeps_its_name(root, tmp_path):
+    file = write(tmp_path / "weights.bin", b"weights")
+    work = sending(root, file)
+    work.send()
+    assert (root / work.inputs.place).read_bytes() == b"weights" and work.inputs.place.endswith("/weights.bin")
+
+
+def test_the_name_follows_the_content(tmp_path):
+    def name(path, data):
+        return inputs_files.load(str(write(tmp_path / path, data))).name
+
+    assert name("a/x", b"1") == name("b/x", b"1")
+    assert len({name("a/x", b"1"), name("a/y", b"1"), name("a/x", b"2")}) == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_connection_that_is_cut_is_continued(root, folder, seed):
+    chance = random.Random(seed)
+    said: list[str] = []
+    work = sending(root, folder, said=said)
+    hub = work.reader.cluster
+    hub.send_cuts = [chance.randrange(1, MIB) for _cut in range(3)]
+    work.send()
+    assert tree(root / work.inputs.place) == tree(folder)
+    assert sum("is continued, because hub: the connection was cut." in line for line in said) == 3
+    assert hub.sent < work.inputs.size + 30 * 64 * 1024, "what was there is not sent again"
+
+
+def test_it_gives_up_and_continues_the_next_time(root, folder):
+    work = sending(root, folder)
+    work.reader.cluster.cuts = [0] * 9
+    with pytest.raises(FlowerError, match=r"nothing was submitted.*run this again to continue"):
+        work.send()
+    first = sending(root, folder)
+    first._send(first._offer())
+    listed = reader_of(root).inputs()
+    assert [(one.whole, one.name) for one in listed] == [(False, first.inputs.name)]
+    last = sending(root, folder)
+    assert last.missing() == 0
+    assert last.send().size == 0 and [one.whole for one in reader_of(root).inputs()] == [True]
+
+
+def test_what_an_app_changed_is_sent_again(root, folder):
+    work = sending(root, folder)
+    work.send()
+    target = root / work.inputs.place / "exact"
+    target.chmod(0o644)
+    target.write_bytes(noise(MIB, 2))
+    again = sending(root, folder)
+    assert again.missing() == again.inputs.size
+    again.send()
+    assert tree(root / again.inputs.place) == tree(folder)
+
+
+def test_each_piece_says_that_they_are_in_use(root, folder):
+    work = sending(root, folder)
+    there = work._offer()
+    part = root / "inputs" / f".{work.inputs.name}.part"
+    write(part / "model.bin")  # the folder does not change when this gets longer
+    for one in (part, root / "inputs"):
+        os.utime(one, (0, 0))
+    next_piece = next(
+        iter(
+            work._pieces(
+                {**there, **{name: one.size for name, one in work.inputs.files.items() if name != "model.bin"}}
+            )
+        )
+    )
+    work._pieces = lambda there: iter([next_piece])
+    work._send(there)
+    (found,) = reader_of(root).inputs()
+    assert found.used > 10**9 and not found.whole
+
+
+def test_damage_is_noticed(root, folder):
+    work = sending(root, folder)
+    work._send(work._offer())
+    part = root / "inputs" / f".{work.inputs.name}.part"
+    write(part / "exact", noise(MIB, 3))
+    write(part / "foreign")
+    write(part / "ünicode", b"too long")
+    assert work.send() and tree(root / work.inputs.place) == tree(folder)
+
+
+def test_a_file_that_changes_while_it_is_sent(root, folder):
+    work = sending(root, folder)
+    write(folder / "exact", noise(MIB, 4))
+    with pytest.raises(FlowerError, match=r"exact of the inputs .* is changed while it is sent"):
+        work.send()
+    assert [one.whole for one in reader_of(root).inputs()] == [False]
+    write(folder / "model.bin", noise(2 * MIB, 5))
+    work = sending(root, folder)
+    write(folder / "model.bin", b"")
+    with pytest.raises(FlowerError, match="model.bin has become shorter"):
+        work.send()
+
+
+def test_no_room(root, folder):
+    with pytest.raises(
+        TooFull, match=r"too little room for the inputs .*superlink_outputs_min_free.*flower_outputs=prune"
+    ):
+        sending(root, folder, floor="1000Ti").send()
+    with pytest.raises(TooFull):
+        sending(root, folder, floor="1000Ti").missing()
+
+
+def test_a_volume_that_becomes_full_loses_the_part(root, folder, monkeypatch, tmp_path):
+    import inspect
+
+    source = inspect.getsource(outputs_program).replace(
+        "written = os.pwrite(file, data, offset)",
+        "written = os.pwrite(file, data, offset) if offset < 2 << 20 else os.write(os.open('/dev/full', 1), data)",
+    )
+    monkeypatch.setattr(inspect, "getsource", lambda module: source)
+    with pytest.raises(TooFull, match="became full while the inputs"):
+        sending(root, folder).send()
+    assert list((root / "inputs").iterdir()) == []
+
+
+def test_what_others_write_meanwhile_does_not_take_the_room_of_runs(root, folder):
+    write(root / "7/checkpoint")
+    work = sending(root, folder)
+    there = work._offer()
+    free = os.statvfs(root)
+    work._floor = free.f_bavail * free.f_frsize + 2**30  # as if others had written since
+    with pytest.raises(TooFull, match=r"became full while .*superlink_outputs_min_free.*is deleted there"):
+        work._send(there)
+    assert list((root / "inputs").iterdir()) == [] and (root / "7/checkpoint").exists()
+
+
+def test_a_late_sender_of_a_full_volume_leaves_what_is_whole(root, folder):
+    late = sending(root, folder)
+    there = late._offer()
+    sending(root, folder).send()
+    late._floor = 2**60
+    with pytest.raises(TooFull):
+        late._send(there)
+    assert tree(root / late.inputs.place) == tree(folder)
+
+
+def test_the_floor_goes_with_each_piece(root, folder):
+    work = sending(root, folder, floor="3Ki")
+    asked, ask = [], work.reader.ask
+    work.reader.ask = lambda request, **more: asked.append(request) or ask(request, **more)
+    work.send()
+    assert {one["floor"] for one in asked if one["do"] == "take"} == {3 * 1024}
+
+
+def test_two_senders_of_the_same(root, folder):
+    one, other = sending(root, folder), sending(root, folder)
+    there = one._offer()
+    other.send()
+    one._send(there)  # its pieces come too late
+    assert one.send().size == 0, "they notice after the first piece"
+    assert tree(root / one.inputs.place) == tree(folder)
+
+
+@pytest.fixture
+def volume(root):
+    opened = os.open(root, os.O_RDONLY)
+    yield opened
+    os.close(opened)
+
+
+def wanted_of(work):
+    return [(path, one.size, one.sha256) for path, one in work.inputs.files.items()]
+
+
+@pytest.mark.parametrize("step", ["_settled", "_lock"])
+def test_another_sender_finishes_while_they_are_compared(root, volume, folder, monkeypatch, step):
+    work = sending(root, folder)
+    work._send(work._offer())
+    real, others = getattr(outputs_program, step), [sending(root, folder)]
+
+    def slow(*args):
+        if others:
+            others.pop().send()
+        return real(*args)
+
+    monkeypatch.setattr(outputs_program, step, slow)
+    assert outputs_program.offer(volume, work.inputs.name, wanted_of(work)) == {"ready": True}
+    assert tree(root / work.inputs.place) == tree(folder)
+
+
+def test_inputs_that_are_always_deleted_are_sent_again(root, volume, folder, monkeypatch):
+    work = sending(root, folder)
+
+    def gone(*_args):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(outputs_program, "_beginnings", gone)
+    answer = outputs_program.offer(volume, work.inputs.name, wanted_of(work))
+    assert answer == {"ready": False, "there": {}, "bad": []}
+
+
+def test_a_piece_that_comes_when_the_folder_is_read_only(root, volume, folder, monkeypatch):
+    work = sending(root, folder)
+    work._offer()
+
+    def read_only(*_args):
+        raise PermissionError
+
+    monkeypatch.setattr(outputs_program, "_begun", read_only)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"x")))
+    answer = outputs_program.take(volume, work.inputs.name, [("empty", 0, 1)], 0)
+    assert answer == {"full": False, "gone": True}
+
+
+def test_inputs_that_are_finished_while_they_are_listed(root, volume, folder, monkeypatch):
+    work = sending(root, folder)
+    work._send(work._offer())
+    real = os.stat
+
+    def finished(name, **more):
+        if name == f".{work.inputs.name}.part":
+            raise FileNotFoundError
+        return real(name, **more)
+
+    monkeypatch.setattr(outputs_program.os, "stat", finished)
+    assert list(outputs_program.inputs(volume)) == []
+
+
+def test_inputs_are_no_run_and_can_be_deleted(root, folder):
+    write(root / "7/model")
+    work = sending(root, folder)
+    work.send()
+    reader = reader_of(root)
+    assert [one.run_id for one in reader.list()[1]] == ["7"]
+    (found,) = reader.inputs()
+    assert (found.name, found.files, found.size, found.whole) == (work.inputs.name, 5, work.inputs.size, True)
+    assert reader.delete([], [found.name, "0" * 64]) == {}
+    assert reader.inputs() == [] and (root / "7/model").exists() and list((root / "inputs").iterdir()) == []
+    assert reader_of(root / "7").delete([], [found.name]) == {}, "without the folder there is nothing to delete"
+
+
+@pytest.mark.parametrize("name", ["..", "", "A" * 64, "1" * 63])
+def test_inputs_have_a_name_that_is_a_hash(root, name):
+    with pytest.raises(FlowerError, match="ended with code 1"):
+        reader_of(root).delete([], [name])
+
+
+def test_memory(root, tmp_path):
+    file = write(tmp_path / "large", noise(24 * MIB))
+    work = sending(root, file)
+    tracemalloc.start()
+    work.send()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * MIB, "a few pieces, not the file"
+
+
+def test_many_small_files_are_compared_with_signs_of_life(root, volume, tmp_path, monkeypatch, capsys):
+    for number in range(50):
+        write(tmp_path / "in" / str(number))
+    work = sending(root, tmp_path / "in")
+    work._send(work._offer())
+    moments = iter(range(10**6))
+    monkeypatch.setattr(outputs_program.time, "monotonic", lambda: next(moments) / 10)
+    outputs_program._pulse.spoken = 0.0
+    capsys.readouterr()
+    assert outputs_program.offer(volume, work.inputs.name, wanted_of(work)) == {"ready": True}
+    lines = capsys.readouterr().out
+    assert 5 < len(lines) == lines.count("\n")
+
+
+def test_what_takes_long_says_so(root, folder, monkeypatch):
+    said: list[str] = []
+    for module in (inputs_files, inputs_send):
+        monkeypatch.setattr(module, "STEADY", 0.0)
+    given = inputs_files.load(str(folder), said.append)
+    assert said[-1] == f"inputs {folder}: {given.size / MIB:.1f} MiB read to compute their SHA-256"
+    work = Sending(reader_of(root), given, "0", said.append)
+    work.missing()
+    assert said[-1].startswith(f"inputs {folder}: the hub compares them, since ")
+
+
+def test_a_connection_that_is_lost_while_they_are_compared_is_noticed(root, folder):
+    work = sending(root, folder)
+    hub, silences = work.reader.cluster, []
+    run = hub.exec
+
+    def watched(*place, silence, **more):
+        silences.append(silence)
+        return run(*place, **more)
+
+    hub.exec = watched
+    work.send()
+    assert silences[0] == silences[-1] == 90
+
+
+def test_what_cannot_be_sent(tmp_path):
+    for path, words in (
+        (tmp_path / "nothing", "does not exist"),
+        (tmp_path, "has no files"),
+        (Path("/dev/null"), "neither"),
+    ):
+        with pytest.raises(FlowerError, match=words):
+            inputs_files.load(str(path))
+    write(tmp_path / "one/back\\slash")
+    with pytest.raises(FlowerError, match="backslashes"):
+        inputs_files.load(str(tmp_path / "one"))
+    write(tmp_path / "two/x")
+    (tmp_path / "two/folder").symlink_to(tmp_path / "one")
+    with pytest.raises(FlowerError, match="symbolic link to a folder"):
+        inputs_files.load(str(tmp_path / "two"))
+    (tmp_path / "two/folder").unlink()
+    os.mkfifo(tmp_path / "two/pipe")
+    with pytest.raises(FlowerError, match="not a regular file"):
+        inputs_files.load(str(tmp_path / "two"))
+
+
+def test_hidden_files_are_not_sent_by_accident(root, tmp_path):
+    mine = tmp_path / "mine"
+    write(mine / "model.bin")
+    for name in (".git/config", ".git/a/b", ".env", "data/.cache/.token"):
+        write(mine / name)
+    with pytest.raises(FlowerError, match=r"hidden files or folders, .*: \.env, \.git, data/\.cache\. Remove them"):
+        inputs_files.load(str(mine))
+    for number in range(5):
+        write(mine / f".{number}")
+    with pytest.raises(FlowerError, match=r"\.4 and 3 more\. Remove"):
+        inputs_files.load(str(mine))
+    assert inputs_files.load(str(mine / ".env")).place.endswith("/.env"), "named by the user"
+
+
+def test_as_deep_as_the_hub_reads(root, tmp_path):
+    most = outputs_program.DEEPEST - 1
+    write(tmp_path / "in" / "/".join("d" * most) / "x")
+    work = sending(root, tmp_path / "in")
+    work.send()
+    assert tree(root / work.inputs.place) == tree(tmp_path / "in")
+    write(tmp_path / "in" / "/".join("d" * (most + 1)) / "x")
+    with pytest.raises(FlowerError, match=f"it is in a folder within {outputs_program.DEEPEST} others"):
+        inputs_files.load(str(tmp_path / "in"))
+
+
+def test_as_many_as_the_hub_reads(root, tmp_path, monkeypatch):
+    names = ["a/1", "a/2", "b/c/3", "4"]  # and the folders a, b, b/c
+    for name in names:
+        write(tmp_path / "in" / name)
+    monkeypatch.setattr(inputs_files, "MOST", 7)
+    monkeypatch.setattr(inputs_files, "LONGEST", 17)
+    assert sorted(inputs_files.load(str(tmp_path / "in")).files) == sorted(names)
+    monkeypatch.setattr(inputs_files, "LONGEST", 16)
+    with pytest.raises(FlowerError, match="more than 16 characters in the names of all files; pack them"):
+        inputs_files.load(str(tmp_path / "in"))
+    monkeypatch.setattr(inputs_files, "MOST", 6)
+    with pytest.raises(FlowerError, match="more than 6 files and folders; pack them"):
+        inputs_files.load(str(tmp_path / "in"))
+
+
+def test_a_link_to_a_file_is_its_content(root, tmp_path):
+    write(tmp_path / "blob", b"blob")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/model").symlink_to(tmp_path / "blob")
+    write(tmp_path / "in/flower-outputs.json", b"{}")
+    work = sending(root, tmp_path / "in")
+    work.send()
+    assert tree(root / work.inputs.place) == {"model": b"blob", "flower-outputs.json": b"{}"}

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metrics in the log of Flower's strategies."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import last_metrics
+
+ROUND = """\
+INFO :      [ROUND {0}/3]
+INFO :      configure_train: Sampled 3 nodes (out of 3)
+INFO :      aggregate_train: Received 3 results and 0 failures
+INFO :      	└──> Aggregated MetricRecord: {{'loss': 0.{0}}}
+INFO :      aggregate_evaluate: Received 3 results and 0 failures
+round {0}: accuracy
+INFO :      	└──> Aggregated MetricRecord: {{'accuracy': 0.{0}5, 'each': [1.0, 2]}}
+"""
+
+
+def test_the_last_of_each_place() -> None:
+    log = "INFO :      Initial global evaluation results: {'accuracy': 0.1}\n" + ROUND.format(1) + ROUND.format(2)
+    assert last_metrics(log.splitlines()) == {
+        "round": 2,
+        "train": {"loss": 0.2},
+        "evaluate": {"accuracy": 0.25, "each": [1.0, 2]},
+        "server": {"accuracy": 0.1},
+    }
+    log += "INFO :      Global evaluation\nINFO :      	└──> MetricRecord: {'accuracy': nan, 'nan': -inf}\n"
+    assert last_metrics(log.splitlines())["server"] == {"accuracy": None, "nan": None}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "MetricRecord: {",
+        "MetricRecord: {1: 2}",
+        "MetricRecord: {'a': print()}",
+        "MetricRecord: {'a': 'text'}",
+        "{'a': 1}",
+    ],
+)
+def test_an_app_may_print_anything(line: str) -> None:
+    assert last_metrics([line]) == {}

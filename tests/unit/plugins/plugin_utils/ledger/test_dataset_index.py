@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which SuperNodes have which datasets, and which of those that are online lack one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dataset_index
+
+
+def record(site: str, **pools: list[str]) -> dict[str, Any]:
+    """A site's record with node ids by pool."""
+    keys = {
+        f"SHA256:{node}": {"pool": pool, "name": str(number), "node_id": node, "public_key": "k"}
+        for pool, nodes in pools.items()
+        for number, node in enumerate(nodes)
+    }
+    return {"site": site, "region": None, "keys": keys, "retired": {}}
+
+
+RECORDS = {"a": record("a", cpu=["1", "2"], gpu=["3"]), "b": record("b", cpu=["4"])}
+INDEX = dataset_index.updated({}, {"a": {"cpu": ["ct", "mri"], "gpu": ["ct"]}, "b": {"cpu": []}}, RECORDS)
+
+
+def test_nothing_is_written_while_no_site_has_a_dataset() -> None:
+    assert dataset_index.updated({}, {"a": {"cpu": [], "gpu": []}}, RECORDS) == {}
+
+
+def test_every_site_is_in_it_as_soon_as_one_has_a_dataset() -> None:
+    assert INDEX == {
+        "a": {"cpu": {"datasets": ["ct", "mri"], "nodes": ["1", "2"]}, "gpu": {"datasets": ["ct"], "nodes": ["3"]}},
+        "b": {"cpu": {"datasets": [], "nodes": ["4"]}},
+    }
+    assert dataset_index.index_fault(INDEX) == ""
+
+
+def test_other_sites_keep_theirs_and_new_keys_count() -> None:
+    renewed = {**RECORDS, "a": record("a", cpu=["7"], gpu=["3"])}
+    index = dataset_index.updated(INDEX, {"b": {"cpu": ["ct"]}}, renewed)
+    assert index["a"]["cpu"] == {"datasets": ["ct", "mri"], "nodes": ["7"]}
+    assert index["b"]["cpu"] == {"datasets": ["ct"], "nodes": ["4"]}
+
+
+def test_a_site_that_left_and_a_pool_that_was_dropped_are_not_in_it() -> None:
+    index = dataset_index.updated(INDEX, {"a": {"cpu": ["ct"]}}, {"a": record("a", cpu=["1"])})
+    assert index == {"a": {"cpu": {"datasets": ["ct"], "nodes": ["1"]}}}
+
+
+def test_it_stays_when_the_last_dataset_is_dropped() -> None:
+    index = dataset_index.updated(INDEX, {"a": {"cpu": [], "gpu": []}, "b": {"cpu": []}}, RECORDS)
+    assert set(index) == {"a", "b"} and dataset_index.holders(index) == {}
+
+
+def test_holders() -> None:
+    assert dataset_index.holders(INDEX, ["x"]) == {"ct": ["a"], "mri": ["a"], "x": []}
+    assert dataset_index.of_site(INDEX, "a") == {"cpu": ["ct", "mri"], "gpu": ["ct"]}
+    assert dataset_index.of_site(INDEX, "b") == {} == dataset_index.of_site({}, "a")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "online", "missing"),
+    [
+        (["ct"], ["1", "2", "3"], []),
+        (["mri"], ["1"], []),
+        (["mri"], ["1", "3"], ["dataset mri: a (pool gpu)"]),
+        (["ct", "x"], ["1", "4"], ["dataset ct: b (pool cpu)", "dataset x: a (pool cpu), b (pool cpu)"]),
+        (["ct"], ["1", "9"], ["dataset ct: 1 SuperNodes of sites without datasets (9)"]),
+        ([], ["9"], []),
+    ],
+)
+def test_lacking(wanted: list[str], online: list[str], missing: list[str]) -> None:
+    assert dataset_index.lacking(INDEX, wanted, online) == missing
+
+
+def test_changes_are_facts_for_the_audit_trail() -> None:
+    assert dataset_index.changes({"cpu": ["ct"]}, {"cpu": ["mri"]}) == [
+        {"pool": "cpu", "dataset": "ct", "change": "removed"},
+        {"pool": "cpu", "dataset": "mri", "change": "added"},
+    ]
+    assert dataset_index.changes({"cpu": ["ct"]}, {"cpu": ["ct"]}) == []
+
+
+@pytest.mark.parametrize("index", [[], {"a": []}, {"a": {"cpu": {}}}, {"a": {"cpu": {"datasets": [], "nodes": None}}}])
+def test_a_damaged_index_is_found(index: Any) -> None:
+    assert dataset_index.index_fault(index)
+
+
+def test_of_a_site_whose_deployment_failed_only_what_it_has_anyway_counts() -> None:
+    index = dataset_index.updated(INDEX, {"a": {"cpu": ["ct", "new"], "gpu": []}}, RECORDS, doubtful={"a"})
+    assert index["a"]["cpu"]["datasets"] == ["ct"] and index["a"]["gpu"]["datasets"] == []
+    assert dataset_index.updated({}, {"a": {"cpu": ["ct"]}}, RECORDS, doubtful={"a"}) == {}
+
+
+def test_a_site_whose_record_cannot_be_read_keeps_its_datasets() -> None:
+    index = dataset_index.updated(INDEX, {"b": {"cpu": ["ct"]}}, {"b": RECORDS["b"]}, unreadable={"a": "not JSON"})
+    assert index["a"] == INDEX["a"] and list(index) == ["a", "b"]
+
+
+def test_a_site_that_left_is_taken_out() -> None:
+    assert list(dataset_index.without(INDEX, ["a", "x"])) == ["b"] and dataset_index.without({}, ["a"]) == {}
+
+
+def test_datasets_that_no_pool_of_a_site_has() -> None:
+    assert dataset_index.absent(INDEX, "a", ["x", "ct"]) == ["x"] and dataset_index.absent(INDEX, "a", []) == []
+    assert dataset_index.absent(INDEX, "b", ["ct"]) == ["ct"] == dataset_index.absent({}, "c", {"ct"})

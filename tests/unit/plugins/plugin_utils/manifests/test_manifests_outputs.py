@@ -1,0 +1,120 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The volume for outputs: where it is mounted, and who reads it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import is_member_kind
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+
+
+def found(objects, kind, name):
+    return [one for one in objects if (one["kind"], one["metadata"]["name"]) == (kind, name)]
+
+
+def pod_of(objects, kind, name):
+    (workload,) = found(objects, kind, name)
+    pod = workload["spec"]["template"]["spec"]
+    return {one["name"]: one for one in pod["containers"]}, {one["name"]: one for one in pod["volumes"]}
+
+
+def paths(container):
+    return {one["mountPath"] for one in container.get("volumeMounts", [])}
+
+
+@pytest.mark.parametrize(
+    ("isolation", "workload", "computes"),
+    [("process", "serverapp", "superexec"), ("subprocess", "superlink", "superlink")],
+)
+def test_outputs_are_mounted_where_the_serverapp_computes(superlink_spec, isolation, workload, computes):
+    objects = render.superlink_objects(superlink_spec(isolation=isolation))
+    containers, volumes = pod_of(objects, "StatefulSet", workload)
+    assert volumes["flower-outputs"]["persistentVolumeClaim"] == {"claimName": "superlink-outputs"}
+    assert "/outputs" in paths(containers[computes])
+    assert {"name": "FLOWER_OUTPUTS_DIR", "value": "/outputs"} in containers[computes]["env"]
+    assert len(found(objects, "PersistentVolumeClaim", "superlink-outputs")) == 1
+
+
+def test_the_superlink_has_no_part_in_them_where_apps_have_their_own_pod(superlink_spec):
+    containers, volumes = pod_of(render.superlink_objects(superlink_spec()), "StatefulSet", "superlink")
+    assert set(containers) == {"superlink", "gateway"} and "flower-outputs" not in volumes
+
+
+@pytest.mark.parametrize(("isolation", "workload"), [("process", "serverapp"), ("subprocess", "superlink")])
+def test_the_reader_has_the_volume_and_nothing_else(superlink_spec, isolation, workload):
+    spec = superlink_spec(isolation=isolation, serverapp_image="registry.example.com/theirs:1")
+    containers, _volumes = pod_of(render.superlink_objects(spec), "StatefulSet", workload)
+    reader = containers["outputs"]
+    assert paths(reader) == {"/outputs"}
+    assert "theirs" not in reader["image"], "its image has no code of an app"
+    assert reader["securityContext"]["readOnlyRootFilesystem"] is True
+    assert {one["name"] for one in reader["env"]} == {"FLOWER_OUTPUTS_DIR", "FLOWER_OUTPUTS_MIN_FREE"}
+
+
+def test_the_reader_sleeps_until_it_is_told_to_stop(superlink_spec):
+    containers, _volumes = pod_of(render.superlink_objects(superlink_spec()), "StatefulSet", "serverapp")
+    command = [sys.executable, *containers["outputs"]["command"][1:]]
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with subprocess.Popen(command) as process:
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(number)
+            assert process.wait(10) in (0, -number)
+
+
+def test_a_claim_is_never_pruned():
+    assert not is_member_kind("", "PersistentVolumeClaim")
+
+
+def test_without_outputs_there_is_nothing_of_them(superlink_spec):
+    text = str(render.superlink_objects(superlink_spec(outputs_enabled=False)))
+    assert "utputs" not in text and "'kind': 'Deployment'" in text
+
+
+def test_an_existing_claim_is_used_and_not_rendered(superlink_spec):
+    objects = render.superlink_objects(superlink_spec(outputs_claim="models"))
+    assert not [one for one in objects if one["kind"] == "PersistentVolumeClaim"]
+    _containers, volumes = pod_of(objects, "StatefulSet", "serverapp")
+    assert volumes["flower-outputs"]["persistentVolumeClaim"] == {"claimName": "models"}
+    assert outputs.ROOT == "/outputs"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"outputs_size": "ten"}, "outputs_size: 'ten' is not a quantity"),
+        ({"outputs_size": "0"}, "outputs_size: '0' leaves no room; set outputs_enabled to false"),
+        ({"outputs_min_free": "-1Gi"}, "outputs_min_free: '-1Gi' is not a quantity"),
+        ({"outputs_size": "1Gi", "outputs_min_free": "1024Mi"}, "is not below outputs_size (1Gi)"),
+        ({"outputs_claim": "No_Name"}, "outputs_claim: 'No_Name'"),
+        ({"outputs_claim": "models", "outputs_storage_class": "fast"}, "has no effect on an existing claim"),
+        ({"outputs_enabled": False, "outputs_claim": "models"}, "has no effect: outputs_enabled is false"),
+        ({"outputs_resources": {"limit": {}}}, "is neither requests nor limits"),
+        ({"serverapp_volumes": [{"name": "flower-outputs", "emptyDir": {}}]}, "flower-outputs"),
+        (
+            {
+                "serverapp_volumes": [{"name": "mine", "emptyDir": {}}],
+                "serverapp_volume_mounts": [{"name": "mine", "mountPath": "/outputs"}],
+            },
+            "/outputs",
+        ),
+    ],
+)
+def test_faults(superlink_spec, changes, words):
+    (fault,) = superlink_faults(superlink_spec(**changes))
+    assert words in fault and "superlink_" in fault
+
+
+def test_no_faults(superlink_spec):
+    for changes in ({}, {"outputs_claim": "models", "outputs_min_free": "20Gi"}, {"outputs_min_free": 0}):
+        assert superlink_faults(superlink_spec(**changes)) == []

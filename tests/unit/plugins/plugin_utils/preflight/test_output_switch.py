@@ -1,0 +1,140 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Outputs are switched on or off, or tracking changes: what is replaced, and whether runs stand in the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.output_switch import (
+    TRACKING,
+    fault,
+    is_switched,
+    is_tracking_changed,
+    outputs_change,
+    replaced,
+    require,
+)
+
+
+def deployed(spec):
+    """(kind, name) -> workload of a hub."""
+    listed = superlink.objects(spec.complete())
+    return {(one["kind"], one["metadata"]["name"]): one for one in listed if one["apiVersion"] == "apps/v1"}
+
+
+@pytest.mark.parametrize("isolation", ["process", "subprocess"])
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("after", [True, False])
+def test_a_switch_is_seen_in_both_directions(parsed_hub, isolation, before, after):
+    spec = parsed_hub(isolation=isolation, outputs_enabled=before)
+    live = deployed(spec)
+    wanted = replace(spec, outputs_enabled=after)
+    assert is_switched(wanted, live.get(replaced(wanted))) == (before != after)
+    # A hub that stopped half-way has both workloads: the old one may still have a run.
+    assert not wanted.is_process or is_switched(wanted, {**deployed(wanted), **live}.get(replaced(wanted))) == (
+        before != after
+    )
+
+
+def test_a_new_hub_and_a_workload_of_someone_else_are_no_switch(parsed_hub):
+    spec = parsed_hub()
+    assert not is_switched(spec, None)
+    (live,) = [one for key, one in deployed(replace(spec, outputs_enabled=False)).items() if key == replaced(spec)]
+    assert is_switched(spec, live)
+    assert not is_switched(
+        spec, {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+    )
+    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "someone"
+    assert not is_switched(spec, live)
+
+
+@pytest.mark.parametrize("status", ["pending", "starting", "running"])
+def test_active_runs_are_named_with_both_ways_out(parsed_hub, status):
+    listed = [
+        {"run-id": 7, "status": "finished:completed", "fab-id": "me/old"},
+        {"run-id": 8, "status": status, "fab-id": "me/demo"},
+    ]
+    words = fault(outputs_change(parsed_hub()), listed)
+    assert f"would fail run 8 of me/demo ({status}). Nothing was changed. Wait until no run is active" in words
+    assert "switched on" in words and words.endswith("superlink_outputs_enabled: false") and "run 7" not in words
+    words = fault(outputs_change(parsed_hub(outputs_enabled=False)), listed)
+    assert "switched off" in words and words.endswith("superlink_outputs_enabled: true")
+    assert fault(outputs_change(parsed_hub()), listed[:1]) == ""
+
+
+CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+SECRET = {"uri": "https://x", "secret": "mlflow", "token_key": "token"}
+TOKEN = {"tracking": {"uri": "https://x"}, "tracking_credentials": ["token"]}
+
+
+@pytest.mark.parametrize("outputs_enabled", [True, False])
+@pytest.mark.parametrize("isolation", ["process", "subprocess"])
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({}, {}, False),
+        ({"tracking": SECRET}, {"tracking": SECRET}, False),
+        ({}, {"tracking": SECRET}, True),
+        ({"tracking": SECRET}, {}, True),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "uri": "https://y"}}, True),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "token_key": "other"}}, True),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "ca": CA}}, True),
+        ({"tracking": SECRET}, TOKEN, True),
+        ({"tracking": {**SECRET, "ca": CA}}, {"tracking": {**SECRET, "ca": CA * 2}}, False),
+        ({"tracking": SECRET}, {"tracking": {**SECRET, "egress": [{"cidr": "192.0.2.1"}]}}, False),
+    ],
+)
+def test_tracking_that_replaces_the_pod_is_seen(parsed_hub, outputs_enabled, isolation, before, after, changed):
+    common = {"outputs_enabled": outputs_enabled, "isolation": isolation}
+    live = deployed(parsed_hub(**common, **before))
+    hub = Hub(live)
+    assert (bool(hub.refusal(parsed_hub(**common, **after)))) == changed
+
+
+class Hub:
+    """A hub's workloads."""
+
+    name = "hub"
+
+    def __init__(self, live):
+        self.live = live
+
+    def get(self, _version, kind, name, _namespace):
+        """One of them."""
+        return self.live.get((kind, name))
+
+    def refusal(self, spec):
+        """The message."""
+        try:
+            assert require(self, spec) == []
+        except ClusterError as error:
+            return error.message
+        return ""
+
+
+@pytest.fixture(autouse=True)
+def one_run(monkeypatch):
+    monkeypatch.setattr(runs, "read_all", lambda cli: [{"run-id": 8, "status": "running", "fab-id": "me/demo"}])
+
+
+def test_tracking_is_refused_with_both_ways_out(parsed_hub):
+    words = Hub(deployed(parsed_hub())).refusal(parsed_hub(tracking=SECRET))
+    assert words.startswith("hub: superlink_tracking: ") and "would fail run 8 of me/demo (running)" in words
+    assert "Wait until no run is active" in words and words.endswith(TRACKING.instead)
+    assert Hub({}).refusal(parsed_hub(tracking=SECRET)) == "", "of a new hub"
+
+
+def test_a_workload_of_someone_else_is_no_change_of_tracking(parsed_hub):
+    spec = parsed_hub(tracking=SECRET)
+    (wanted,) = [one for key, one in deployed(spec).items() if key[1] == "serverapp"]
+    (live,) = [one for key, one in deployed(parsed_hub()).items() if key[1] == "serverapp"]
+    assert is_tracking_changed(spec, wanted, live)
+    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "someone"
+    assert not is_tracking_changed(spec, wanted, live)

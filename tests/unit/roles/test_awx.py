@@ -1,0 +1,435 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the role awx asks of the modules of awx.awx, templated by Ansible and checked by the argument specifications of the modules.
+
+No controller is asked. The modules are those of the package C(ansible) in the environment of the tests.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables as given_variables
+from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
+
+ROLE = ROOT / "roles" / "awx"
+#: Playbooks that are no job template: this one, what others import, and what all of them import.
+PARTS = {"awx", "check_inventory", "return_lease", "site_check", "site_hub", "site_sites", "site_whole", "take_lease"}
+STUDY = {"Flower run", "Flower runs", "Flower outputs"}
+SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}
+
+LEAST = {"awx_project_path": "flower"}
+MOST = {
+    "awx_project_url": "https://git.example.com/flower.git",
+    "awx_project_branch": "main",
+    "awx_project_credential": "git",
+    "awx_ocm_path": "ocm",
+    "awx_image": "registry.example.com/flower-ee:1",
+    "awx_kubeconfig": "fleet-secret",
+    "awx_study_kubeconfig": "study-secret",
+    "awx_ocm_kubeconfig": "ocm-secret",
+    "awx_site_tokens": {"hospital-boston": "site-secret"},
+    "awx_tracking_credentials": {"username": "jane", "password": "mlflow-secret"},
+    "awx_instance_groups": ["fleet"],
+    "awx_notification_templates": [
+        {
+            "name": "Flower hook",
+            "notification_type": "webhook",
+            "notification_configuration": {"url": "https://chat.example.com", "password": "hook-secret"},
+        }
+    ],
+}
+Call = tuple[str, dict[str, Any], bool]
+
+
+class Constructed(Exception):
+    """Instead of a connection to a controller."""
+
+
+@cache
+def validator(name: str) -> ArgumentSpecValidator:
+    """The argument specification that a module of awx.awx gives to AnsibleModule."""
+    module = importlib.import_module(f"ansible_collections.awx.awx.plugins.modules.{name}")
+    common = module.ControllerAPIModule.AUTH_ARGSPEC
+    found: dict[str, Any] = {}
+
+    def construct(argument_spec: dict[str, Any], **rules: Any) -> None:
+        found.update(rules, argument_spec={**common, **argument_spec})
+        raise Constructed
+
+    original, module.ControllerAPIModule = module.ControllerAPIModule, construct
+    try:
+        with pytest.raises(Constructed):
+            module.main()
+    finally:
+        module.ControllerAPIModule = original
+    return ArgumentSpecValidator(**found)
+
+
+def load(*parts: str) -> Any:
+    """A file of the role with its templates."""
+    return DataLoader().load_from_file(str(ROLE.joinpath(*parts)), trusted_as_template=True)
+
+
+def scope(given: dict[str, Any]) -> dict[str, Any]:
+    """The role's variables when the controller has everything that they name, made by the role."""
+    known = {**load("defaults", "main.yml"), **given, **load("vars", "main.yml"), "__awx_organization": {"id": 1}}
+    ours = {row["kind"]: row["names"] for row in templated(known["__awx_kinds"], known)}
+    ours["teams"] = [row["name"] for row in templated(known["awx_teams"], known)]
+    return {**known, "__awx_ours": ours}
+
+
+def templated(value: Any, known: dict[str, Any]) -> Any:
+    return Templar(loader=DataLoader(), variables=known).template(value)
+
+
+def table(name: str) -> list[dict[str, Any]]:
+    known = scope(MOST)
+    return templated(known[f"awx_{name}"], known)
+
+
+def single(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for task in tasks:
+        yield from single(task["block"]) if "block" in task else [task]
+
+
+@cache
+def calls(state: str, *, most: bool, others: bool = False) -> list[Call]:
+    """Module, arguments and whether the task hides them, in their order; with I(others), nothing that exists is of the role."""
+    known = scope({**(MOST if most else LEAST), "awx_delete_organization": "true"})
+    if others:
+        known["__awx_ours"] = dict.fromkeys(known["__awx_ours"], [])
+    found = []
+    for task in single(load("tasks", f"{state}.yml")):
+        (module,) = (key for key in task if key.startswith("awx.awx."))
+        variable = task.get("loop_control", {}).get("loop_var", "")
+        for item in templated(task.get("loop", [None]), known):
+            here = {**known, **task.get("vars", {}), variable: item}
+            if templated(trust_as_template("{{ " + task.get("when", "true") + " }}"), here):
+                options = {
+                    **templated(task.get("module_defaults", {}), here).get(module, {}),
+                    **templated(task[module], here),
+                }
+                found.append(
+                    (module.removeprefix("awx.awx."), json.loads(json.dumps(options)), task.get("no_log", False))
+                )
+    return found
+
+
+def named(module: str, *, most: bool = True) -> list[dict[str, Any]]:
+    return [arguments for name, arguments, _hidden in calls("present", most=most) if name == module]
+
+
+@pytest.mark.parametrize("most", [True, False], ids=["most", "least"])
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_modules_accept_their_arguments(state: str, most: bool) -> None:
+    asked = calls(state, most=most)
+    faults = {
+        f"{name} {options.get('name')}": validator(name).validate(options).error_messages
+        for name, options, _hidden in asked
+    }
+    assert {call: messages for call, messages in faults.items() if messages} == {}
+    assert len(asked) > 20
+
+
+def test_a_fault_would_be_found() -> None:
+    messages = (
+        validator("job_template")
+        .validate({"name": "x", "fork": 1, "job_type": "dry", "timeout": "soon"})
+        .error_messages
+    )
+    assert len(messages) == 3, messages
+    assert validator("credential").validate({"name": "x"}).error_messages == [
+        "missing required arguments: credential_type"
+    ]
+
+
+def test_empty_options_are_left_to_the_controller() -> None:
+    for most in (True, False):
+        empty = [
+            (name, key)
+            for name, options, _hidden in calls("present", most=most)
+            for key, value in options.items()
+            if value in ("", [], {}) and (name, key) != ("inventory", "kind")
+        ]
+        assert empty == []
+
+
+def test_secrets_are_in_tasks_that_hide_them() -> None:
+    asked = [*calls("present", most=True), *calls("absent", most=True)]
+    shown = [
+        name
+        for name, options, hidden in asked
+        if not hidden and any(secret in json.dumps(options) for secret in SECRETS)
+    ]
+    hidden = json.dumps([options for _name, options, hidden in asked if hidden])
+    assert shown == []
+    assert [secret for secret in SECRETS if secret not in hidden] == []
+    assert {options["update_secrets"] for options in named("credential")} == {False}
+
+
+def test_absent_deletes_what_present_creates_and_nothing_else() -> None:
+    with_others = {"inventory_source", "workflow_job_template_node", "schedule", "role"}
+    created = [
+        (name, options["name"]) for name, options, _hidden in calls("present", most=True) if name not in with_others
+    ]
+    deleted = [
+        (name, options["name"]) for name, options, _hidden in calls("absent", most=True) if options["state"] == "absent"
+    ]
+    assert sorted(created) == sorted(deleted)
+    assert deleted[-1] == ("organization", "Flower")
+    for user, used in (
+        ("job_template", "inventory"),
+        ("inventory", "project"),
+        ("project", "credential"),
+        ("credential", "credential_type"),
+    ):
+        kinds = [name for name, _title in deleted]
+        assert kinds.index(user) < kinds.index(used)
+    assert all(title.startswith("Flower") for _name, title in deleted)
+
+
+def test_what_others_made_is_not_deleted() -> None:
+    """The organization is: connected.yml refuses before, if it is another's."""
+    assert [name for name, _options, _hidden in calls("absent", most=True, others=True)] == ["organization"]
+
+
+def test_every_object_says_who_made_it() -> None:
+    without = {"workflow_job_template_node", "role"}  # parts of others, and no objects of their own
+    mark = load("vars", "main.yml")["__awx_mark"]
+    asked = [(name, options) for name, options, _hidden in calls("present", most=True) if name not in without]
+    assert [(name, options["name"]) for name, options in asked if not options["description"].endswith(mark)] == []
+    known = scope(MOST)
+    looked_for = {row["kind"] for row in templated(known["__awx_kinds"], known)}
+    plurals = {name + "s" if name != "inventory" else "inventories" for name, _options in asked}
+    assert plurals - looked_for == {"inventory_sources", "schedules"}, "they are deleted with what they belong to"
+
+
+def test_names_are_unique() -> None:
+    kinds = (
+        "project",
+        "inventory_source",
+        "job_template",
+        "workflow_job_template",
+    )  # a workflow finds them by name alone
+    names = [options["name"] for kind in kinds for options in named(kind)] + ["Flower approval"]
+    assert len(names) == len(set(names))
+    for kind in ("credential", "credential_type", "schedule", "team"):
+        titles = [options["name"] for options in named(kind)]
+        assert len(titles) == len(set(titles))
+
+
+def test_injectors_are_templates_of_the_controller() -> None:
+    injectors = {options["name"]: options["injectors"] for options in named("credential_type")}
+    assert injectors["Flower kubeconfig"] == {
+        "file": {"template.kubeconfig": "{{ kubeconfig }}"},
+        "env": {"K8S_AUTH_KUBECONFIG": "{{ tower.filename.kubeconfig }}"},
+    }
+    assert injectors["Flower token of hospital-boston"] == {"env": {"FLOWER_TOKEN_HOSPITAL_BOSTON": "{{ token }}"}}
+    for options in named("credential_type"):
+        fields = {field["id"] for field in options["inputs"]["fields"]}
+        used = set(re.findall(r"{{ (\w+) }}", json.dumps(options["injectors"])))
+        assert used == fields, options["name"]
+
+
+def test_credentials_fill_the_fields_of_their_type() -> None:
+    fields = {
+        options["name"]: {field["id"] for field in options["inputs"]["fields"]} for options in named("credential_type")
+    }
+    for options in named("credential"):
+        assert set(options["inputs"]) <= fields[options["credential_type"]]
+    known = {options["name"]: options["credential_type"] for options in named("credential")}
+    for options in named("job_template"):
+        types = [known[name] for name in options["credentials"]]
+        assert len(types) == len(set(types)), "a job gets one credential of a type"
+    assert all("credentials" not in options for options in named("job_template", most=False))
+
+
+def test_every_playbook_has_a_job_template() -> None:
+    playbooks = {path.name for path in ROOT.glob("playbooks/*.yml") if path.stem not in PARTS}
+    assert sorted(row["playbook"] for row in table("job_templates")) == sorted(playbooks)
+    for row in table("job_templates"):
+        assert row["name"] == "Flower " + row["playbook"].removesuffix(".yml")
+        assert row["description"]
+
+
+@cache
+def read_by(playbook: str) -> frozenset[str]:
+    """The flower_* variables that a playbook, what it imports, and its roles read."""
+    text = (ROOT / "playbooks" / playbook).read_text(encoding="utf-8")
+    found: set[str] = set()
+    for part in re.findall(r"import_playbook: (\S+)", text):
+        found |= read_by(part)
+    roles = set(re.findall(r"federated\.flower\.(\w+)", text))
+    if any(name.startswith("supernode") for name in roles) or "clientapp" in roles:
+        roles.add("supernode")  # its modules read the variables of the role
+    for path in (path for role in roles for path in ROOT.glob(f"roles/{role}/*/*.yml") if path.parent.name != "meta"):
+        text += path.read_text(encoding="utf-8")
+    return frozenset(found | set(re.findall(r"\bflower_[a-z_]+", text)))
+
+
+@pytest.mark.parametrize("row", table("job_templates"), ids=lambda row: row["playbook"])
+def test_surveys_ask_for_variables_of_their_playbook(row: dict[str, Any]) -> None:
+    assert row["survey_enabled"] and set(row["survey_spec"]) == {"name", "description", "spec"}
+    questions = row["survey_spec"]["spec"]
+    asked = [question["variable"] for question in questions]
+    assert set(asked) <= read_by(row["playbook"]) and set(asked) <= given_variables.SHARED
+    assert len(asked) == len(set(asked))
+
+
+def surveys() -> list[Any]:
+    rows = [*table("job_templates"), *table("workflow_job_templates")]
+    return [
+        pytest.param(question, id=f"{row['name']}-{question['variable']}")
+        for row in rows
+        for question in row["survey_spec"]["spec"]
+    ]
+
+
+@pytest.mark.parametrize("question", surveys())
+def test_questions_can_stay_unanswered(question: dict[str, Any]) -> None:
+    """A launch by API has to answer required questions, even those with a default; an empty default would set the variable."""
+    optional = {"question_description", "choices", "default"}
+    assert (
+        {"variable", "question_name", "type", "required"}
+        <= set(question)
+        <= {"variable", "question_name", "type", "required"} | optional
+    )
+    assert question["type"] in ("text", "textarea", "integer", "multiplechoice")
+    assert isinstance(question["required"], bool)
+    assert ("choices" in question) == (question["type"] == "multiplechoice")
+    assert all(isinstance(choice, str) for choice in question.get("choices", []))
+    if "default" in question:
+        assert not question["required"]
+        assert question["default"] != ""
+        assert question["default"] in question.get("choices", [question["default"]])
+        assert isinstance(question["default"], int if question["type"] == "integer" else str)
+
+
+def test_the_workflow_is_one_graph_of_templates_that_exist() -> None:
+    launched = {options["name"] for kind in ("job_template", "inventory_source", "project") for options in named(kind)}
+    rows = table("workflow_job_template_nodes")
+    nodes = {row["identifier"]: row for row in rows}
+    assert len(nodes) == len(rows)
+    reached, ahead = set(), [rows[0]["identifier"]]
+    while ahead:
+        one = ahead.pop()
+        reached.add(one)
+        following = [
+            name for kind in ("success_nodes", "failure_nodes", "always_nodes") for name in nodes[one].get(kind, [])
+        ]
+        places = [list(nodes).index(name) for name in following]
+        assert all(place > list(nodes).index(one) for place in places), "a row refers to rows below it only"
+        ahead += following
+    assert reached == set(nodes)
+    assert [row["identifier"] for row in rows if row.get("unified_job_template", "") not in launched] == ["approval"]
+    assert set(list(nodes)[: list(nodes).index("approval")]) == {"sync", "preflight", "hub"}
+    assert nodes["preflight"]["job_type"] == "check"
+    assert nodes["first_status"]["limit"] == "flower_hub:flower_sites[0]", "status fails if a site it shows is not deployed"
+
+
+def test_nodes_and_schedules_send_what_their_template_asks_for() -> None:
+    """The controller ignores what a job template does not ask for on launch."""
+    templates = {row["name"]: row for row in table("job_templates")}
+    for row in [*table("workflow_job_template_nodes"), *table("schedules")]:
+        template = templates.get(row.get("unified_job_template", ""), {})
+        for key in ("limit", "job_type", "diff_mode", "job_tags"):
+            ask = "ask_tags_on_launch" if key == "job_tags" else f"ask_{key}_on_launch"
+            assert key not in row or template[ask], row
+        questions = {question["variable"] for question in template.get("survey_spec", {}).get("spec", [])}
+        assert set(row.get("extra_data", {})) <= questions
+    site = {question["variable"] for question in templates["Flower site"]["survey_spec"]["spec"]}
+    for row in table("workflow_job_templates"):
+        assert {question["variable"] for question in row["survey_spec"]["spec"]} <= site
+
+
+def test_required_questions_have_answers_where_nobody_is_asked() -> None:
+    templates = {row["name"]: row for row in table("job_templates")}
+    for row in [*table("workflow_job_template_nodes"), *table("schedules")]:
+        spec = templates.get(row.get("unified_job_template", ""), {}).get("survey_spec", {}).get("spec", [])
+        assert [question["variable"] for question in spec if question["required"]] == []
+
+
+def test_schedules_launch_templates_that_exist() -> None:
+    templates = {row["name"] for row in table("job_templates")}
+    for row in table("schedules"):
+        assert row["unified_job_template"] in templates
+        assert re.fullmatch(
+            r"DTSTART:\d{8}T\d{6}Z RRULE:FREQ=(DAILY|WEEKLY);INTERVAL=1(;BYDAY=[A-Z]{2})?", row["rrule"]
+        )
+
+
+def test_data_scientists_may_launch_studies_only() -> None:
+    rows = [row for row in table("roles") if "Flower data scientists" in row["teams"]]
+    assert [(row["role"], set(row["job_templates"])) for row in rows] == [("execute", STUDY)]
+    assert set(rows[0]) == {"role", "teams", "job_templates"}
+    for row in table("job_templates"):
+        if row["name"] in STUDY:
+            assert row["credentials"] == ["Flower study"]
+            asked = {key for key, value in row.items() if key.startswith("ask_") and value}
+            assert asked <= {"ask_job_type_on_launch"}, "no variables, hosts or credentials of their own"
+
+
+def test_auditors_only_read_and_roles_name_objects_that_exist() -> None:
+    assert {row["role"] for row in table("roles") if "Flower auditors" in row["teams"]} == {"read"}
+    kinds = {
+        "job_templates": "job_template",
+        "workflows": "workflow_job_template",
+        "projects": "project",
+        "inventories": "inventory",
+    }
+    teams = {options["name"] for options in named("team")}
+    for row in table("roles"):
+        assert set(row["teams"]) <= teams
+        for key, kind in kinds.items():
+            assert set(row.get(key, [])) <= {options["name"] for options in named(kind)}
+
+
+def test_without_awx_awx_nothing_is_done(tmp_path: Path) -> None:
+    """In an environment that lacks the collections of the package C(ansible)."""
+    for path in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if path.name != "ansible_collections":
+            (tmp_path / path.name).symlink_to(path)
+    run = subprocess.run(
+        [sys.executable, "-S", "-m", "ansible", "playbook", str(ROOT / "playbooks" / "awx.yml")],
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT.parents[2]), "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert "The collection awx.awx is not installed on the control node, so nothing was done" in run.stdout + run.stderr
+
+
+def test_the_syntax_is_right() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", "--syntax-check", str(ROOT / "playbooks" / "awx.yml")],
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT.parents[2]), "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_tables_are_documented() -> None:
+    options = yaml_file("roles", "awx", "meta", "argument_specs.yml")["argument_specs"]["main"]["options"]
+    tables = {name: option["description"] for name, option in options.items() if option.get("elements") == "dict"}
+    for name, description in tables.items():
+        (module,) = re.findall(r"C\(awx\.awx\.(\w+)\)", " ".join(description))
+        assert validator(module), name
