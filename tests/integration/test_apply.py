@@ -314,6 +314,37 @@ def test_what_another_manager_owns_is_taken_over(play: Play, cluster: Cluster, m
     assert play.ok([config(made, a="2")]).counts() == {"changed"}
 
 
+def test_what_a_gitops_controller_sets_is_not_taken(play: Play, cluster: Cluster, made: str) -> None:
+    """Neither would give in: the two would undo each other's changes."""
+    wanted, other = ours(config(made, a="1", b="1")), ours(config(made, "other", a="1"))
+    play.ok([wanted])
+    held = ours(config(made, a="2"))
+    path = f"/api/v1/namespaces/{made}/configmaps/settings"
+    query = {"fieldManager": "kustomize-controller", "force": "true"}
+    cluster.request("PATCH", path, body=held, query=query, content_type="application/apply-patch+yaml")
+
+    for flags in ((), ("--check",)):
+        run = play.fails([other, wanted], *flags)
+        assert "ConfigMap" in run.result["msg"] and "kustomize-controller sets .data.a to another value" in run.result["msg"]
+        (error,) = run.result["errors"]
+        assert (error["name"], error["category"]) == ("settings", "held")
+    assert cluster.get("v1", "ConfigMap", "other", made) is None, "something was written"
+    assert cluster.get("v1", "ConfigMap", "settings", made)["data"] == {"a": "2", "b": "1"}
+
+    # What both want alike belongs to both; what someone changes by hand is reverted.
+    agreed = ours(config(made, a="2", b="1"))
+    assert play.ok([agreed]).counts() == {"unchanged"}
+    cluster.patch("v1", "ConfigMap", "settings", made, {"data": {"b": "3"}})
+    assert play.ok([agreed]).counts() == {"changed"}
+    assert cluster.get("v1", "ConfigMap", "settings", made)["data"] == {"a": "2", "b": "1"}
+
+    # By its owner's leave.
+    released = {"metadata": {"annotations": {"federated.flower/take-fields-from": "kustomize-controller"}}}
+    cluster.patch("v1", "ConfigMap", "settings", made, released)
+    assert play.ok([wanted]).counts() == {"changed"}
+    assert cluster.get("v1", "ConfigMap", "settings", made)["data"]["a"] == "1"
+
+
 def test_equal_values_in_another_form_are_no_change(play: Play, ns: str) -> None:
     data = base64.encodebytes(b"x" * 100).decode()  # line breaks, which the API server drops
     blob = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "blob", "namespace": ns}, "data": {"x": data}}

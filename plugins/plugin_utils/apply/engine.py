@@ -19,7 +19,7 @@ from ..kube.api_errors import ApiError, Conflict, NotFound, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof, record
 from . import applyset as sets
-from . import diff, messages, order
+from . import diff, held, messages, order
 from .compare import content, difference, differing_parts, has_manager
 from .content import content_digest
 from .live import Live
@@ -364,7 +364,7 @@ class _Apply:
         ]
         if clock_items:
             self._await_departure(clock_items)
-        if self._refuse_foreign():
+        if self._refuse_foreign() or self._refuse_held():
             return
         first = [item for item in self._open_items() if order.is_namespace(item.desired)]
         rest = [item for item in self._open_items() if not order.is_namespace(item.desired)]
@@ -396,8 +396,24 @@ class _Apply:
             item.desired = proof.prepared(item.desired, item.live)
         return False
 
+    def _refuse_held(self) -> bool:
+        """Refuse to take fields from a controller that would set them again, before anything is written."""
+        for item in self._open_items():
+            managers = held.reconcilers(item.live) if item.live is not None else []
+            if item.live is None or not managers or not difference(item.desired, item.live, FIELD_MANAGER):
+                continue
+            try:
+                self.cluster.apply(item.desired, dry_run=True, force=False)
+            except Conflict as error:
+                fields = held.held(error, managers)
+                if fields:
+                    self._note_error(item, "held", held.fault(fields))
+            except ApiError as error:
+                self._note_error(item, *messages.describe(error))
+        return self._is_refused()
+
     def _is_refused(self) -> bool:
-        return any(one["category"] == "foreign" for one in self.result.errors)
+        return any(one["category"] in ("foreign", "held") for one in self.result.errors)
 
     def _await_departure(self, items: Sequence[_Item]) -> None:
         """Objects that are being deleted: wait until they are gone, then recreate them."""

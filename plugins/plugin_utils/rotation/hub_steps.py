@@ -305,9 +305,9 @@ class Hub:
 
 
 def public(name: str, certificate: str) -> dict[str, str]:
-    """The audit facts of a certificate."""
+    """The audit facts of a certificate that was issued."""
     facts = certificates.describe(certificate)
-    return {"name": name, **{key: facts[key] for key in ("serial", "fingerprint", "not_after")}}
+    return {"change": "issued", "name": name, **{key: facts[key] for key in ("serial", "fingerprint", "not_after")}}
 
 
 def changed(kind: str, written: Mapping[str, Any], sha256: str = "") -> list[dict[str, str]]:

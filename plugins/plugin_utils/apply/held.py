@@ -1,0 +1,70 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fields that another controller keeps setting: if both wrote them, each would undo what the other did. Pure.
+
+A GitOps controller is recognized by C(metadata.managedFields). It applies on the server side, so its entries have the operation
+Apply; older ones patch or update instead, and are known by their names. A person who changes an object (C(kubectl edit),
+C(kubectl scale)) has an entry with the operation Update, and does not come back: such a change is reverted as before.
+
+Which fields would be taken from whom is asked of the API server: an apply without force is refused with a list of them
+(Kubernetes documentation, «Server-Side Apply», «Conflicts»).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..kube.api_errors import Conflict
+from ..kube.client import FIELD_MANAGER
+
+# On an object, set by its owner: the field managers, separated by commas, whose fields are taken nevertheless.
+TAKE_FROM = "federated.flower/take-fields-from"
+
+# Managers of controllers that write with the operation Update unless configured to apply on the server side.
+_UPDATING = frozenset(("argocd-application-controller", "argocd-controller", "fleetagent", "gitops-engine", "helm-controller", "kustomize-controller"))
+_REASON = "FieldManagerConflict"
+_NAMED = re.compile(r'conflict with "(?P<manager>[^"]*)"')
+_SHOWN = 5
+
+
+def reconcilers(live: Mapping[str, Any]) -> list[str]:
+    """The other field managers that keep setting fields of a live object, and whose fields its owner did not release."""
+    meta = live["metadata"]
+    released = {name.strip() for name in ((meta.get("annotations") or {}).get(TAKE_FROM) or "").split(",")}
+    found = [
+        entry["manager"]
+        for entry in meta.get("managedFields") or []
+        if entry.get("manager") not in (None, FIELD_MANAGER)
+        and not entry.get("subresource")
+        and (entry.get("operation") == "Apply" or entry["manager"] in _UPDATING)
+    ]
+    return [name for name in dict.fromkeys(found) if name not in released]
+
+
+def held(error: Conflict, managers: Collection[str]) -> dict[str, list[str]]:
+    """Of the fields that the API server refused to take: those of these managers.
+
+    Returns:
+        manager -> paths of fields, as the API server writes them.
+    """
+    found: dict[str, list[str]] = {}
+    for cause in error.details.get("causes") or []:
+        named = _NAMED.search(str(cause.get("message", "")))
+        if cause.get("reason") == _REASON and named and named["manager"] in managers:
+            found.setdefault(named["manager"], []).append(str(cause.get("field", "")))
+    return found
+
+
+def fault(fields: Mapping[str, Sequence[str]]) -> str:
+    """Who holds which fields, and what to do. Names no value: it may be a secret."""
+    told = []
+    for manager, paths in fields.items():
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        told.append(f"{manager} sets {', '.join(paths[:_SHOWN])}{more}")
+    names = ",".join(fields)
+    return (
+        f"{'; '.join(told)} to another value, and would set it again: nothing is changed. Change it where {' and '.join(fields)} "
+        f"takes it from, or remove it there. If it is no longer in use: kubectl annotate this object {TAKE_FROM}={names}"
+    )

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.held import TAKE_FROM, fault, held, reconcilers
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
+
+
+def written(*entries: tuple[str, str, str], **annotations: str) -> dict[str, Any]:
+    managed = [{"manager": name, "operation": how, **({"subresource": part} if part else {})} for name, how, part in entries]
+    return {"metadata": {"annotations": annotations, "managedFields": managed}}
+
+
+def test_who_comes_back() -> None:
+    live = written(
+        (FIELD_MANAGER, "Apply", ""),
+        ("kubectl-edit", "Update", ""),
+        ("kube-controller-manager", "Update", "status"),
+        ("status-writer", "Apply", "status"),
+        ("kustomize-controller", "Apply", ""),
+        ("argocd-controller", "Update", ""),
+        ("argocd-controller", "Apply", ""),
+    )
+    assert reconcilers(live) == ["kustomize-controller", "argocd-controller"]
+    assert reconcilers({"metadata": {}}) == []
+
+
+def test_whose_fields_were_released() -> None:
+    entries = [(name, "Apply", "") for name in ("flux", "argo", "other")]
+    assert reconcilers(written(*entries, **{TAKE_FROM: "flux, argo"})) == ["other"]
+
+
+def test_fields_are_those_of_the_answer() -> None:
+    causes = [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "argo" using apps/v1', "field": ".spec.replicas"},
+        {"reason": "FieldManagerConflict", "message": 'conflict with "argo" using apps/v1', "field": ".spec.paused"},
+        {"reason": "FieldManagerConflict", "message": 'conflict with "kubectl-edit" using apps/v1', "field": ".spec.template"},
+        {"reason": "Other", "message": 'conflict with "argo"', "field": ".x"},
+    ]
+    error = Conflict("hub", "PATCH /x", 409, {"details": {"causes": causes}})
+    assert held(error, ["argo", "flux"]) == {"argo": [".spec.replicas", ".spec.paused"]}
+    assert held(Conflict("hub", "PATCH /x", 409, {}), ["argo"]) == {}
+
+
+def test_the_way_out_is_named() -> None:
+    text = fault({"argo": [f".spec.f{number}" for number in range(7)], "flux": [".data.a"]})
+    assert "argo sets .spec.f0, .spec.f1, .spec.f2, .spec.f3, .spec.f4 and 2 more; flux sets .data.a" in text
+    assert f"{TAKE_FROM}=argo,flux" in text
