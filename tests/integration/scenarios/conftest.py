@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,6 +265,10 @@ class Federation:
             """End the playbook and its forks as a crash would; no matter if it is over."""
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                # A module that is killed leaves what Ansible had unpacked for it.
+                for path in self.tmp.glob("ansible_*_payload_*"):
+                    shutil.rmtree(path)
 
         finish.kill = kill
         finish.log = log

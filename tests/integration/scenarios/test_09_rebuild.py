@@ -38,7 +38,8 @@ def test_lost_database(fed):
     fed.site()
     after = {node for site in ("site-a", "site-b") for node in fed.keys(site).values()}
     assert len(after) == len(before) and not after & before
-    assert fed.nodes() == dict.fromkeys(after, "online")
+    fed.wait_online(*after)
+    assert set(fed.nodes()) == after
     assert held(fed) == keys, "a key was lost"
     assert (fed.pools("site-a"), fed.pools("site-b")) == ranges
     fed.unchanged()

@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
@@ -168,3 +169,15 @@ def test_killed_between_a_new_key_and_the_restart_of_its_pod(fed, command):
     fed.play(*command)
     whole(fed)
     assert not set(before.values()) & set(fed.keys("site-b").values())
+
+
+def test_nodes_of_a_lost_ledger_are_reported_and_can_be_unregistered(fed):
+    """Nobody can tell whose they are, so they are only removed by hand, with the command that the report names."""
+    known = {node for site in SITES for node in fed.keys(site).values()}
+    strange = {node for node, status in fed.nodes().items() if status != "unregistered"} - known
+    assert strange
+    report = fed.play("status", "-e", "flower_status_format=json").report
+    assert set(report["unknown_nodes"]) == strange and not report["healthy"], report
+    assert all("`flwr supernode unregister`" in problem for problem in report["problems"]), report["problems"]
+    assert all(answer.ok for answer in FlowerCLI(fed.hub, NAMESPACE).unregister(sorted(strange)))
+    assert fed.play("status", "-e", "flower_status_format=json").report["healthy"]

@@ -231,6 +231,7 @@ def group(federation: Any, fleet_command: Callable[..., None]) -> Iterator[Group
     """The pod with the rights of the example, which are taken away at the end."""
     fleet_command("image", "awx-project")
     federation.settle()
+    federation.wait_online(*(node for site in ("site-a", "site-b") for node in federation.keys(site).values()))
     made = Group(federation)
     made.create()
     made.wait()
