@@ -24,6 +24,8 @@ TAKE_FROM = "federated.flower/take-fields-from"
 
 # Managers of controllers that write with the operation Update unless configured to apply on the server side.
 _UPDATING = frozenset(("argocd-application-controller", "argocd-controller", "fleetagent", "gitops-engine", "helm-controller", "kustomize-controller"))
+# Managers that apply only what no other manager holds: OpenShift's for the labels of Pod Security admission.
+_YIELDING = frozenset(("pod-security-admission-label-synchronization-controller",))
 _REASON = "FieldManagerConflict"
 _NAMED = re.compile(r'conflict with "(?P<manager>[^"]*)"')
 _SHOWN = 5
@@ -40,7 +42,7 @@ def reconcilers(live: Mapping[str, Any]) -> list[str]:
         and not entry.get("subresource")
         and (entry.get("operation") == "Apply" or entry["manager"] in _UPDATING)
     ]
-    return [name for name in dict.fromkeys(found) if name not in released]
+    return [name for name in dict.fromkeys(found) if name not in released | _YIELDING]
 
 
 def held(error: Conflict, managers: Collection[str]) -> dict[str, list[str]]:

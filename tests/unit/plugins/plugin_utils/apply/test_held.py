@@ -21,6 +21,7 @@ def test_who_comes_back() -> None:
         ("kube-controller-manager", "Update", "status"),
         ("status-writer", "Apply", "status"),
         ("kustomize-controller", "Apply", ""),
+        ("pod-security-admission-label-synchronization-controller", "Apply", ""),
         ("argocd-controller", "Update", ""),
         ("argocd-controller", "Apply", ""),
     )
