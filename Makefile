@@ -12,6 +12,8 @@ BUILD   := $(CURDIR)/build
 # Federations that the scenarios keep on the fleet at once; pytest's reports with the time of each test.
 LANES   ?= 2
 TIMES   := --durations=10 --junitxml=$(BUILD)/times
+# How much pytest prints while it runs on the fleet.
+VERBOSE ?= -v
 
 # Ansible asks for a UTF-8 locale.
 export LANG ?= C.UTF-8
@@ -90,20 +92,21 @@ check: stage ## lint, sanity of changed files, unit tests, those of the example 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 
 fleet-tests: stage ## the tests of the fleet itself
-	@cd $(STAGED) && python -m pytest -v $(TIMES)/fleet.xml -m fleet tests/fleet
+	@cd $(STAGED) && python tools/second_try.py fleet python -m pytest $(VERBOSE) --durations=10 -m fleet -- tests/fleet
 
 # Groups of files and their order: tests/integration/conftest.py.
 scenarios: stage ## the collection on the fleet, and the stand-in for Skupper
 	@cd $(STAGED) && python tools/together.py \
-	  "python -m pytest -v $(TIMES)/skupper_standin.xml tests/skupper_standin" \
-	  "bash tools/with-fleet.sh python -m pytest -v $(TIMES)/scenarios.xml -n $(LANES) --dist loadfile --no-loadscope-reorder tests/integration"
+	  "python -m pytest $(VERBOSE) $(TIMES)/skupper_standin.xml tests/skupper_standin" \
+	  "bash tools/with-fleet.sh python tools/second_try.py scenarios \
+	     python -m pytest $(VERBOSE) --durations=10 -n $(LANES) --dist loadfile --no-loadscope-reorder -- tests/integration"
 
 soak: stage ## the long forms of integration tests: many rounds, many kills
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 tests/integration
 	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { cd $(STAGED) && python -m pytest -v -m "fleet_lifecycle and soak" tests/fleet; }
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left
-	@cd $(STAGED) && python -m pytest -v $(TIMES)/fleet-lifecycle.xml -m "fleet_lifecycle and not soak" tests/fleet
+	@cd $(STAGED) && python -m pytest $(VERBOSE) $(TIMES)/fleet-lifecycle.xml -m "fleet_lifecycle and not soak" tests/fleet
 
 molecule: stage ## molecule: converge, idempotence, verify on the fleet
 	@cd $(STAGED)/extensions && bash $(CURDIR)/tools/with-fleet.sh molecule test --all
