@@ -64,6 +64,8 @@ class ActionModule(ClusterAction):
                     own_only=True,
                     part=params["part"],
                 )
+                if params["state"] == "present":
+                    self.render(self.inventory_host, params["objects"])
             except ApplyFailed as error:
                 return error.result.as_dict(applied=params["return_applied"]) | {
                     "failed": True,

@@ -345,6 +345,23 @@ def test_what_a_gitops_controller_sets_is_not_taken(play: Play, cluster: Cluster
     assert cluster.get("v1", "ConfigMap", "settings", made)["data"]["a"] == "1"
 
 
+def test_what_a_gitops_controller_would_create_again_is_not_deleted(play: Play, cluster: Cluster, made: str) -> None:
+    one, two = ours(config(made, "one", a="1")), ours(config(made, "two", a="1"))
+    options = {"applyset": "held", "applyset_namespace": made}
+    play.ok([one, two], **options)
+    path = f"/api/v1/namespaces/{made}/configmaps/two"
+    query = {"fieldManager": "kustomize-controller"}
+    cluster.request("PATCH", path, body=two, query=query, content_type="application/apply-patch+yaml")
+    for objects, gone in (([ours(config(made, "one", a="2"))], {}), ([], {"state": "absent"})):
+        run = play.fails(objects, **options, **gone)
+        assert f"ConfigMap {made}/two: kustomize-controller would create it again" in run.result["msg"]
+    assert cluster.get("v1", "ConfigMap", "one", made)["data"] == {"a": "1"}, "something was written"
+    # It is not in its source any more.
+    bare = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "two"}}
+    cluster.request("PATCH", path, body=bare, query=query, content_type="application/apply-patch+yaml")
+    assert play.ok([one], **options).changes()["ConfigMap/two"] == "deleted"
+
+
 def test_equal_values_in_another_form_are_no_change(play: Play, ns: str) -> None:
     data = base64.encodebytes(b"x" * 100).decode()  # line breaks, which the API server drops
     blob = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "blob", "namespace": ns}, "data": {"x": data}}

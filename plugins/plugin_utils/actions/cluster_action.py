@@ -35,6 +35,7 @@ from ..ownership import twins
 from ..reach.registry import DELIVERIES
 from ..reach.site import Way, named
 from ..reach.way import way_of
+from . import rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
@@ -95,6 +96,7 @@ class ClusterAction(ActionBase):
         objects: Iterable[Mapping[str, Any]] = ()
         try:
             self.params = self._validated()
+            self._rendering = self.check and bool(self.variable(rendering.VARIABLE, ""))
             with self._leased() as lost:
                 if lost:
                     raise ClusterError(lost)
@@ -128,6 +130,11 @@ class ClusterAction(ActionBase):
         if noted:
             self._noted = True
             self._write_note(site or self._site, facts=noted)
+
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Keep what would be applied in a host's cluster, where files for a GitOps controller are asked for."""
+        if self._rendering:
+            rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects)
 
     def begin_notes(self) -> None:
         """Read the facts of this run that are part of all notes."""

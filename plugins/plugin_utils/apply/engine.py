@@ -410,7 +410,16 @@ class _Apply:
                     self._note_error(item, "held", held.fault(fields))
             except ApiError as error:
                 self._note_error(item, *messages.describe(error))
+        if self.set and self.set.prune:
+            self._refuse_return(obj for obj in self._strays(self.set) if not self._is_of_another_part(obj))
         return self._is_refused()
+
+    def _refuse_return(self, doomed: Iterable[Object]) -> None:
+        """Refuse to delete what a controller would create again, before anything is written."""
+        for obj in doomed:
+            why = held.return_of(obj)
+            if why:
+                self._note_error(None, "held", f"{id_of(obj)}: {why}")
 
     def _is_refused(self) -> bool:
         return any(one["category"] in ("foreign", "held") for one in self.result.errors)
@@ -593,8 +602,11 @@ class _Apply:
             return version["groupVersion"]
         return None
 
+    def _strays(self, own: _Set) -> list[Object]:
+        return self._unlisted(own, {item.which for item in self.items})
+
     def _prune(self, own: _Set) -> None:
-        unlisted = self._unlisted(own, {item.which for item in self.items})
+        unlisted = self._strays(own)
         staying = [obj for obj in unlisted if self._is_of_another_part(obj)]
         gone = [obj for obj in unlisted if not self._is_of_another_part(obj) and self._delete(obj)]
         if self.wait and gone and not self.check:
@@ -646,7 +658,7 @@ class _Apply:
         doomed: list[tuple[Object, _Item | None]] = []
         unlisted: list[Object] = []
         if self.set:
-            unlisted = self._unlisted(self.set, {item.which for item in self.items})
+            unlisted = self._strays(self.set)
             doomed += [(obj, None) for obj in unlisted if not self._is_of_another_part(obj)]
         for item in reversed(self._open_items()):
             if item.live is None:
@@ -660,6 +672,7 @@ class _Apply:
                 )
             else:
                 doomed.append((item.live, item))
+        self._refuse_return(obj for obj, _item in doomed)
         if self._is_refused():
             return
         # Namespaces when everything else is gone: the namespace controller checks one with pods again only after half

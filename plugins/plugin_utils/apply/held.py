@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields that another controller keeps setting: if both wrote them, each would undo what the other did. Pure.
+"""Objects and fields that another controller keeps setting: if both wrote them, each would undo what the other did. Pure.
 
 A GitOps controller is recognized by C(metadata.managedFields). It applies on the server side, so its entries have the operation
 Apply; older ones patch or update instead, and are known by their names. A person who changes an object (C(kubectl edit),
@@ -69,4 +69,18 @@ def fault(fields: Mapping[str, Sequence[str]]) -> str:
     return (
         f"{'; '.join(told)} to another value, and would set it again: nothing is changed. Change it where {' and '.join(fields)} "
         f"takes it from, or remove it there. If it is no longer in use: kubectl annotate this object {TAKE_FROM}={names}"
+    )
+
+
+def return_of(live: Mapping[str, Any]) -> str:
+    """Who would create an object again that is to be deleted, and what to do; empty if it can be deleted.
+
+    A Secret can: cert-manager applies on the server side as well, and stops with its Certificate.
+    """
+    managers = reconcilers(live) if live["kind"] != "Secret" else []
+    if not managers:
+        return ""
+    return (
+        f"{' and '.join(managers)} would create it again: nothing is changed. Remove it there, and have it deleted from there. "
+        f"If that is no longer in use: kubectl annotate this object {TAKE_FROM}={','.join(managers)}"
     )

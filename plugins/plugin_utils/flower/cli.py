@@ -14,7 +14,7 @@ import base64
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +74,12 @@ class FlowerCLI:
         self.cluster = cluster
         self.namespace = namespace
 
-    def wait_for_superlink(self, seconds: float) -> dict[str, Any]:
+    def wait_for_superlink(self, seconds: float, *, waiting: Callable[[dict[str, Any]], None] = lambda pod: None) -> dict[str, Any]:
         """Wait until the SuperLink container (not the whole pod) is ready; return the pod.
+
+        Args:
+            seconds: time limit.
+            waiting: called with the pod each time that it was seen not to be ready.
 
         Raises:
             FlowerError: with its last state, when it is not ready after C(seconds).
@@ -92,6 +96,8 @@ class FlowerCLI:
                     f"the SuperLink container of pod {self.namespace}/{POD} on {self.cluster.name} is not ready after "
                     f"{seconds:g} s; last seen: {seen}"
                 )
+            if pod is not None:
+                waiting(pod)
             time.sleep(pause)
             pause = min(pause * 1.5, 2.0)
 

@@ -31,6 +31,7 @@ from .pod import (
 
 NAME = "superlink"
 POD = f"{NAME}-0"
+CLAIM = f"data-{POD}"  # which the StatefulSet controller creates
 CLI_CONFIG = "superlink-cli"
 CONNECTION = "hub"  # `flwr ... hub` inside the pod
 

@@ -50,7 +50,7 @@ SHARED = frozenset((
     "flower_ocm_install", "flower_own_variables", "flower_packages_report", "flower_partitions", "flower_pod_security", "flower_rbac_apply",
     "flower_rbac_auditors", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
-    "flower_renew_before", "flower_repartition", "flower_rotate", "flower_run_as_group", "flower_run_as_user",
+    "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_rotate", "flower_run_as_group", "flower_run_as_user",
     "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
     "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",
     "flower_run_wait", "flower_inputs", "flower_runs", "flower_runs_app",

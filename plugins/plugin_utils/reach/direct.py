@@ -128,6 +128,7 @@ class Way:
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
+        self.run.render(self.site.name, objects)
         if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
             refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
         return Done.of(result)

@@ -136,6 +136,7 @@ class Way:
         """See C(site.Reach)."""
         delivery = self._delivery(objects)
         delivery.bring_nodes(delivery.bring_addon())
+        self.run.render(self.site.hub, delivery.configs)
         try:
             if not self.run.check:
                 delivery.wait(self.site.seconds)

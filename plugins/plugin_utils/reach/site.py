@@ -62,6 +62,9 @@ class Run(Protocol):
     def say(self, text: str) -> None:
         """Show what is waited for."""
 
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Keep what would be applied in a host's cluster, where files for a GitOps controller are asked for."""
+
 
 def named(host: str, message: str) -> str:
     """A message that starts with the name of an inventory host."""

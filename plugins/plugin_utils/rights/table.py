@@ -31,7 +31,7 @@ from ..lease import lease_object as lease
 from ..ledger.store import DATASETS, PACKAGES
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
-from ..manifests.superlink import POD
+from ..manifests.superlink import CLAIM, POD
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
@@ -253,6 +253,8 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         ),
         Need(FEDERATION, "secrets", "get list create patch", "certificates and shared secrets of the hub"),
         Need(FEDERATION, "pods", "get", "wait for the SuperLink", names=POD),
+        Need(FEDERATION, "persistentvolumeclaims", "get", "see whether the SuperLink waits for a volume without end", names=CLAIM),
+        Need(FEDERATION, "pods", "delete", "have a SuperLink that waits for a volume without end created again", names=POD),
         Need(
             FEDERATION,
             "pods/exec",

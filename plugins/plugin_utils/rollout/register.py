@@ -21,6 +21,7 @@ from ..ledger import access, claims, records
 from ..ledger.store import Ledger
 from ..pki import certificates as pki
 from ..reach.site import KeysMade, Run
+from .rescue import Rescue
 
 # flwr 1.41: a key that was registered once, also one that was unregistered since.
 _IN_USE = "[code: 23]"
@@ -205,7 +206,7 @@ class Registry:
             }
             return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(self.hub, self.namespace)
-        cli.wait_for_superlink(self.seconds)
+        cli.wait_for_superlink(self.seconds, waiting=Rescue(self.run, self.hub, self.host))
         nodes = cli.nodes()
         for record in merged.values():
             records.mark_dead(record, nodes)

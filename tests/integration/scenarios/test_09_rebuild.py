@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The SuperLink loses its database; one run of site.yml brings all sites back with the keys they have."""
+"""The SuperLink loses its database; one run of site.yml brings all sites back with the keys that they have."""
 
 from __future__ import annotations
 
@@ -43,3 +43,21 @@ def test_lost_database(fed):
     assert held(fed) == keys, "a key was lost"
     assert (fed.pools("site-a"), fed.pools("site-b")) == ranges
     fed.unchanged()
+
+
+def test_a_pod_that_waits_for_its_volume_without_end(fed):
+    """It got a node before its new claim has one, as a scheduler does that still sees the old claim: nobody binds that claim any more."""
+    fed.settled = False
+    keys, place = held(fed), fed.namespace
+    pod = fed.hub.get("v1", "Pod", "superlink-0", place)
+    fed.hub.delete("apps/v1", "StatefulSet", "superlink", place, propagation="Orphan")
+    for kind, name in (("Pod", "superlink-0"), ("PersistentVolumeClaim", "data-superlink-0")):
+        fed.hub.delete("v1", kind, name, place, propagation="Background")
+        fed.wait(f"deletion of {name}", lambda kind=kind, name=name: fed.hub.get("v1", kind, name, place) is None)
+    meta = {"name": "superlink-0", "namespace": place, "labels": pod["metadata"]["labels"]}
+    fed.hub.apply({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod["spec"]})
+    run = fed.site()
+    assert "superlink-0 was created again: it waited without end for its volume data-superlink-0" in run.output
+    noted = fed.trail()[-1]["sites"]["hub"]
+    assert any("was created again" in str(word) for word in noted["words"]), noted
+    assert set(fed.nodes().values()) == {"online"} and held(fed) == keys

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.render): files for a GitOps controller."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import rendering
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import gitops
+
+FILE = "flower.yaml"
+_NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
+
+
+class ActionModule(ActionBase):
+    """See the module's documentation."""
+
+    _requires_connection = False
+    _supports_async = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called by Ansible."""
+        result = super().run(tmp, task_vars)
+        _checked, options = self.validate_argument_spec({
+            "directory": {"type": "path", "required": True},
+            "hosts": {"type": "list", "elements": "str", "required": True},
+        })
+        directory = Path(options["directory"])
+        new: list[tuple[Path, str, str]] = []
+        skipped: list[str] = []
+        for host in options["hosts"]:
+            objects = rendering.kept(Path(constants.DEFAULT_LOCAL_TMP), host)
+            if objects is None:
+                skipped.append(host)
+                continue
+            if not _NAME.fullmatch(host):
+                raise AnsibleActionFail(f"{host}: a folder cannot have this name. Rename the host, or leave it out (--limit).")
+            path = directory / host / FILE
+            before, after = self._read(host, path), gitops.text(host, objects)
+            if before != after:
+                new.append((path, before, after))
+        if not self._task.check_mode:
+            self._write(new)
+        if self._task.diff:
+            result["diff"] = [
+                {"before_header": str(path), "after_header": str(path), "before": before, "after": after} for path, before, after in new
+            ]
+        words = f"{len(new)} of {len(options['hosts']) - len(skipped)} files changed in {directory}"
+        if skipped:
+            words += f"; nothing is applied for {', '.join(skipped)}"
+        return result | {"changed": bool(new), "files": [str(path) for path, _before, _after in new], "msg": words}
+
+    @staticmethod
+    def _read(host: str, path: Path) -> str:
+        try:
+            found = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise AnsibleActionFail(f"{host}: {path} cannot be read: {error}") from error
+        if not found.startswith(gitops.HEADER):
+            raise AnsibleActionFail(f"{host}: {path} was not written by federated.flower.render, and is not overwritten. Move it, or choose another directory.")
+        return found
+
+    @staticmethod
+    def _write(files: list[tuple[Path, str, str]]) -> None:
+        for path, _before, after in files:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(after, encoding="utf-8")
+            except OSError as error:
+                raise AnsibleActionFail(f"{path} cannot be written: {error.strerror}. Free space, or choose another directory.") from error

@@ -1,0 +1,60 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Have a SuperLink pod created again that can never start."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ..base.values import Object
+from ..kube import stranded
+from ..kube.client import Cluster
+from ..manifests.superlink import NAME
+from ..reach.site import Run
+
+# A claim is bound before its pod gets a node: what is seen for this long is not a matter of order. Seconds.
+_PATIENCE = 15.0
+_PAUSE = 3.0
+
+
+class Rescue:
+    """Called with the pod as long as it is not ready; deletes it once if it waits without end for its volume.
+
+    Args:
+        run: the run.
+        hub: a connection to the hub.
+        host: inventory name of the hub.
+    """
+
+    def __init__(self, run: Run, hub: Cluster, host: str) -> None:
+        self.run, self.hub, self.host = run, hub, host
+        self._since: tuple[str, float] | None = None
+        self._looked = 0.0
+        self._done = False
+
+    def __call__(self, pod: Object) -> None:
+        """Look at the pod."""
+        now = time.monotonic()
+        if self._done or now - self._looked < _PAUSE or not _is_of_superlink(pod):
+            return
+        self._looked = now
+        claim = stranded.claim_of(self.hub, pod)
+        uid = str(pod["metadata"]["uid"])
+        if not claim:
+            self._since = None
+        elif self._since is None or self._since[0] != uid:
+            self._since = uid, now
+        elif now - self._since[1] >= _PATIENCE:
+            self._done = True
+            stranded.replace(self.hub, pod)
+            words = f"pod {pod['metadata']['name']} was created again: it waited without end for its volume {claim}, which was deleted before"
+            self.run.say(f"{self.host}: {words}")
+            self.run.note(self.host, words=[words])
+
+
+def _is_of_superlink(pod: Object) -> bool:
+    owners: list[dict[str, Any]] = pod["metadata"].get("ownerReferences") or []
+    return any((owner.get("kind"), owner.get("name")) == ("StatefulSet", NAME) for owner in owners)
