@@ -45,6 +45,8 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
+        if params["state"] == "present" and self.render(self.inventory_host, params["objects"]):
+            return {"changed": False, "objects": [], "msg": f"{len(params['objects'])} objects are written by the end of the playbook"}
         with self.connect() as cluster:
             cluster.name = self.inventory_host
             try:
@@ -64,8 +66,6 @@ class ActionModule(ClusterAction):
                     own_only=True,
                     part=params["part"],
                 )
-                if params["state"] == "present":
-                    self.render(self.inventory_host, params["objects"])
             except ApplyFailed as error:
                 return error.result.as_dict(applied=params["return_applied"]) | {
                     "failed": True,

@@ -131,10 +131,11 @@ class ClusterAction(ActionBase):
             self._noted = True
             self._write_note(site or self._site, facts=noted)
 
-    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
-        """Keep what would be applied in a host's cluster, where files for a GitOps controller are asked for."""
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> bool:
+        """Where files for a GitOps controller are asked for, keep what would be applied in a host's cluster. Nothing else is then done with it."""
         if self._rendering:
             rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects)
+        return self._rendering
 
     def begin_notes(self) -> None:
         """Read the facts of this run that are part of all notes."""

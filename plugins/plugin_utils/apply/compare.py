@@ -19,7 +19,7 @@ their keys (C(k:{…})) or value (C(v:…)), a map without entries is a leaf.
 
 The schema says which lists and maps are atomic; we do not have it, but the field set mirrors it: where our entry has a
 leaf, the desired list or map is compared as a whole. Inside these the API server may have set defaults.
-Only defaults in the table below are known here. A table entry that is a true default can do no harm: removing a field
+Only those of C(base.defaults) are known here. An entry there that is a true default can do no harm: removing a field
 that has its default value results in the same object.
 
 What is not clearly equal is *not* decided here: the caller sends the PATCH and compares the object before and
@@ -36,7 +36,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-Path = tuple[str, ...]
+from ..base.defaults import Path, is_default
 
 _MISSING: Any = object()
 _NOT_FIELDS = ("apiVersion", "kind")
@@ -61,24 +61,6 @@ _QUANTITIES_IN = frozenset(
 )
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "averageValue"))
 _NO_QUANTITIES = frozenset(("ConfigMap", "Secret"))
-
-#: Defaults that the API server sets inside atomic lists and maps: (kind or "", end of the path, value).
-_DEFAULTS: tuple[tuple[str, Path, Any], ...] = (
-    ("NetworkPolicy", ("ports", "protocol"), "TCP"),
-    ("StatefulSet", ("volumeClaimTemplates", "apiVersion"), "v1"),
-    ("StatefulSet", ("volumeClaimTemplates", "kind"), "PersistentVolumeClaim"),
-    ("StatefulSet", ("volumeClaimTemplates", "status"), {"phase": "Pending"}),
-    ("StatefulSet", ("volumeClaimTemplates", "spec", "volumeMode"), "Filesystem"),
-    ("StatefulSet", ("volumeClaimTemplates", "metadata", "creationTimestamp"), None),
-    ("", ("fieldRef", "apiVersion"), "v1"),
-    ("", ("serviceAccountToken", "expirationSeconds"), 3600),
-    ("ValidatingWebhookConfiguration", ("rules", "scope"), "*"),
-    ("MutatingWebhookConfiguration", ("rules", "scope"), "*"),
-    ("RoleBinding", ("subjects", "apiGroup"), "rbac.authorization.k8s.io"),
-    ("ClusterRoleBinding", ("subjects", "apiGroup"), "rbac.authorization.k8s.io"),
-    ("RoleBinding", ("subjects", "apiGroup"), ""),
-    ("ClusterRoleBinding", ("subjects", "apiGroup"), ""),
-)
 
 
 def content(obj: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +200,7 @@ class _Walk:
                     return why
             if len(live) != len(desired):
                 for key, value in live.items():
-                    if key not in desired and not self._is_default(path + (key,), value):
+                    if key not in desired and not is_default(self.kind, path + (key,), value):
                         return _say(path + (key,), "is not wanted, or a default")
             return ""
         if isinstance(desired, list):
@@ -247,12 +229,6 @@ class _Walk:
         if self.kind in _NO_QUANTITIES or len(path) < 2 or path[0] == "metadata":
             return False
         return path[-1] in _QUANTITIES or path[-2] in _QUANTITIES_IN
-
-    def _is_default(self, path: Path, value: Any) -> bool:
-        return any(
-            (not kind or kind == self.kind) and path[-len(end) :] == end and value == default
-            for kind, end, default in _DEFAULTS
-        )
 
 
 _SUFFIXES = {

@@ -407,6 +407,8 @@ class _Apply:
             except Conflict as error:
                 fields = held.held(error, managers)
                 if fields:
+                    fields = held.differing(fields, item.live, self.cluster.apply(item.desired, dry_run=True))
+                if fields:
                     self._note_error(item, "held", held.fault(fields))
             except ApiError as error:
                 self._note_error(item, *messages.describe(error))

@@ -12,6 +12,7 @@ Which fields would be taken from whom is asked of the API server: an apply witho
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -29,6 +30,10 @@ _YIELDING = frozenset(("pod-security-admission-label-synchronization-controller"
 _REASON = "FieldManagerConflict"
 _NAMED = re.compile(r'conflict with "(?P<manager>[^"]*)"')
 _SHOWN = 5
+_MISSING: Any = object()
+# A step of such a path: .name; or [key="value",…], [="value"], [3] in a list.
+_STEP = re.compile(r'\.(?P<name>(?:[^.\[\]"]|"(?:[^"\\]|\\.)*")+)|\[(?P<item>(?:[^\]"]|"(?:[^"\\]|\\.)*")*)\]')
+_KEY = re.compile(r'(?P<key>[^=,]*)=(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)')
 
 
 def reconcilers(live: Mapping[str, Any]) -> list[str]:
@@ -57,6 +62,46 @@ def held(error: Conflict, managers: Collection[str]) -> dict[str, list[str]]:
         if cause.get("reason") == _REASON and named and named["manager"] in managers:
             found.setdefault(named["manager"], []).append(str(cause.get("field", "")))
     return found
+
+
+def differing(fields: Mapping[str, Sequence[str]], live: Mapping[str, Any], applied: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Of conflicting fields, those whose value would change.
+
+    A list that is one field conflicts as well where it lacks only what the API server adds to it, or writes in another form.
+
+    Args:
+        fields: manager -> paths.
+        live: the object as it is.
+        applied: what an apply with force would make of it.
+    """
+    found = {name: [path for path in paths if _value(live, path) != _value(applied, path) or _value(live, path) is _MISSING] for name, paths in fields.items()}
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _value(obj: Any, path: str) -> Any:
+    """What is at a path; C(_MISSING) where there is nothing, or the path is not understood."""
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            return _MISSING
+        at = step.end()
+        if step["name"] is not None:
+            obj = obj.get(step["name"], _MISSING) if isinstance(obj, Mapping) else _MISSING
+        elif isinstance(obj, list):
+            keys = {pair["key"]: _scalar(pair["value"]) for pair in _KEY.finditer(step["item"])}
+            chosen = [one for one in obj if isinstance(one, Mapping) and keys and all(one.get(key, value) == value for key, value in keys.items())]
+            obj = chosen[0] if len(chosen) == 1 else _MISSING
+        else:
+            return _MISSING
+    return obj
+
+
+def _scalar(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def fault(fields: Mapping[str, Sequence[str]]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.defaults import completed
 from ..marks import proof
 from .text import manifest
 
@@ -33,8 +34,11 @@ STAYS = frozenset((
 
 
 def chosen(objects: Iterable[Object]) -> list[Object]:
-    """Those that a GitOps controller may have: no object that stays with the playbooks, and none that was adopted."""
-    return [item for item in objects if item["kind"] not in STAYS and not proof.is_adopted(item)]
+    """Those that a GitOps controller may have: no object that stays with the playbooks, and none that was adopted.
+
+    With what the API server would add to them: otherwise the controller took fields that it shares with the playbooks.
+    """
+    return [completed(item) for item in objects if item["kind"] not in STAYS and not proof.is_adopted(item)]
 
 
 def latest(objects: Iterable[Object]) -> list[Object]:

@@ -109,6 +109,8 @@ class Way:
         refresh_pods: bool = False,
         prune: bool | None = None,
     ) -> Done:
+        if self.run.render(self.site.name, objects):
+            return Done()
         if not self.run.check and self._replaces_apps(objects):
             gate()
         try:
@@ -128,7 +130,6 @@ class Way:
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
-        self.run.render(self.site.name, objects)
         if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
             refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
         return Done.of(result)

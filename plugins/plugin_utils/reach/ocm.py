@@ -135,8 +135,9 @@ class Way:
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
         delivery = self._delivery(objects)
+        if self.run.render(self.site.hub, delivery.configs):
+            return Done()
         delivery.bring_nodes(delivery.bring_addon())
-        self.run.render(self.site.hub, delivery.configs)
         try:
             if not self.run.check:
                 delivery.wait(self.site.seconds)

@@ -62,8 +62,8 @@ class Run(Protocol):
     def say(self, text: str) -> None:
         """Show what is waited for."""
 
-    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
-        """Keep what would be applied in a host's cluster, where files for a GitOps controller are asked for."""
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> bool:
+        """Where files for a GitOps controller are asked for, keep what would be applied in a host's cluster, and say that this was done."""
 
 
 def named(host: str, message: str) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.held import TAKE_FROM, fault, held, reconcilers
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.held import (
+    TAKE_FROM,
+    differing,
+    fault,
+    held,
+    reconcilers,
+    return_of,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Conflict
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import FIELD_MANAGER
 
@@ -50,3 +57,27 @@ def test_the_way_out_is_named() -> None:
     text = fault({"argo": [f".spec.f{number}" for number in range(7)], "flux": [".data.a"]})
     assert "argo sets .spec.f0, .spec.f1, .spec.f2, .spec.f3, .spec.f4 and 2 more; flux sets .data.a" in text
     assert f"{TAKE_FROM}=argo,flux" in text
+
+
+def test_what_only_lacks_a_default_does_not_differ() -> None:
+    def pod(image: str, **ref: str) -> dict[str, Any]:
+        env = [{"name": "A.B", "valueFrom": {"fieldRef": {"fieldPath": "x", **ref}}}, {"name": "C", "value": "1"}]
+        ports = [{"containerPort": 80, "protocol": "TCP", "name": "a"}, {"containerPort": 80, "protocol": "UDP", "name": "b"}]
+        return {"spec": {"containers": [{"name": "c", "image": image, "env": env, "ports": ports}], "args": ["a"]}}
+
+    place = '.spec.containers[name="c"]'
+    paths = [f'{place}.env[name="A.B"].valueFrom.fieldRef', f"{place}.image", f'{place}.ports[containerPort=80,protocol="UDP"].name', ".spec.args"]
+    live = pod("one", apiVersion="v1")
+    assert differing({"flux": paths}, live, pod("two", apiVersion="v1")) == {"flux": [f"{place}.image"]}
+    assert differing({"flux": paths}, live, pod("one")) == {"flux": [paths[0]]}
+    assert differing({"flux": paths}, live, live) == {}
+    # What is not found is not judged to be the same.
+    unknown = [".spec.nothing", '.spec.containers[name="d"].image', ".spec.args[0]", "strange", ".spec.containers.x"]
+    assert differing({"flux": unknown}, live, live) == {"flux": unknown}
+
+
+def test_what_would_come_back() -> None:
+    flux = written(("kustomize-controller", "Apply", ""))
+    text = return_of({"kind": "Service", **flux})
+    assert "kustomize-controller would create it again" in text and f"{TAKE_FROM}=kustomize-controller" in text
+    assert return_of({"kind": "Secret", **flux}) == "" == return_of({"kind": "Service", **written((FIELD_MANAGER, "Apply", ""))})
