@@ -45,7 +45,8 @@ class ActionModule(ClusterAction):
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """See ClusterAction."""
-        if params["state"] == "present" and self.render(self.inventory_host, params["objects"]):
+        if self.rendering and params["state"] == "present":
+            self.render(self.inventory_host, params["objects"])
             return {"changed": False, "objects": [], "msg": f"{len(params['objects'])} objects are written by the end of the playbook"}
         with self.connect() as cluster:
             cluster.name = self.inventory_host

@@ -79,6 +79,8 @@ class ClusterAction(ActionBase):
     _requires_connection = False
     _supports_async = False
 
+    #: Whether files for a GitOps controller are asked for, in check mode.
+    rendering: bool = False
     #: Validated options of the task, without the auth options.
     params: dict[str, Any]
 
@@ -96,7 +98,7 @@ class ClusterAction(ActionBase):
         objects: Iterable[Mapping[str, Any]] = ()
         try:
             self.params = self._validated()
-            self._rendering = self.check and bool(self.variable(rendering.VARIABLE, ""))
+            self.rendering = self.check and bool(self.variable(rendering.VARIABLE, ""))
             with self._leased() as lost:
                 if lost:
                     raise ClusterError(lost)
@@ -131,11 +133,9 @@ class ClusterAction(ActionBase):
             self._noted = True
             self._write_note(site or self._site, facts=noted)
 
-    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> bool:
-        """Where files for a GitOps controller are asked for, keep what would be applied in a host's cluster. Nothing else is then done with it."""
-        if self._rendering:
-            rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects)
-        return self._rendering
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Keep what would be applied in a host's cluster for files for a GitOps controller. Nothing else is to be done with it."""
+        rendering.keep(Path(constants.DEFAULT_LOCAL_TMP), host, objects)
 
     def begin_notes(self) -> None:
         """Read the facts of this run that are part of all notes."""

@@ -109,7 +109,8 @@ class Way:
         refresh_pods: bool = False,
         prune: bool | None = None,
     ) -> Done:
-        if self.run.render(self.site.name, objects):
+        if self.run.rendering:
+            self.run.render(self.site.name, objects)
             return Done()
         if not self.run.check and self._replaces_apps(objects):
             gate()

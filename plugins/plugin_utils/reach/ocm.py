@@ -114,7 +114,8 @@ class Way:
             outcome = site_keygen.foresee(place, drafted, needed)
         else:
             outcome = site_keygen.make(place, drafted, needed, self.site.seconds, lambda: None)
-        place.settle()
+        if not run.rendering:  # it looks at the add-on, whose configuration may be another one in the repository
+            place.settle()
         results = [*delivery.results, *place.written]
         objects = [one for one in _objects(results) if one["change"] != "unchanged"]
         return made(
@@ -135,7 +136,8 @@ class Way:
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
         delivery = self._delivery(objects)
-        if self.run.render(self.site.hub, delivery.configs):
+        if self.run.rendering:
+            self.run.render(self.site.hub, delivery.configs)
             return Done()
         delivery.bring_nodes(delivery.bring_addon())
         try:

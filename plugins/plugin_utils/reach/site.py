@@ -45,10 +45,12 @@ class Run(Protocol):
     Attributes:
         check: nothing is written.
         show_diff: differences are kept for people.
+        rendering: files for a GitOps controller are asked for; what would be applied is given to C(render) instead.
     """
 
     check: bool
     show_diff: bool
+    rendering: bool
 
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
         """A connection to the cluster of an inventory host."""
@@ -62,8 +64,8 @@ class Run(Protocol):
     def say(self, text: str) -> None:
         """Show what is waited for."""
 
-    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> bool:
-        """Where files for a GitOps controller are asked for, keep what would be applied in a host's cluster, and say that this was done."""
+    def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Keep what would be applied in a host's cluster for those files."""
 
 
 def named(host: str, message: str) -> str:

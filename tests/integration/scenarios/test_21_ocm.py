@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -25,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api
+from ansible_collections.federated.flower.tests.integration.scenarios.flux import bare, reconcile
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -255,6 +257,21 @@ def test_hostile_values_arrive_byte_for_byte(fleet):
             assert item["metadata"]["annotations"]["example.com/note"] == HOSTILE, f"{context}: {kind}"
         env = item["spec"]["template"]["spec"]["containers"][0]["env"]
         assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
+
+
+def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
+    """The hub's objects, hostile values in them included, applied by another manager."""
+    place = ("-e", f"flower_render_directory={tmp_path}")
+    fleet.play("render", "--check", *place)
+    assert [path.name for path in tmp_path.iterdir()] == ["hub"]
+    objects = list(yaml.safe_load_all((tmp_path / "hub" / "flower.yaml").read_text()))
+    kinds = {item["kind"] for item in objects}
+    assert {"AddOnTemplate", "AddOnDeploymentConfig", "ClusterManagementAddOn", "StatefulSet"} <= kinds
+    assert not {"Secret", "ConfigMap", "ManifestWork", "Namespace", "ManagedClusterAddOn"} & kinds
+    reconcile(fleet.hub, objects, force=False)
+    assert set(fleet.play("site").changed.values()) == {0}
+    assert set(fleet.play("render", "--check", *place).changed.values()) == {0}
+    reconcile(fleet.hub, map(bare, objects))
 
 
 def test_packages_are_known_without_any_access(fleet):

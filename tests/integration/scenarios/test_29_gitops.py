@@ -7,31 +7,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-FLUX = "kustomize-controller"
+from ansible_collections.federated.flower.tests.integration.scenarios.flux import FLUX, bare, prune, reconcile
+
 STAYS = {"Secret", "ConfigMap", "Namespace", "PersistentVolumeClaim"}
-
-
-def reconcile(cluster, objects, *, force=True):
-    """Apply objects as Flux does."""
-    for item in objects:
-        path = cluster.resource(item["apiVersion"], item["kind"]).path(item["metadata"]["namespace"], item["metadata"]["name"])
-        query = {"fieldManager": FLUX, "force": "true" if force else "false"}
-        cluster.request("PATCH", path, body=item, query=query, content_type="application/apply-patch+yaml")
-
-
-def prune(cluster, before, after):
-    """Delete what is not in the files any more, as Flux does it."""
-    there = {(item["kind"], item["metadata"]["name"]) for item in after}
-    for item in before:
-        meta = item["metadata"]
-        if (item["kind"], meta["name"]) not in there:
-            cluster.delete(item["apiVersion"], item["kind"], meta["name"], meta["namespace"], propagation="Background")
-
-
-def bare(item):
-    """The object without any field: who applies this releases all that it has."""
-    names = {key: item["metadata"][key] for key in ("name", "namespace")}
-    return {key: item[key] for key in ("apiVersion", "kind")} | {"metadata": names}
 
 
 @pytest.fixture
