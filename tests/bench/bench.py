@@ -270,7 +270,7 @@ class Bench:
             (folder / file).write_text(json.dumps([content]), encoding="utf-8")
         for row in (*(method.playbooks or ("first", "no change")), *["no change"] * (repeat - 1)):
             file = f"{row}.yml" if method.playbooks else "play.yml"
-            others = 1 if method.playbooks else 0  # the hub
+            others = None if method.playbooks else 0  # some look at the hub alone
             self.server.learn_idle()
             self.measures.append(measured(self.server, method.name, clusters, row, folder, self.forks, file, others))
             print_row(self.measures[-1])
