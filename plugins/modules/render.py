@@ -13,8 +13,8 @@ author:
   - the federated.flower authors (@federated-flower)
 description:
   - >-
-    Where the variable C(flower_render_directory) is set, the modules of this collection keep what they would apply in check mode. This
-    module writes it into a file per host, C(DIRECTORY/HOST/flower.yaml), which Argo CD, Flux or C(kubectl apply) can read.
+    While the playbook C(federated.flower.render) runs, the modules of this collection keep what they would apply. This module writes it
+    into a file per host, C(DIRECTORY/HOST/flower.yaml), which Argo CD, Flux or C(kubectl apply) can read.
   - >-
     Secrets, ConfigMaps, namespaces and volumes are not in the files: they hold keys, certificates, addresses and data, which playbooks
     change between two renderings. See R(the guide,ansible_collections.federated.flower.docsite.guide_gitops).

@@ -98,7 +98,7 @@ class ClusterAction(ActionBase):
         objects: Iterable[Mapping[str, Any]] = ()
         try:
             self.params = self._validated()
-            self.rendering = self.check and bool(self.variable(rendering.VARIABLE, ""))
+            self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
             with self._leased() as lost:
                 if lost:
                     raise ClusterError(lost)

@@ -19,8 +19,8 @@ from typing import Any
 from ..base.plain import plain
 from ..manifests import gitops
 
-# The folder for which objects are kept: without this variable none are.
-VARIABLE = "flower_render_directory"
+# Set by render.yml alone: the folder for the files may stand in an inventory, and other playbooks in check mode say what they would change.
+VARIABLE = "__render_objects"
 
 
 def _file(folder: Path, host: str) -> Path:

@@ -397,24 +397,30 @@ class _Apply:
         return False
 
     def _refuse_held(self) -> bool:
-        """Refuse to take fields from a controller that would set them again, before anything is written."""
+        """Refuse to write what a controller would set or create again, before anything is written."""
         for item in self._open_items():
             managers = held.reconcilers(item.live) if item.live is not None else []
             if item.live is None or not managers or not difference(item.desired, item.live, FIELD_MANAGER):
                 continue
             try:
-                self.cluster.apply(item.desired, dry_run=True, force=False)
-            except Conflict as error:
-                fields = held.held(error, managers)
-                if fields:
-                    fields = held.differing(fields, item.live, self.cluster.apply(item.desired, dry_run=True))
-                if fields:
-                    self._note_error(item, "held", held.fault(fields))
+                fields = self._held_fields(item.desired, item.live, managers)
             except ApiError as error:
                 self._note_error(item, *messages.describe(error))
+                continue
+            if fields:
+                self._note_error(item, "held", held.fault(fields))
         if self.set and self.set.prune:
             self._refuse_return(obj for obj in self._strays(self.set) if not self._is_of_another_part(obj))
         return self._is_refused()
+
+    def _held_fields(self, desired: Object, live: Object, managers: Sequence[str]) -> dict[str, list[str]]:
+        """Fields that an apply would take from these managers and change. Raises C(ApiError) if it would be refused anyway."""
+        try:
+            self.cluster.apply(desired, dry_run=True, force=False)
+        except Conflict as error:
+            fields = held.held(error, managers)
+            return held.differing(fields, live, self.cluster.apply(desired, dry_run=True)) if fields else {}
+        return {}
 
     def _refuse_return(self, doomed: Iterable[Object]) -> None:
         """Refuse to delete what a controller would create again, before anything is written."""

@@ -17,16 +17,16 @@ Object = Mapping[str, Any]
 
 HEADER = "# Written by federated.flower.render"
 _WORDS = (
-    HEADER + " for {host}: what federated.flower.site would apply there, except what holds data, secrets and\n"
-    "# what playbooks change. Do not edit it: change the inventory, and render again.\n"
+    HEADER + " for {host}: what federated.flower.site would apply there, without secrets,\n"
+    "# data, and what playbooks change. Do not edit it: change the inventory, and render again.\n"
 )
 # What stays with the playbooks.
 STAYS = frozenset((
-    # secrets do not belong into a repository
+    # secrets do not belong in a repository
     "Secret",
     # addresses, certificates and lists, which rotation, joining and revocation change between two renderings
     "ConfigMap", "ManifestWork",
-    # with one goes what is in it
+    # deleting one deletes what is in it
     "Namespace", "PersistentVolume", "PersistentVolumeClaim",
     # Open Cluster Management creates it
     "ManagedClusterAddOn",

@@ -206,7 +206,7 @@ class Registry:
             }
             return sum(len(records.unregistered(record, pretended)) for record in merged.values()), {}
         cli = FlowerCLI(self.hub, self.namespace)
-        cli.wait_for_superlink(self.seconds, waiting=Rescue(self.run, self.hub, self.host))
+        cli.wait_for_superlink(self.seconds, waiting=Rescue(self.run, self.hub, self.host, self.federation))
         nodes = cli.nodes()
         for record in merged.values():
             records.mark_dead(record, nodes)

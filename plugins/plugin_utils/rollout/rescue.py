@@ -13,6 +13,7 @@ from ..base.values import Object
 from ..kube import stranded
 from ..kube.client import Cluster
 from ..manifests.superlink import NAME
+from ..marks import proof
 from ..reach.site import Run
 
 # A claim is bound before its pod gets a node: what is seen for this long is not a matter of order. Seconds.
@@ -27,10 +28,11 @@ class Rescue:
         run: the run.
         hub: a connection to the hub.
         host: inventory name of the hub.
+        federation: name of the federation, to which the pod must belong.
     """
 
-    def __init__(self, run: Run, hub: Cluster, host: str) -> None:
-        self.run, self.hub, self.host = run, hub, host
+    def __init__(self, run: Run, hub: Cluster, host: str, federation: str) -> None:
+        self.run, self.hub, self.host, self.federation = run, hub, host, federation
         self._since: tuple[str, float] | None = None
         self._looked = 0.0
         self._done = False
@@ -38,7 +40,7 @@ class Rescue:
     def __call__(self, pod: Object) -> None:
         """Look at the pod."""
         now = time.monotonic()
-        if self._done or now - self._looked < _PAUSE or not _is_of_superlink(pod):
+        if self._done or now - self._looked < _PAUSE or not self._is_ours(pod):
             return
         self._looked = now
         claim = stranded.claim_of(self.hub, pod)
@@ -54,7 +56,7 @@ class Rescue:
             self.run.say(f"{self.host}: {words}")
             self.run.note(self.host, words=[words])
 
-
-def _is_of_superlink(pod: Object) -> bool:
-    owners: list[dict[str, Any]] = pod["metadata"].get("ownerReferences") or []
-    return any((owner.get("kind"), owner.get("name")) == ("StatefulSet", NAME) for owner in owners)
+    def _is_ours(self, pod: Object) -> bool:
+        """Whether the SuperLink's StatefulSet created it, which belongs to this federation, as its pods do."""
+        owners: list[dict[str, Any]] = pod["metadata"].get("ownerReferences") or []
+        return proof.belongs(pod, self.federation) and any((one.get("kind"), one.get("name")) == ("StatefulSet", NAME) for one in owners)
