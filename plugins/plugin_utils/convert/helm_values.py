@@ -14,6 +14,7 @@ from typing import Any
 
 from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 
+GROUPS = {SUPERLINK: "flower_hub", SUPERNODE: "flower_sites"}
 MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
 
 _KEY = re.compile(r"PRIVATE KEY-----")
@@ -78,12 +79,12 @@ def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: it is not a mapping.
     """
-    return {"group": "flower_hub", **convert(SUPERLINK, values)}
+    return convert(SUPERLINK, values)
 
 
 def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables of a site out of the values of Flower's Helm chart for SuperNode, as from_helm_superlink_values."""
-    return {"group": "flower_sites", **convert(SUPERNODE, values)}
+    return convert(SUPERNODE, values)
 
 
 def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
         draft.variables[f"{chart}_patches"] = draft.patches
     order = {name: number for number, name in enumerate(rows)}
     report.sort(key=lambda one: (order.get(one["parameter"], -1), one["parameter"]))
-    return {"variables": draft.variables, "sources": draft.sources, "report": report}
+    return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
 
 
 def _entry(name: str, result: str, to: str = "", why: str = "") -> dict[str, Any]:

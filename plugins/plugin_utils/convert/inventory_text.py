@@ -41,7 +41,7 @@ def converted_text(converted: Mapping[str, Any]) -> str:
     parts = [f"---\n{HEADER}\n# It is written again by the next conversion: put your own variables into another file of this folder.\n"]
     for name, value in sorted(converted["variables"].items()):
         text = yaml.dump({name: _marked(value)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=150)
-        parts.append("".join(f"# {one}\n" for one in converted["sources"][name]) + text)
+        parts.append("".join(f"# {one}\n" for one in dict.fromkeys(converted["sources"][name])) + text)
     return "\n".join(parts)
 
 
