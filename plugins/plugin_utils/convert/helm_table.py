@@ -88,7 +88,7 @@ _CONTROL = "Control is not published; it is reached with Kubernetes rights (exec
 _RUNTIME = "the Runtime API of ServerApps is not published"
 _ONE_DOOR = "only the gateway is published, with one host"
 _SOURCES = "name the sources in superlink_allowed_sources"
-_IN_POD = "ClientApps reach their SuperNode inside the pod; SuperNodes have no door"
+_IN_POD = "ClientApps reach their SuperNode inside the pod, and nothing else calls a SuperNode"
 _SECRET_FILE = "the shared secret of SuperExec is made and mounted by the collection"
 _SELECTOR = "selectors cannot be changed after creation, and are how the collection finds its own pods"
 _READY = "kubelet sends nothing to this container, so it has no readiness probe"
@@ -179,7 +179,9 @@ def _image(prefix: str, repository: str, variable: str, registry: str, version: 
 def _policy(prefix: str, role: str, policy: str) -> list[Row]:
     target = ("NetworkPolicy", policy)
     return [
-        _variable(f"{prefix}.networkPolicy.enabled", True, f"{role}_network_policies"),
+        _variable(f"{prefix}.networkPolicy.enabled", True, f"{role}_network_policies")
+        if prefix == role
+        else _fixed(f"{prefix}.networkPolicy.enabled", True, True, f"{role}_network_policies is for all pods of the part, SuperExec's as well"),
         _fixed(f"{prefix}.networkPolicy.allowExternalEgress", True, False, _EDGES),
         _patch(f"{prefix}.networkPolicy.extraEgress", [], target, "spec", "egress", "-", how="rules"),
     ]

@@ -6,15 +6,26 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_table import FIXED, PATCH, REFUSED, TABLE, VARIABLE, Row
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_table import (
+    FIXED,
+    PATCH,
+    REFUSED,
+    TABLE,
+    VARIABLE,
+    Row,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_values import convert
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory_text import converted_report, converted_text
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory_text import (
+    converted_report,
+    converted_text,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import superlink_objects
 from ansible_collections.federated.flower.tests.unit.read import role_options
 from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
@@ -174,6 +185,30 @@ def test_reaches_the_objects(chart: str, row: Row, render: Callable[..., str]) -
         assert row.how in ("superexec", "ingress", "node_affinity", "address"), "another row of the pair sets it"
         return
     assert render(chart, result["variables"]) != render(chart, without["variables"])
+
+
+APART = {"issuer", "existing", "probe", "exposure", "ingress", "replicas"}
+
+
+@pytest.mark.parametrize("chart", TABLE)
+def test_a_full_values_file_renders(chart: str, render: Callable[..., str]) -> None:
+    given = {row.name: example(row) for row in TABLE[chart] if row.how not in APART or row.fate in (FIXED, REFUSED)}
+    del given[f"{chart}.networkPolicy.enabled"]  # without policies there are none to patch
+    result = convert(chart, values(chart, given))
+    assert {entry["parameter"] for entry in result["report"]} == set(given)
+    converted = {entry["parameter"] for entry in result["report"] if entry["result"] == "mapped"}
+    assert converted == {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH) and row.name in given}
+    result["variables"].pop("superlink_insecure", None)
+    assert "StatefulSet" in render(chart, result["variables"])
+
+
+@pytest.mark.parametrize("chart", TABLE)
+def test_the_order_of_a_file_does_not_matter(chart: str) -> None:
+    given = [(row.name, example(row)) for row in TABLE[chart]]
+    wanted = convert(chart, values(chart, dict(given)))
+    for seed in range(100):
+        random.Random(seed).shuffle(given)
+        assert converted_text(convert(chart, values(chart, dict(given)))) == converted_text(wanted)
 
 
 @pytest.mark.parametrize("chart", TABLE)
