@@ -206,9 +206,15 @@ def _copy(draft: Draft, row: Row, value: Any) -> None:
         draft.patch(Row(row.name, [], PATCH, target=("StatefulSet", "supernode-default")), _nested(_SUPERNODE_MOUNTS, value))
     else:
         for variable in row.variables:
+            needed = _NEEDS_EXPOSURE.get(variable)
+            if needed and draft.variables["superlink_exposure"] != needed:
+                raise Refused(f"has no effect: the port for sites is not published by {needed.replace('_', ' ')}")
             draft.put(row, variable, value)
 
 
+_NEEDS_EXPOSURE = {
+    "superlink_node_port": "node_port", "superlink_ingress_class": "ingress", "superlink_ingress_annotations": "ingress", "superlink_host": "ingress",
+}  # fmt: skip
 _SUPERNODE_MOUNTS = ("spec", "template", "spec", "containers", "name=supernode", "volumeMounts")
 
 
