@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -26,6 +27,31 @@ def in_order(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.session.testsfailed:
         pytest.skip("a test before this one failed")
     yield
+
+
+@contextmanager
+def launched_by(console: Console, name: str, **options: Any) -> Iterator[Any]:
+    """The job that a schedule launches in a few seconds. Afterwards the schedule is as it was."""
+    schedule = console.admin.named("schedules", name)
+    path = f"schedules/{schedule['id']}/"
+    before = {one["id"] for one in console.admin.get(f"{path}jobs/")["results"]}
+    soon = (datetime.now(timezone.utc) + timedelta(seconds=20)).strftime("%Y%m%dT%H%M%SZ")
+    console.admin.call("PATCH", path, {"rrule": f"DTSTART:{soon} RRULE:FREQ=DAILY;INTERVAL=1", **options})
+
+    def launched() -> list[Any]:
+        return [one for one in console.admin.get(f"{path}jobs/")["results"] if one["id"] not in before]
+
+    try:
+        (job,) = wait(f"a job of the schedule {name}", launched, 120)
+        yield job
+    finally:
+        console.admin.call("PATCH", path, {key: schedule[key] for key in ("rrule", *options)})
+
+
+def changed_hosts(console: Console, job: Any) -> list[tuple[str, int]]:
+    """The hosts on which a job changed something, with the numbers of its tasks that did."""
+    found = console.admin.get(f"jobs/{job['id']}/job_host_summaries/")["results"]
+    return [(one["host_name"], one["changed"]) for one in found if one["changed"]]
 
 
 def test_names_of_others_are_refused_before_anything_is_created(console: Console) -> None:
@@ -82,21 +108,42 @@ def test_the_workflow_waits_for_an_approval_and_deploys(console: Console, member
     wait("a notification of the end", console.told(f"{NAME} rollout", "successful"), 60)
 
 
-def test_a_new_host_of_the_inventory_joins(console: Console) -> None:
+def test_a_new_host_of_the_inventory_joins_with_no_other_step(console: Console) -> None:
     console.project.commit(fleet("site-a", "site-b", "site-c"))
     console.sync()
     assert console.hosts() == {"hub", "site-a", "site-b", "site-c"}
-    console.admin.done(console.admin.launch(f"{NAME} site", limit="site-c"))
+    with launched_by(console, f"{NAME} hourly site", enabled=True) as job:
+        assert "site-c" in console.admin.text(console.admin.done(job))
     status = console.admin.done(console.admin.launch(f"{NAME} status"))
     found = status["artifacts"]["flower_status_result"]
     assert (found["healthy"], found["unreachable"]) == (True, [])
     assert "site-c" in console.admin.text(status)
 
 
+def test_a_host_that_disappears_is_reported_and_not_removed(console: Console) -> None:
+    before = console.pods("site-c")
+    assert before
+    console.project.commit(fleet("site-a", "site-b"))
+    console.sync()
+    assert console.hosts() == {"hub", "site-a", "site-b"}
+    report = "site-c is not in the inventory, but still in the ledger"
+    with launched_by(console, f"{NAME} hourly site", enabled=True) as job:
+        end = console.admin.done(job)
+    assert report in " ".join(console.admin.text(end).split())
+    assert changed_hosts(console, end) == []
+    status = console.admin.done(console.admin.launch(f"{NAME} status"), "failed")
+    assert report in " ".join(console.admin.text(status).split())
+    assert console.pods("site-c") == before
+    console.project.commit(fleet("site-a", "site-b", "site-c"))
+    console.sync()
+    again = console.admin.done(console.admin.launch(f"{NAME} site"))
+    assert changed_hosts(console, again) == []
+    assert console.pods("site-c") == before
+
+
 def test_site_in_check_mode_finds_nothing_to_change(console: Console) -> None:
     job = console.admin.done(console.admin.launch(f"{NAME} site", job_type="check", diff_mode=True))
-    changed = console.admin.get(f"jobs/{job['id']}/job_host_summaries/")["results"]
-    assert [(one["host_name"], one["changed"]) for one in changed if one["changed"]] == []
+    assert changed_hosts(console, job) == []
 
 
 def test_a_data_scientist_may_launch_studies_and_nothing_else(
@@ -136,15 +183,8 @@ def test_an_auditor_may_read_and_launch_nothing(console: Console, member: Callab
 
 
 def test_a_schedule_launches_its_template(console: Console) -> None:
-    schedule = console.admin.named("schedules", f"{NAME} daily status")
-    soon = (datetime.now(timezone.utc) + timedelta(seconds=20)).strftime("%Y%m%dT%H%M%SZ")
-    path = f"schedules/{schedule['id']}/"
-    console.admin.call("PATCH", path, {"rrule": f"DTSTART:{soon} RRULE:FREQ=DAILY;INTERVAL=1"})
-    try:
-        launched = wait("the schedule", lambda: console.admin.get(f"{path}jobs/")["results"], 120)
-        assert console.admin.done(launched[0])["launch_type"] == "scheduled"
-    finally:
-        console.admin.call("PATCH", path, {"rrule": schedule["rrule"]})
+    with launched_by(console, f"{NAME} daily status") as job:
+        assert console.admin.done(job)["launch_type"] == "scheduled"
 
 
 def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> None:

@@ -370,8 +370,15 @@ def test_schedules_launch_templates_that_exist() -> None:
     for row in table("schedules"):
         assert row["unified_job_template"] in templates
         assert re.fullmatch(
-            r"DTSTART:\d{8}T\d{6}Z RRULE:FREQ=(DAILY|WEEKLY);INTERVAL=1(;BYDAY=[A-Z]{2})?", row["rrule"]
+            r"DTSTART:\d{8}T\d{6}Z RRULE:FREQ=(HOURLY|DAILY|WEEKLY);INTERVAL=1(;BYDAY=[A-Z]{2})?", row["rrule"]
         )
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_sites_are_changed_by_a_schedule_only_if_asked(follow: bool) -> None:
+    rows = {row["name"]: row for row in templated(load("defaults", "main.yml")["awx_schedules"], scope({**MOST, "awx_follow_inventory": follow}))}
+    assert {row["enabled"] for row in rows.values() if row["unified_job_template"] == "Flower site"} == {follow}
+    assert "enabled" not in rows["Flower daily status"]
 
 
 def test_data_scientists_may_launch_studies_only() -> None:
