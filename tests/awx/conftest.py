@@ -105,8 +105,8 @@ class Console:
         return lambda: any(all(word in json.dumps(one) for word in words) for one in self.notified)
 
 
-def fleet(*sites: str) -> dict[str, Any]:
-    """The inventory with the hub and these sites. The cluster of site-c is that of site-b, in another namespace."""
+def fleet(*sites: str, replicas: int = 1) -> dict[str, Any]:
+    """The inventory with the hub and these sites, each with so many SuperNodes. The cluster of site-c is that of site-b, in another namespace."""
     common = {
         "ansible_connection": "local",
         "ansible_python_interpreter": "{{ ansible_playbook_python }}",
@@ -115,7 +115,7 @@ def fleet(*sites: str) -> dict[str, Any]:
         "flower_ca_namespace": f"{SPACE}-ca",
     }
     node_config = {"partition-id": "{partition}", "num-partitions": "{partitions}"}
-    pools = [{"name": "cpu", "replicas": 1, "node_config": node_config}]
+    pools = [{"name": "cpu", "replicas": replicas, "node_config": node_config}]
     hub = {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
     hosts = {site: {"flower_context": site, "flower_region": "eu", "supernode_pools": pools} for site in sites}
     if "site-c" in hosts:

@@ -161,11 +161,13 @@ def test_a_data_scientist_may_launch_studies_and_nothing_else(
     assert set(job["ignored_fields"]) >= {"limit"} and "flower_version" in json.dumps(job["ignored_fields"])
     end = scientist.done(job)
     found = end["artifacts"]["flower_run_result"]
-    print(found)
+    assert found["outcome"] == "completed"
     listed = scientist.done(
         scientist.launch(f"{NAME} runs", extra_vars={"flower_runs": "show", "flower_run_id": str(found["run_id"])})
     )
     assert str(found["run_id"]) in scientist.text(listed)
+    kept = scientist.done(scientist.launch(f"{NAME} outputs"))
+    assert "outputs of " in scientist.text(kept)
     with pytest.raises(Refused):
         scientist.launch(f"{NAME} run")  # the survey wants an app
 
@@ -186,6 +188,7 @@ def test_a_schedule_launches_its_template(console: Console) -> None:
 
 
 def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> None:
+    console.project.commit(fleet("site-a", "site-b", "site-c", replicas=2))
     job = console.admin.launch(f"{NAME} site")
     wait(
         "a task on a cluster",
@@ -196,9 +199,10 @@ def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> N
     console.admin.post(f"jobs/{job['id']}/cancel/")
     assert console.admin.ended(job)["status"] == "canceled"
     again = console.admin.post(f"jobs/{job['id']}/relaunch/")
-    console.admin.done(again)
+    assert changed_hosts(console, console.admin.done(again)) != [], "it was canceled after the last change"
     status = console.admin.done(console.admin.launch(f"{NAME} status"))
     assert status["artifacts"]["flower_status_result"]["healthy"] is True
+    assert {site: len(console.pods(site)) for site in ("site-a", "site-b", "site-c")} == dict.fromkeys(("site-a", "site-b", "site-c"), 2)
 
 
 def test_status_fails_when_a_cluster_is_cut_off(console: Console, cut: Callable[[], None]) -> None:
