@@ -188,7 +188,8 @@ def test_a_schedule_launches_its_template(console: Console) -> None:
 
 
 def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> None:
-    console.project.commit(fleet("site-a", "site-b", "site-c", replicas=2))
+    sites = ("site-a", "site-b", "site-c")
+    console.project.commit(fleet(*sites, replicas=2))
     job = console.admin.launch(f"{NAME} site")
     wait(
         "a task on a cluster",
@@ -202,7 +203,7 @@ def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> N
     assert changed_hosts(console, console.admin.done(again)) != [], "it was canceled after the last change"
     status = console.admin.done(console.admin.launch(f"{NAME} status"))
     assert status["artifacts"]["flower_status_result"]["healthy"] is True
-    assert {site: len(console.pods(site)) for site in ("site-a", "site-b", "site-c")} == dict.fromkeys(("site-a", "site-b", "site-c"), 2)
+    assert {site: len(console.pods(site)) for site in sites} == dict.fromkeys(sites, 2)
 
 
 def test_status_fails_when_a_cluster_is_cut_off(console: Console, cut: Callable[[], None]) -> None:
