@@ -218,17 +218,14 @@ def test_status_fails_when_a_cluster_is_cut_off(console: Console, cut: Callable[
 def test_absent_removes_what_it_created_and_nothing_else(console: Console) -> None:
     console.tear_down()
     organization = console.admin.named("organizations", NAME)
-    kept = console.admin.post("job_templates/", name=f"{NAME} of others", organization=organization["id"],
-                              inventory=console.admin.post("inventories/", name="others", organization=organization["id"])["id"],
-                              project=console.admin.post("projects/", name="others", organization=organization["id"], scm_type="")["id"],
-                              playbook="x.yml", ask_inventory_on_launch=True)  # fmt: skip
+    kept = console.admin.post("workflow_job_templates/", name=f"{NAME} of others", organization=organization["id"])
     gone = console.playbook(awx_state="absent", awx_delete_organization=False)
     assert gone.rc == 0 and gone.changed > 0
     for kind in ("job_templates", "workflow_job_templates", "inventories", "projects", "credentials", "credential_types",
                  "execution_environments", "teams", "notification_templates", "schedules", "inventory_sources"):  # fmt: skip
         left = {name for name in console.admin.names(kind) if name.startswith(NAME)}
         assert left - {kept["name"]} == set(), kind
-    assert console.admin.named("job_templates", kept["name"])
+    assert console.admin.named("workflow_job_templates", kept["name"])
     assert console.playbook(awx_state="absent", awx_delete_organization=False).changed == 0
     assert console.playbook(awx_state="absent").changed == 1
     assert NAME not in console.admin.names("organizations")
