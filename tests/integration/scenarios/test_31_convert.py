@@ -61,6 +61,6 @@ def test_values_files_are_deployed_and_train(fed, converted):
         assert "/scratch" in [mount["mountPath"] for box in pod["spec"]["containers"] for mount in box["volumeMounts"]]
     given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
     run = fed.play("run", "-e", json.dumps(given), hosts=converted, **COMMON)
-    assert "finished:completed" in run.output
+    assert "completed" in run.messages("hub")
     fed.unchanged(converted, **COMMON)
-    fed.play("teardown", "-e", "flower_teardown_confirm=true", hosts=converted, **COMMON)
+    fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true", hosts=converted, **COMMON)
