@@ -13,6 +13,8 @@ from typing import Any
 def sites_to_report(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[str], variable: str) -> list[str]:
     """Those of some sites that failed, were changed, or have warnings.
 
+    If all of these failed, a site that did not is among them: ansible-core ends the run after a play in which every host failed.
+
     Args:
         hostvars: the variables of all hosts; empty where playbooks are only listed.
         sites: inventory names.
@@ -20,8 +22,12 @@ def sites_to_report(hostvars: Mapping[str, Mapping[str, Any]], sites: Iterable[s
     """
     names = [str(site) for site in sites]
     registered: Mapping[str, Any] = next((found for name in names if (found := (hostvars.get(name) or {}).get(variable))), {})
-    results = registered.get("sites") or {}
-    return [name for name in names if _speaks(results.get(name) or {})]
+    results = {name: result for name in names if (result := (registered.get("sites") or {}).get(name))}
+    speaking = [name for name, result in results.items() if _speaks(result)]
+    if all(results[name].get("failed") for name in speaking):
+        keeper = next((name for name, result in results.items() if not result.get("failed")), None)
+        return [name for name in names if name in speaking or (speaking and name == keeper)]
+    return speaking
 
 
 def _speaks(result: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ SITES = ["a", "b", "c"]
     ("result", "reported"),
     [
         ({"changed": False, "msg": "ready"}, []),
-        ({"failed": True, "msg": "b: wrong"}, ["b"]),
+        ({"failed": True, "changed": True, "msg": "b: wrong"}, ["a", "b"]),
         ({"changed": True}, ["b"]),
         ({"warnings": ["b: old"]}, ["b"]),
         ({"warnings": []}, []),
@@ -27,8 +27,21 @@ def test_who_has_something_to_report(result: dict[str, object], reported: list[s
     assert sites_to_report({name: {"checked": checked} for name in SITES}, SITES, "checked") == reported
 
 
+def test_a_play_with_failed_sites_has_one_that_did_not_fail() -> None:
+    """Without it the run would end there, and the other sites would not be deployed."""
+
+    def reported(**results: dict[str, object]) -> list[str]:
+        return sites_to_report({name: {"checked": {"sites": results}} for name in SITES}, SITES, "checked")
+
+    failed, fine, old = {"failed": True}, {"changed": False}, {"warnings": ["old"]}
+    assert reported(a=failed, b=fine, c=fine) == ["a", "b"]
+    assert reported(a=failed, b=fine, c=old) == ["a", "c"]
+    assert reported(a=failed, c=fine) == ["a", "c"], "b is outside of the limit"
+    assert reported(a=failed, b=failed, c=failed) == SITES
+
+
 def test_hosts_outside_of_a_limit_have_no_result() -> None:
-    checked = {"sites": {"c": {"failed": True}}}
+    checked = {"sites": {"c": {"warnings": ["c: old"]}}}
     assert sites_to_report({"a": {}, "c": {"checked": checked}}, SITES, "checked") == ["c"]
 
 
