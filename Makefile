@@ -80,7 +80,7 @@ sanity: stage ## ansible-test sanity, nothing ignored
 unit: stage ## unit tests
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/unit.xml tests/unit
 
-examples: stage ## tests of the example app, in an environment with Flower and scikit-learn
+examples: stage ## tests of the example app, and of what Flower itself reads, in an environment with Flower and scikit-learn
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/examples.xml tests/examples
 
 events: stage ## tests of the rulebooks, with ansible-rulebook in an environment of its own

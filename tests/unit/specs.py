@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,3 +42,20 @@ def supernode_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any
 def clientapp_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any]]:
     """A site's ClientApps, where they are a workload of their own; else none."""
     return supernode.clientapps(site_of(given))
+
+
+def shuffled(value: Any, seed: int) -> Any:
+    """The same value; the entries of all mappings in it have another order."""
+    chance = random.Random(seed)
+
+    def turn(one: Any) -> Any:
+        if isinstance(one, Mapping):
+            return {key: turn(one[key]) for key in chance.sample(list(one), len(one))}
+        return [turn(entry) for entry in one] if isinstance(one, (list, tuple)) else one
+
+    return turn(value)
+
+
+def written(objects: list[dict[str, Any]]) -> str:
+    """Objects as text; the order of entries of a mapping has no meaning in Kubernetes."""
+    return json.dumps(objects, sort_keys=True)

@@ -17,6 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     superlink,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.tests.unit import specs
 
 CASES = {
     "default": {},
@@ -127,6 +128,15 @@ def test_same_input_same_bytes(name, superlink_spec):
     before = json.dumps(spec)
     assert json.dumps(render.superlink_objects(spec)) == json.dumps(render.superlink_objects(shuffled))
     assert json.dumps(spec) == before
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_order_gives_the_same_bytes(seed, superlink_spec):
+    for case in CASES.values():
+        spec = superlink_spec(**case)
+        assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == specs.written(
+            render.superlink_objects(spec)
+        )
 
 
 @pytest.mark.parametrize("name", CASES)

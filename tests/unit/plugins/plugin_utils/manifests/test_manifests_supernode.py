@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 
 import pytest
@@ -89,6 +90,15 @@ def test_same_input_same_bytes(name, supernode_spec):
     before = json.dumps(spec)
     assert json.dumps(specs.supernode_objects(spec)) == json.dumps(specs.supernode_objects(shuffled))
     assert json.dumps(spec) == before
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_order_gives_the_same_bytes(seed, supernode_spec):
+    for name in ("rich", "pools"):
+        spec = supernode_spec(**CASES[name])
+        given = specs.shuffled(spec, seed)
+        given["pools"] = random.Random(seed).sample(given["pools"], len(given["pools"]))
+        assert specs.written(specs.supernode_objects(given)) == specs.written(specs.supernode_objects(spec))
 
 
 def test_pools_that_count_across_the_fleet_start_at_their_offset(supernode_spec):

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flower itself reads what the collection writes: any node config and any run config arrive as they were given."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.common.config import parse_config_args
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from ansible_collections.federated.flower.plugins.module_utils import kubelet
+from ansible_collections.federated.flower.plugins.module_utils.node_config import NodeConfigError, expand
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_config
+
+# Half of a surrogate pair is no text; braces would be placeholders, which the unit tests have.
+TEXT = some.text(some.characters(exclude_categories=["Cs"]), max_size=60)
+INTEGERS = some.integers(-(2**63), 2**63 - 1)
+NUMBERS = some.floats(allow_nan=False, allow_infinity=False)
+VALUES = some.one_of(some.booleans(), INTEGERS, NUMBERS, TEXT)
+KEYS = some.from_regex(r"[A-Za-z0-9_-]{1,40}", fullmatch=True)
+CHECKED = settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def typed(config: dict[str, Any]) -> dict[str, tuple[type, str]]:
+    """Make True, 1 and 1.0 differ in a comparison, and 0.0 and -0.0."""
+    return {key: (type(value), repr(value)) for key, value in config.items()}
+
+
+def arguments(config: dict[str, Any], replicas: int = 1) -> list[str | None]:
+    """What each pod's process receives, after the kubelet has resolved the argument of the pod template."""
+    made = expand(config, mode="StatefulSet", pool="cpu", replicas=replicas)
+    values = [{one["name"]: str(index) for one in made.env} for index in range(replicas)]
+    return [made.argument and kubelet.expand(made.argument, pod) for pod in values]
+
+
+def as_given(value: Any) -> Any:
+    """A value in the form whose text is taken as it is."""
+    return {"string": value.replace("{", "(")} if isinstance(value, str) else value
+
+
+@CHECKED
+@given(some.dictionaries(KEYS, VALUES, max_size=30))
+def test_any_node_config_arrives(config: dict[str, Any]) -> None:
+    (argument,) = arguments({key: as_given(value) for key, value in config.items()})
+    wanted = {key: value.replace("{", "(") if isinstance(value, str) else value for key, value in config.items()}
+    assert typed(parse_config_args([argument] if argument else None)) == typed(wanted)
+
+
+@CHECKED
+@given(some.text(min_size=1, max_size=20), VALUES)
+def test_any_key_arrives_or_is_refused_by_name(key: str, value: Any) -> None:
+    try:
+        (argument,) = arguments({key: as_given(value)})
+    except NodeConfigError as refused:
+        assert any(fault.key == key for fault in refused.faults)
+    else:
+        assert list(parse_config_args([argument])) == [key]
+
+
+@CHECKED
+@given(KEYS, some.integers(1, 12))
+def test_every_replica_has_its_own_number(key: str, replicas: int) -> None:
+    read = [parse_config_args([argument]) for argument in arguments({key: "{index}"}, replicas)]
+    assert read == [{key: index} for index in range(replicas)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 2000])
+def test_any_number_of_entries_arrives(count: int) -> None:
+    config = {f"key-{number}": number for number in range(count)}
+    (argument,) = arguments(config)
+    assert parse_config_args([argument] if argument else None) == config
+
+
+@CHECKED
+@given(some.dictionaries(some.text(some.characters(exclude_categories=["Cs"]), max_size=20), VALUES, max_size=20))
+def test_any_run_config_arrives(tmp_path: Path, config: dict[str, Any]) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(run_config.write(config), encoding="utf-8")
+    read = parse_config_args([str(file)])
+    assert typed(read) == typed(config)
+    assert all(math.isfinite(value) for value in read.values() if isinstance(value, float))
