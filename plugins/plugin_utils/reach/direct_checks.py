@@ -13,7 +13,7 @@ from typing import Any
 
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden
-from ..kube.client import Cluster
+from ..kube.client import Cluster, Objects
 from ..manifests import key_job, supernode
 from ..marks import record
 from ..ownership import look as look_at
@@ -25,6 +25,9 @@ from ..rights.table import SUPERNODE
 from ..spec.site_spec import SiteSpec
 from . import direct_datasets
 from .site import Run, Site
+
+# Of how many nodes with GPUs the pods are read, one request each; what is used on others is not known then.
+_GPU_NODES = 50
 
 
 def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +65,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
         _check_account(cluster, wanted)
     warnings += direct_datasets.check(cluster, wanted, away)
     rehearsed = rehearsal.rehearse(cluster, supernode.objects(wanted.complete()), away, SUPERNODE)
-    warnings += _devices(cluster, wanted)
+    warnings += _devices(cluster, wanted, changes=rehearsed)
     warnings += _check_clock(cluster, wanted, hub)
     return {
         "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
@@ -97,14 +100,21 @@ def _check_account(cluster: Cluster, spec: SiteSpec) -> None:
         )
 
 
-def _devices(cluster: Cluster, spec: SiteSpec) -> list[str]:
-    """What pools request and no node has. Only a DaemonSet pool needs the right to read nodes."""
+def _devices(cluster: Cluster, spec: SiteSpec, *, changes: bool) -> list[str]:
+    """Pools that would wait for GPUs. Only a DaemonSet pool needs the right to read nodes, and none the right to read pods of others."""
     if not any(pool.gpu.count for pool in spec.pools):
         return []
     try:
-        return devices.warnings(spec, cluster.list("v1", "Node"))
+        nodes = cluster.list("v1", "Node")
     except Forbidden:
         return ["whether a node has the GPUs that pools request is unknown: nodes may not be listed here"]
+    pods: Objects = []
+    try:
+        for name in devices.advertise(spec, nodes)[:_GPU_NODES] if changes else []:
+            pods += cluster.list("v1", "Pod", fields=f"spec.nodeName={name}")
+    except Forbidden:
+        pods = []
+    return devices.warnings(spec, nodes, pods)
 
 
 def _check_clock(cluster: Cluster, spec: SiteSpec, hub: Mapping[str, Any]) -> list[str]:

@@ -263,13 +263,29 @@ def test_rights_that_are_there_are_not_missed(clusters):
     assert RIGHTS not in clusters.messages("few-rights", failed=True)
 
 
-def test_gpu_that_no_node_has_is_a_warning(federation, play):
+@pytest.fixture
+def clinic(federation):
+    """Two of the four GPUs of site-b are used by a pod of others."""
+    cluster, name = federation.cluster("site-b"), f"{NAMESPACE}-clinic"
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    container = {"name": "train", "image": "none", "resources": {"limits": {"nvidia.com/gpu": "2"}}}
+    meta = {"name": "train", "namespace": name}
+    spec = {"nodeName": "site-b", "containers": [container], "automountServiceAccountToken": False}
+    federation.wait("the account of pods", lambda: cluster.get("v1", "ServiceAccount", "default", name), 30)
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    yield name
+    cluster.delete("v1", "Namespace", name, propagation="Background")
+
+
+def test_pools_that_would_wait_for_gpus_are_warnings(federation, play, clinic):
     hosts = federation.base()
     hosts["site-a"]["supernode_pools"] = copy.deepcopy(hosts["site-b"]["supernode_pools"])
+    hosts["site-b"]["supernode_pools"][0]["replicas"] = 4
     run = play(hosts, "--tags", "preflight", rc=0)
     for word in ("site-a: pool gpu", "1 x nvidia.com/gpu", "site-a has no extended resources"):
         assert word in run.warnings(), run.warnings()
-    assert "site-b: pool" not in run.warnings(), "site-b has what its pool asks for"
+    assert "of 4 SuperNodes of pool gpu would wait for GPUs" in run.warnings(), run.warnings()
+    assert f"2 used in namespace {clinic}" in run.warnings(), run.warnings()
 
 
 def test_nothing_is_rehearsed_where_nothing_changes(fed):
