@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,9 @@ class Console:
     admin: Controller
     project: Project
     notified: list[dict[str, Any]]
-    variables: dict[str, Any]
+    variables: dict[str, Any] = field(repr=False)  # a failed test shows what it was called with
     folder: Path
-    token: str  # with a password, each module logs in
+    token: str = field(repr=False)  # with a password, each module logs in
 
     def playbook(self, *options: str, **variables: Any) -> Recap:
         """Run awx.yml as a user does. Secrets are in a file, not among the arguments."""

@@ -8,7 +8,7 @@ import base64
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -51,7 +51,7 @@ class Controller:
 
     host: str
     username: str
-    password: str
+    password: str = field(repr=False)
 
     def call(self, method: str, path: str, body: Json | None = None) -> Any:
         """Call the API; I(path) is what follows C(/api/v2/), or a path that an answer has given.

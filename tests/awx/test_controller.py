@@ -191,12 +191,8 @@ def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> N
     sites = ("site-a", "site-b", "site-c")
     console.project.commit(fleet(*sites, replicas=2))
     job = console.admin.launch(f"{NAME} site")
-    wait(
-        "a task on a cluster",
-        lambda: console.admin.get(f"jobs/{job['id']}/job_events/", event="runner_on_ok")["count"],
-        120,
-    )
-    time.sleep(3)  # into the middle: no event says that a task has begun to change something
+    deploying = {"event": "playbook_on_task_start", "task__contains": "Deploy the SuperNodes"}
+    wait("the deployment", lambda: console.admin.get(f"jobs/{job['id']}/job_events/", **deploying)["count"], 120)
     console.admin.post(f"jobs/{job['id']}/cancel/")
     assert console.admin.ended(job)["status"] == "canceled"
     again = console.admin.post(f"jobs/{job['id']}/relaunch/")
