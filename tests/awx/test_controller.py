@@ -8,7 +8,6 @@ The tests build on each other: a federation grows from nothing to two sites and 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
