@@ -189,7 +189,7 @@ def test_a_schedule_launches_its_template(console: Console) -> None:
 def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> None:
     sites = ("site-a", "site-b", "site-c")
     console.project.commit(fleet(*sites, replicas=2))
-    job = console.admin.launch(f"{NAME} site")
+    job = console.admin.launch(f"{NAME} site", extra_vars={"flower_serial": "1"})  # one after the other, so there is a middle
     deploying = {"event": "playbook_on_task_start", "task__contains": "Deploy the SuperNodes"}
     wait("the deployment", lambda: console.admin.get(f"jobs/{job['id']}/job_events/", **deploying)["count"], 120)
     console.admin.post(f"jobs/{job['id']}/cancel/")

@@ -112,6 +112,30 @@ def test_a_site_joins_and_leaves(fed, news):
     )
 
 
+def test_a_statement_on_a_site_that_left(fed, news, tmp_path):
+    """The site of the test before. What is stated is signed, and a changed statement is refused."""
+    folder = ("-e", f"flower_statement_directory={tmp_path}")
+    member = fed.play("leaving_statement", "-e", "flower_site=site-a", *folder, rc=2)
+    assert "site-a is still in the ledger" in member.messages("hub", failed=True)
+    stranger = fed.play("leaving_statement", "-e", "flower_site=site-x", *folder, rc=2)
+    assert "no entry on the leaving of 'site-x'" in stranger.messages("hub", failed=True)
+    made = fed.play("leaving_statement", "-e", "flower_site=site-c", *folder)
+    assert made.changed["hub"] == 1
+    (path,) = tmp_path.glob("site-c-entry-*.json")
+    statement = json.loads(path.read_text())
+    assert f"Namespace {NAMESPACE}-c" in statement["deleted"] and statement["unregistered"] and statement["revoked"]
+    assert statement["left"] == [] and statement["out_of_reach"] == []
+    assert statement["unregistered"][0]["fingerprint"] in path.with_suffix(".txt").read_text()
+    again = fed.play("leaving_statement", "-e", "flower_site=site-c", *folder)
+    assert again.changed["hub"] == 0 and json.loads(path.read_text()) == statement
+    verified = fed.play("leaving_statement", "-e", f"flower_statement_file={path}")
+    assert "the audit trail says the same" in verified.messages("hub")
+    path.write_text(path.read_text().replace('"revoked": [', '"revoked": ["00",'))
+    changed = fed.play("leaving_statement", "-e", f"flower_statement_file={path}", rc=2)
+    assert "it was changed after it was signed" in changed.messages("hub", failed=True)
+    assert news() == [], "nothing in a cluster is changed"
+
+
 def test_hosts_that_fail_are_named(fed, news):
     config = yaml.safe_load(fed.kubeconfig.read_text())
     for cluster in config["clusters"]:

@@ -1,0 +1,49 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Detached signatures that C(openssl dgst -sha256 -verify) reads: ECDSA or RSA over SHA-256, as the key is. Pure."""
+
+from __future__ import annotations
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+
+
+def sign(content: bytes, key_pem: str) -> bytes:
+    """Sign.
+
+    Args:
+        content: what is signed.
+        key_pem: a private key without a passphrase.
+
+    Raises:
+        ValueError: neither an EC nor an RSA key.
+    """
+    key = serialization.load_pem_private_key(key_pem.encode(), None)
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        return key.sign(content, ec.ECDSA(hashes.SHA256()))
+    if isinstance(key, rsa.RSAPrivateKey):
+        return key.sign(content, padding.PKCS1v15(), hashes.SHA256())
+    raise ValueError("the key is neither an EC nor an RSA key")
+
+
+def is_valid(content: bytes, signature: bytes, certificate_pem: str) -> bool:
+    """Whether the holder of a certificate's key has signed exactly this.
+
+    Raises:
+        ValueError: no certificate, or one with another kind of key.
+    """
+    key = x509.load_pem_x509_certificate(certificate_pem.encode()).public_key()
+    try:
+        if isinstance(key, ec.EllipticCurvePublicKey):
+            key.verify(signature, content, ec.ECDSA(hashes.SHA256()))
+        elif isinstance(key, rsa.RSAPublicKey):
+            key.verify(signature, content, padding.PKCS1v15(), hashes.SHA256())
+        else:
+            raise ValueError("the certificate's key is neither an EC nor an RSA key")
+    except InvalidSignature:
+        return False
+    return True
