@@ -84,6 +84,7 @@ class ActionModule(CertificateAction):
             "rehearsed": rehearsed,
             "certificate": certificate,
             "identity": identity,
+            "namespace": spec.namespace,
             "skupper": spec.skupper,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",

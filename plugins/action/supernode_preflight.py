@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
@@ -31,7 +32,7 @@ class ActionModule(FleetAction):
                 outcomes.fail(name, error.message)
                 continue
             faults = inventory_faults(self, name, self.variables_of(name), own, is_site=True)
-            faults = faults or supernode_faults(site.given)
+            faults = faults or supernode_faults(site.given) or _hub_faults(name, site, params["hub"])
             if faults:
                 outcomes.fail(name, "\n".join(faults))
         hub = {**params["hub"], "ocm": params["ocm"]}
@@ -46,3 +47,14 @@ class ActionModule(FleetAction):
 
         outcomes.each(resting(ways, look))
         return {}
+
+
+def _hub_faults(name: str, site: Site, hub: Mapping[str, Any]) -> list[str]:
+    """A site whose variables say that the hub is elsewhere: it would be deployed together with others, and not alone."""
+    there = hub.get("namespace")
+    if not there or site.hub_namespace == there:
+        return []
+    return [
+        f"{name}: the hub is in namespace {there}, and for this host in {site.hub_namespace} (flower_namespace, supernode_hub_namespace). "
+        "Set supernode_namespace where the site needs a namespace of its own."
+    ]

@@ -77,6 +77,10 @@ version:
   description: Version of the API server.
   returned: success
   type: str
+namespace:
+  description: Namespace of the SuperLink.
+  returned: success, when a cluster was asked itself
+  type: str
 identity:
   description: For the hub, the identity that its ledger holds; V(new) where there is no ledger yet.
   returned: success, when a cluster was asked itself

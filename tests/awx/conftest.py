@@ -119,7 +119,7 @@ def fleet(*sites: str, replicas: int = 1) -> dict[str, Any]:
     hub = {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
     hosts = {site: {"flower_context": site, "flower_region": "eu", "supernode_pools": pools} for site in sites}
     if "site-c" in hosts:
-        hosts["site-c"] |= {"flower_context": "site-b", "flower_namespace": f"{SPACE}-c"}
+        hosts["site-c"] |= {"flower_context": "site-b", "supernode_namespace": f"{SPACE}-c"}
     return {
         "all": {"vars": common, "children": {"flower_hub": {"hosts": {"hub": hub}}, "flower_sites": {"hosts": hosts}}}
     }

@@ -13,20 +13,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
+from .pieces import (
+    DEFAULT,
+    EXPOSURES,
+    MAPPED,
+    MET,
+    NOT,
+    PLACEHOLDER,
+    SECRET_NAME,
+    VERSION,
+    Refused,
+    entry,
+    env,
+    nested,
+    shaped,
+    without_keys,
+)  # fmt: skip
 
 GROUPS = {SUPERLINK: "flower_hub", SUPERNODE: "flower_sites"}
-MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
-
-_KEY = re.compile(r"PRIVATE KEY-----")
-_SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|API_?KEY|LICENSE_KEY|PRIVATE_?KEY", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
-_VERSION = re.compile(r"(\d+\.\d+\.\d+)")
-_EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
-
-
-class Refused(ValueError):
-    """A value that is not converted; the text is the reason, and never the value."""
-
 
 @dataclass
 class Draft:
@@ -98,7 +102,7 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
         if name in rows:
             given[name] = value
         else:
-            report.append(_entry(name, NOT, why=_unknown(name, rows, value)))
+            report.append(entry(name, NOT, why=_unknown(name, rows, value)))
     draft = Draft(chart, given)
     _always(draft)
     for row in TABLE[chart]:
@@ -109,10 +113,6 @@ def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
     order = {name: number for number, name in enumerate(rows)}
     report.sort(key=lambda one: (order.get(one["parameter"], -1), one["parameter"]))
     return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
-
-
-def _entry(name: str, result: str, to: str = "", why: str = "") -> dict[str, Any]:
-    return {"parameter": name, "result": result, "to": to, "why": why}
 
 
 def _leaves(values: Mapping[str, Any], rows: Mapping[str, Row], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -138,7 +138,7 @@ def _always(draft: Draft) -> None:
     draft.sources[f"{chart}_isolation"] = [f"{chart}.isolationMode"]
     if chart == SUPERLINK:
         ingress = draft.value("superlink.ingress.enabled") and draft.value("superlink.ingress.fleet.enabled")
-        exposure = "ingress" if ingress else _EXPOSURES.get(draft.value("superlink.service.type"), "cluster_ip")
+        exposure = "ingress" if ingress else EXPOSURES.get(draft.value("superlink.service.type"), "cluster_ip")
         draft.variables["superlink_exposure"] = exposure
         draft.sources["superlink_exposure"] = ["superlink.ingress.fleet.enabled" if ingress else "superlink.service.type"]
     else:
@@ -148,33 +148,21 @@ def _always(draft: Draft) -> None:
 
 def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
     if value == row.default and type(value) is type(row.default):
-        return _entry(row.name, DEFAULT)
+        return entry(row.name, DEFAULT)
     if row.fate == REFUSED:
-        return _entry(row.name, NOT, why=row.why)
+        return entry(row.name, NOT, why=row.why)
     if row.fate == FIXED:
         if value == row.only:
-            return _entry(row.name, MET, why=row.why)
-        return _entry(row.name, NOT, why=f"is always {row.only}: {row.why}")
+            return entry(row.name, MET, why=row.why)
+        return entry(row.name, NOT, why=f"is always {row.only}: {row.why}")
     if row.process and not draft.process:
-        return _entry(row.name, NOT, why=f"there is a SuperExec only with {draft.chart}.isolationMode process")
+        return entry(row.name, NOT, why=f"there is a SuperExec only with {draft.chart}.isolationMode process")
     try:
-        _without_keys(value)
+        without_keys(value)
         _CONVERSIONS[row.how](draft, row, value)
     except Refused as reason:
-        return _entry(row.name, NOT, why=str(reason))
-    return _entry(row.name, MAPPED, to=row.destination)
-
-
-def _without_keys(value: Any) -> None:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            _without_keys(key)
-            _without_keys(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            _without_keys(inner)
-    elif isinstance(value, str) and _KEY.search(value):
-        raise Refused("has a private key, which does not belong in an inventory; put it into a Secret or a vault")
+        return entry(row.name, NOT, why=str(reason))
+    return entry(row.name, MAPPED, to=row.destination)
 
 
 def _merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,19 +179,13 @@ def _merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
-def _shaped(row: Row, value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise Refused(f"has a {type(value).__name__}, not a {kind.__name__}")
-    return value
-
-
 def _copy(draft: Draft, row: Row, value: Any) -> None:
     if isinstance(row.default, (dict, list)):
-        _shaped(row, value, type(row.default))
+        shaped(value, type(row.default))
     if row.fate == PATCH:
-        draft.patch(row, _nested(row.path, value))
+        draft.patch(row, nested(row.path, value))
     elif row.name == "supernode.volumeMounts" and draft.process:
-        draft.patch(Row(row.name, [], PATCH, target=("StatefulSet", "supernode-default")), _nested(_SUPERNODE_MOUNTS, value))
+        draft.patch(Row(row.name, [], PATCH, target=("StatefulSet", "supernode-default")), nested(_SUPERNODE_MOUNTS, value))
     else:
         for variable in row.variables:
             needed = _NEEDS_EXPOSURE.get(variable)
@@ -218,39 +200,21 @@ _NEEDS_EXPOSURE = {
 _SUPERNODE_MOUNTS = ("spec", "template", "spec", "containers", "name=supernode", "volumeMounts")
 
 
-def _nested(path: tuple[str, ...], value: Any) -> Any:
-    """A strategic merge patch out of the keys to a field."""
-    if not path:
-        return copy.deepcopy(value)
-    inner = _nested(path[1:], value)
-    if path[0].startswith("name="):
-        return [{"name": path[0].removeprefix("name="), **inner}]
-    return {path[0]: inner}
-
-
 def _not(draft: Draft, row: Row, value: Any) -> None:
-    draft.put(row, row.variables[0], not _shaped(row, value, bool))
+    draft.put(row, row.variables[0], not shaped(value, bool))
 
 
 def _one(draft: Draft, row: Row, value: Any) -> None:
-    draft.put(row, row.variables[0], [_shaped(row, value, str)])
+    draft.put(row, row.variables[0], [shaped(value, str)])
 
 
 def _names(draft: Draft, row: Row, value: Any) -> None:
-    names = [one.get("name") if isinstance(one, Mapping) else one for one in _shaped(row, value, list)]
+    names = [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
     draft.put(row, row.variables[0], names)
 
 
 def _env(draft: Draft, row: Row, value: Any) -> None:
-    kept, secret = [], []
-    for one in _shaped(row, value, list):
-        name = str(_shaped(row, one, Mapping).get("name", ""))
-        if "value" in one and _SECRET_NAME.search(name):
-            secret.append(name)
-        else:
-            kept.append(dict(one))
-    if secret:
-        raise Refused(f"the value of {', '.join(secret)} looks like a secret; put it into a Secret, and use valueFrom.secretKeyRef")
+    kept = env(value)
     for variable in row.variables:
         before = {one.get("name"): one for one in draft.variables.get(variable, [])}
         changed = sorted(str(one.get("name")) for one in kept if before.get(one.get("name"), one) != one)
@@ -272,7 +236,7 @@ def _node_affinity(draft: Draft, row: Row, value: Any) -> None:
     kind = draft.value("global.affinity.nodeAffinity.type")
     if kind not in ("none", "soft", "hard"):
         raise Refused("global.affinity.nodeAffinity.type is none of: none, soft, hard")
-    expressions = _shaped(row, draft.value("global.affinity.nodeAffinity.matchExpressions"), list)
+    expressions = shaped(draft.value("global.affinity.nodeAffinity.matchExpressions"), list)
     if row.name.endswith(".type") or kind == "none" or not expressions:
         return  # the other row sets it
     term: dict[str, Any] = {"matchExpressions": expressions}
@@ -289,7 +253,7 @@ def _image(draft: Draft, row: Row, value: Any) -> None:
     own_repository = f"{prefix}.repository" in draft.given and draft.value(f"{prefix}.repository") != _DEFAULTS[draft.chart][f"{prefix}.repository"]
     registry = str(draft.value(f"{prefix}.registry"))
     if part == "tag":
-        version = _VERSION.match(str(value))
+        version = VERSION.match(str(value))
         if version:
             draft.put(row, row.variables[1], version[1])
         elif not own_repository:
@@ -325,14 +289,14 @@ def _days(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _exposure(draft: Draft, row: Row, value: Any) -> None:
-    if value not in _EXPOSURES:
-        raise Refused(f"is none of: {', '.join(_EXPOSURES)}")
+    if value not in EXPOSURES:
+        raise Refused(f"is none of: {', '.join(EXPOSURES)}")
     if draft.variables["superlink_exposure"] == "ingress":
         raise Refused("the ingress publishes the gateway, with a Service of its own kind")
 
 
 def _ingress(draft: Draft, row: Row, value: Any) -> None:
-    _shaped(row, value, bool)
+    shaped(value, bool)
     if draft.variables["superlink_exposure"] != "ingress":
         raise Refused("only superlink.ingress.enabled and superlink.ingress.fleet.enabled together publish the port for sites")
 
@@ -343,24 +307,24 @@ def _superexec(draft: Draft, row: Row, value: Any) -> None:
 
 
 def _probe(draft: Draft, row: Row, value: Any) -> None:
-    if _shaped(row, value, bool) is False:
-        draft.patch(row, _nested(row.path, None))
+    if shaped(value, bool) is False:
+        draft.patch(row, nested(row.path, None))
 
 
 def _probe_field(draft: Draft, row: Row, value: Any) -> None:
     if draft.value(row.name.rpartition(".")[0] + ".enabled") is False:
         raise Refused("the probe is not enabled")
-    draft.patch(row, _nested(row.path, value))
+    draft.patch(row, nested(row.path, value))
 
 
 def _rules(draft: Draft, row: Row, value: Any) -> None:
     _needs_policies(draft)
-    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": one} for one in _shaped(row, value, list)])
+    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": one} for one in shaped(value, list)])
 
 
 def _rules_set(draft: Draft, row: Row, value: Any) -> None:
     _needs_policies(draft)
-    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": _shaped(row, value, list)}])
+    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": shaped(value, list)}])
 
 
 def _needs_policies(draft: Draft) -> None:
@@ -381,11 +345,11 @@ def _replicas(draft: Draft, row: Row, value: Any) -> None:
 
 def _node_config(draft: Draft, row: Row, value: Any) -> None:
     config: dict[str, Any] = {}
-    for key, one in _shaped(row, value, dict).items():
+    for key, one in shaped(value, dict).items():
         if isinstance(one, str):
-            if _PLACEHOLDER.search(one):
+            if PLACEHOLDER.search(one):
                 raise Refused(f"the value of {key} has braces around a name, which is a placeholder here; write it into supernode_pools")
-            if _SECRET_NAME.search(str(key)):
+            if SECRET_NAME.search(str(key)):
                 raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
             config[key] = {"string": one}  # the chart keeps YAML's types: text that looks like a number stays text
         elif isinstance(one, (bool, int, float)):

@@ -23,7 +23,7 @@ from .tracking_faults import tracking_faults
 CLIENT_CERTIFICATES = ("required", "optional", "none")
 ACCESS_MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
-_SUPERLINK_OPTIONS = {
+SUPERLINK_OPTIONS = {
     "--host": "SuperLink listens on 127.0.0.1, the gateway is the way in",
     "--port": "SuperLink listens on 127.0.0.1:8000, the gateway is the way in",
     "--insecure": "use flower_insecure",
@@ -72,7 +72,7 @@ def superlink_faults(spec: Spec) -> list[str]:
 
     faults.resources("resources", spec.get("resources"))
     faults.env("env", spec.get("env"))
-    faults.arguments("extra_args", spec.get("extra_args"), _SUPERLINK_OPTIONS)
+    faults.arguments("extra_args", spec.get("extra_args"), SUPERLINK_OPTIONS)
     app_names, app_paths = _app_volumes(spec)
     beside = spec.get("isolation") == "subprocess"
     faults.volumes(

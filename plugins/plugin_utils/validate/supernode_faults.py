@@ -31,7 +31,7 @@ MAX_SUPERNODES = node_config.MAX_REPLICAS
 
 POOL_KEYS = (*OWN, *SHARED)
 
-_SUPERNODE_OPTIONS = {
+SUPERNODE_OPTIONS = {
     "--superlink": "use superlink_address",
     "--insecure": "use flower_insecure",
     "--root-certificates": "the certificate authority comes from the hub or supernode_ca_bundle",
@@ -207,7 +207,7 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
     for key in ("resources", "superexec_resources"):
         faults.resources(f"{at}{key}", keys.get(key))
     faults.env(f"{at}env", keys.get("env"))
-    faults.arguments(f"{at}extra_args", keys.get("extra_args"), _SUPERNODE_OPTIONS)
+    faults.arguments(f"{at}extra_args", keys.get("extra_args"), SUPERNODE_OPTIONS)
     faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), _SUPEREXEC_OPTIONS)
     if keys.get("volumes") or keys.get("volume_mounts"):
         paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())

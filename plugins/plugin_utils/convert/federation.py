@@ -1,0 +1,377 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""flower-operator's resource Federation -> variables of this collection and a report, without I/O.
+
+Where the operator's behaviour is a defect, the result does what was meant: see the guide on converting.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..validate.superlink_faults import SUPERLINK_OPTIONS
+from ..validate.supernode_faults import SUPERNODE_OPTIONS
+from . import pieces
+from .federation_table import ALWAYS, FIELDS, REFUSED, Field
+from .pieces import Refused, shaped
+
+HUB, SITES, ALL = "flower_hub", "flower_sites", "all"
+API = "flwr.exalsius.ai/"
+_ROWS = {one.name: one for one in FIELDS}
+_OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)")
+_KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
+_DEVICES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
+
+
+@dataclass
+class Part:
+    """What is converted for one group of the inventory, or for one pool.
+
+    Attributes:
+        given: the fields of its part of the resource, by their name in the table.
+        name: prefix of its fields in the report, with the pool's name instead of C([]).
+        targets: C((kind, name)) of the workloads that a patch is for.
+    """
+
+    given: dict[str, Any]
+    name: str
+    targets: list[tuple[str, str]] = field(default_factory=list)
+    variables: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+
+    def put(self, where: str, variable: str, value: Any) -> None:
+        """Set a variable; lists and maps are added to what is there."""
+        before = self.variables.get(variable)
+        if isinstance(before, list) and isinstance(value, list):
+            value = before + [one for one in value if one not in before]
+        elif isinstance(before, dict) and isinstance(value, dict):
+            value = {**before, **value}
+        self.variables[variable] = copy.deepcopy(value)
+        self.sources.setdefault(variable, []).append(where)
+
+
+@dataclass
+class Draft:
+    """What has been converted so far."""
+
+    process: bool
+    daemon: bool
+    hub: Part
+    sites: Part
+    common: Part
+    report: list[dict[str, Any]] = field(default_factory=list)
+
+    def convert(self, part: Part, row: Field, where: str, value: Any) -> None:
+        """Convert one field, and report it."""
+        if row.default is not None and value == row.default and type(value) is type(row.default):
+            self.report.append(pieces.entry(where, pieces.DEFAULT))
+        elif row.fate == REFUSED:
+            self.report.append(pieces.entry(where, pieces.NOT, why=row.why))
+        elif row.fate == ALWAYS:
+            self.report.append(pieces.entry(where, pieces.MET, why=row.why))
+        else:
+            try:
+                pieces.without_keys(value)
+                _CONVERSIONS[row.how](self, part, row, where, value)
+            except Refused as reason:
+                self.report.append(pieces.entry(where, pieces.NOT, why=str(reason)))
+            else:
+                self.report.append(pieces.entry(where, pieces.MAPPED, to=row.destination))
+
+    def patch(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
+        """Add a patch of the pods of a part."""
+        owner, variable = (self.hub, "superlink_patches") if part is self.hub else (self.sites, "supernode_patches")
+        for kind, name in part.targets:
+            body = pieces.nested(("spec", "template", "spec", *path), value)
+            owner.variables.setdefault(variable, []).append({"target": {"kind": kind, "name": name}, "patch": body})
+            owner.sources.setdefault(variable, []).append(where)
+
+
+def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Variables of all hosts, the hub and the sites out of a Federation.
+
+    Returns:
+        For each inventory group a dict as that of C(helm_values.from_helm_superlink_values).
+
+    Raises:
+        ValueError: it is not a Federation.
+    """
+    spec = _spec_of(resource)
+    process, daemon = spec.get("isolationMode") == "process", spec.get("mode") == "DaemonSet"
+    hub = Part({}, "superlink", [("StatefulSet", "superlink"), *([("StatefulSet", "serverapp")] if process else [])])
+    draft = Draft(process, daemon, hub, Part({}, "supernodes"), Part({}, "metadata"))
+    for group, isolation in ((draft.hub, "superlink_isolation"), (draft.sites, "supernode_isolation")):
+        group.put("isolationMode", isolation, "process" if process else "subprocess")
+    draft.hub.put("superlink.service.type", "superlink_exposure", "cluster_ip")
+    given = dict(_leaves({key: value for key, value in spec.items() if key != "supernodes"}, ""))
+    supernodes = spec.get("supernodes") or {}
+    given |= dict(_leaves({key: value for key, value in supernodes.items() if key != "pools"}, "supernodes."))
+    draft.hub.given = draft.sites.given = given
+    _common(draft, resource)
+    _fields(draft, given)
+    _pools(draft, supernodes.get("pools") or [])
+    return [_result(draft, ALL, draft.common, "metadata"), _result(draft, HUB, draft.hub, ""), _result(draft, SITES, draft.sites, "supernodes")]
+
+
+def _spec_of(resource: Any) -> dict[str, Any]:
+    if not isinstance(resource, Mapping) or resource.get("kind") != "Federation" or not str(resource.get("apiVersion")).startswith(API):
+        kind = resource.get("kind") if isinstance(resource, Mapping) else type(resource).__name__
+        raise ValueError(f"it is not a Federation of {API}v1, but {kind!r}. Give one resource, as kubectl get federation NAME -o yaml writes it.")
+    spec = resource.get("spec")
+    if not isinstance(spec, dict):
+        raise ValueError("the Federation has no spec.")
+    for key, known in (("mode", ("StatefulSet", "DaemonSet")), ("isolationMode", ("process", "subprocess"))):
+        if spec.get(key) not in known:
+            raise ValueError(f"spec.{key} of the Federation is {spec.get(key)!r}, and has to be {' or '.join(known)}.")
+    supernodes = spec.get("supernodes")
+    pools = supernodes.get("pools") if isinstance(supernodes, dict) else None
+    if not isinstance(pools, list) or not pools or not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in pools):
+        raise ValueError("spec.supernodes.pools of the Federation has to be a list of pools, each with a name.")
+    return spec
+
+
+def _result(draft: Draft, group: str, part: Part, prefix: str) -> dict[str, Any]:
+    """The report has each line once: those of SuperNodes and of the metadata in their parts, all else in the hub's."""
+    own = {SITES: "supernodes", ALL: "metadata"}
+    lines = [one for one in draft.report if next((name for name, start in own.items() if one["parameter"].startswith(start)), HUB) == group]
+    return {"group": group, "variables": part.variables, "sources": part.sources, "report": lines}
+
+
+def _common(draft: Draft, resource: Mapping[str, Any]) -> None:
+    meta = resource.get("metadata") or {}
+    if meta.get("name"):
+        draft.common.put("metadata.name", "flower_federation", str(meta["name"]))
+        draft.report.append(pieces.entry("metadata.name", pieces.MAPPED, to="flower_federation"))
+    if meta.get("namespace"):
+        why = "the operator's objects stay in it; this federation gets namespaces of its own, flower_namespace"
+        draft.report.append(pieces.entry("metadata.namespace", pieces.NOT, why=why))
+
+
+def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Fields by their name in the table, and unknown ones by their path."""
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if name not in _ROWS and isinstance(value, Mapping) and any(one.startswith(f"{name}.") for one in _ROWS):
+            yield from _leaves(value, f"{name}.")
+        elif value is not None:
+            yield name, value
+
+
+def _fields(draft: Draft, given: Mapping[str, Any]) -> None:
+    for name, value in _ordered(given):
+        part = draft.sites if name.startswith("supernodes.") else draft.hub
+        row = _ROWS.get(name)
+        if row is None:
+            draft.report.append(pieces.entry(name, pieces.NOT, why=_unknown(name, value)))
+        else:
+            draft.convert(part, row, name, value)
+
+
+def _pools(draft: Draft, pools: list[dict[str, Any]]) -> None:
+    last = {one["name"]: number for number, one in enumerate(pools)}
+    made = []
+    for number, one in enumerate(pools):
+        name = f"supernodes.pools[{one['name']}]"
+        if last[one["name"]] != number:
+            draft.report.append(pieces.entry(name, pieces.NOT, why="a later pool has the same name; the operator deploys only that one"))
+            continue
+        kind = "DaemonSet" if draft.daemon else "StatefulSet"
+        pool = Part(dict(_leaves(one, "supernodes.pools[].")), name, [(kind, f"supernode-{one['name']}")])
+        pool.variables = {"name": one["name"], "mode": kind, **({} if draft.daemon else {"replicas": 1}), "node_config": {}}
+        for field_name, value in _ordered(pool.given):
+            where = field_name.replace("supernodes.pools[]", name)
+            row = _ROWS.get(field_name)
+            if row is None:
+                draft.report.append(pieces.entry(where, pieces.NOT, why=_unknown(field_name, value)))
+            else:
+                draft.convert(pool, row, where, value)
+        made.append(pool.variables)
+    draft.sites.variables["supernode_pools"] = made
+    draft.sites.sources["supernode_pools"] = ["mode", "supernodes.pools"]
+
+
+def _ordered(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    order = {name: number for number, name in enumerate(_ROWS)}
+    return sorted(given.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
+
+
+def _unknown(name: str, value: Any) -> str:
+    if any(one.startswith(f"{name}.") for one in _ROWS):
+        return f"has a {type(value).__name__}, not a mapping"
+    nearest = difflib.get_close_matches(name, _ROWS, n=1, cutoff=0.8)
+    return "the resource has no such field" + (f"; did you mean {nearest[0]}?" if nearest else "")
+
+
+# Conversions: (draft, part, row, where, value)
+
+
+def _later(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    """It is in the result already."""
+
+
+def _copy(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    for variable in row.variables:
+        if draft.process or not variable.startswith("superlink_serverapp_"):
+            part.put(where, variable, value)
+
+
+def _process(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    if not draft.process:
+        raise Refused("there is a SuperExec only with isolationMode process")
+    _copy(draft, part, row, where, value)
+
+
+def _patch(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    draft.patch(part, where, row.path, value)
+
+
+def _env(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    _copy(draft, part, row, where, pieces.env(value))
+
+
+def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    text = shaped(value, str)
+    if not text:
+        raise Refused("is empty")
+    if not draft.process and "superexec" in row.name.lower():
+        raise Refused("there is a SuperExec only with isolationMode process")
+    official = _OFFICIAL.fullmatch(text)
+    known = draft.common.variables.get("flower_version")
+    if official and known in (None, official[1]):
+        draft.common.put(where, "flower_version", official[1])
+    elif official and tuple(map(int, official[1].split("."))) < (1, 40, 0):
+        raise Refused("is older than Flower 1.40, the first that this collection deploys")
+    else:
+        part.put(where, row.variables[0], text)
+
+
+def _arguments(options: Mapping[str, str]) -> Any:
+    def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+        words = [str(one) for one in shaped(value, list)]
+        own = {word: options[name] for word in words if (name := word.partition("=")[0]) in options}
+        if own:
+            raise Refused("; ".join(f"{word.partition('=')[0]} is set by the collection: {why}" for word, why in own.items()))
+        part.put(where, row.variables[0], words)
+
+    return convert
+
+
+def _exposure(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    if value not in pieces.EXPOSURES:
+        raise Refused(f"is none of: {', '.join(pieces.EXPOSURES)}")
+    part.put(where, row.variables[0], pieces.EXPOSURES[value])
+
+
+def _pull_secrets(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    names = [one.get("name") if isinstance(one, Mapping) else one for one in shaped(value, list)]
+    (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], names)
+
+
+def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    """For a SuperExec of the hub, which has a pod of its own, only what it mounts."""
+    volumes = [shaped(one, dict) for one in shaped(value, list)]
+    part.put(where, row.variables[0], volumes)
+    if part is draft.hub and draft.process:
+        mounted = {one.get("name") for one in _mounts_of(part, "superlink", executor=True)}
+        own = [one for one in volumes if one.get("name") in mounted]
+        if own:
+            part.put(where, row.variables[1], own)
+
+
+def _mounts_of(part: Part, prefix: str, *, executor: bool) -> list[dict[str, Any]]:
+    """Mounts of a container; a SuperExec without any has those of the other container."""
+    own = part.given.get(f"{prefix}.superexecVolumeMounts") if executor else None
+    found = own or part.given.get(f"{prefix}.volumeMounts") or []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _has_volumes(part: Part, prefix: str, mounts: Any) -> list[dict[str, Any]]:
+    """The mounts, if the volumes are there that they name."""
+    names = [part.given.get(f"{prefix}{place}volumes") or [] for place in (".", ".podTemplate.spec.")]
+    there = {one.get("name") for found in names for one in found if isinstance(one, dict)}
+    found = [shaped(one, dict) for one in shaped(mounts, list)]
+    lacking = sorted({str(one.get("name")) for one in found if one.get("name") not in there})
+    if lacking:
+        raise Refused(f"mounts {', '.join(lacking)}, which is not among the volumes that are converted")
+    return found
+
+
+def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    prefix = row.name.rpartition(".")[0]
+    mounts = _has_volumes(part, prefix, value)
+    executor = not part.given.get(f"{prefix}.superexecVolumeMounts")
+    if part is draft.hub:
+        part.put(where, row.variables[0], mounts)
+        if draft.process and executor:
+            part.put(where, row.variables[1], mounts)
+        return
+    if not draft.process or executor:
+        part.put(where, row.variables[0], mounts)
+    if draft.process:
+        draft.patch(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
+
+
+def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    if not draft.process:
+        raise Refused("there is a SuperExec only with isolationMode process")
+    part.put(where, row.variables[0], _has_volumes(part, row.name.rpartition(".")[0], value))
+
+
+def _replicas(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    if draft.daemon:
+        raise Refused("a DaemonSet has one SuperNode on each of its nodes")
+    if shaped(value, int) < 1:
+        raise Refused("is not a number of SuperNodes from 1")
+    part.variables["replicas"] = value
+
+
+def _gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    prefix = row.name.rpartition(".")[0]
+    vendor, own = part.given.get(f"{prefix}.vendor", "nvidia"), part.given.get(f"{prefix}.resourceName")
+    if vendor not in _DEVICES and not own:
+        raise Refused(f"the vendor is none of {', '.join(_DEVICES)}, and there is no resourceName")
+    count = shaped(part.given.get(f"{prefix}.count", 1), int)
+    part.put(where, "gpu", {"resource": own or _DEVICES[vendor], "count": count})
+
+
+def _part_of_gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    if part.given.get(f"{row.name.rpartition('.')[0]}.enabled") is not True:
+        raise Refused("gpu.enabled is not true")
+
+
+def _runtime_class(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    if "gpu" in part.variables:
+        part.put(where, "gpu", {"runtime_class": shaped(value, str)})
+    else:
+        draft.patch(part, where, ("runtimeClassName",), shaped(value, str))
+
+
+def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    """The operator's placeholders have the same names here, and text that is a number or a boolean becomes one, as there."""
+    config: dict[str, Any] = {}
+    for key, text in shaped(value, dict).items():
+        rest = str(text)
+        for known in _KNOWN:
+            rest = rest.replace(known, "")
+        if pieces.PLACEHOLDER.search(rest):
+            raise Refused(f"the value of {key} has braces around a name that the operator does not replace; write it into supernode_pools")
+        if draft.daemon and ("{index}" in str(text) or "{replicas}" in str(text)):
+            raise Refused(f"the value of {key} counts pods, which a DaemonSet does not do; use {{node}} or {{partition}}")
+        if pieces.SECRET_NAME.search(str(key)):
+            raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
+        config[str(key)] = text
+    part.variables["node_config"] = config
+
+
+_CONVERSIONS = {
+    "later": _later, "copy": _copy, "process": _process, "patch": _patch, "env": _env, "image": _image, "exposure": _exposure,
+    "superlink_args": _arguments(SUPERLINK_OPTIONS), "supernode_args": _arguments(SUPERNODE_OPTIONS), "pull_secrets": _pull_secrets,
+    "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
+    "runtime_class": _runtime_class, "node_config": _node_config,
+}  # fmt: skip

@@ -1,0 +1,161 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What becomes of each field of flower-operator's resource Federation: the one table, which the filter uses and the guide prints.
+
+The fields are those of C(flwr.exalsius.ai/v1) at commit C(bc0c510) of exalsius/flower-operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+CONVERTED = "converted"
+ALWAYS = "always"
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the resource.
+
+    Attributes:
+        name: its path in C(spec); C([]) stands for an entry of a list.
+        fate: C(converted), C(always) for what is so here in any case, or C(refused).
+        variables: with C(converted), role variables, or for a pool options of it.
+        how: name of the conversion; see federation.py.
+        path: with C(how=patch), the keys to the field in the pod template's spec.
+        default: the resource's default; a field with this value is left out.
+        why: the reason, with C(always) and C(refused); else what to know.
+    """
+
+    name: str
+    fate: str
+    variables: tuple[str, ...] = ()
+    how: str = "copy"
+    path: tuple[str, ...] = ()
+    default: Any = None
+    why: str = ""
+
+    @property
+    def destination(self) -> str:
+        """For people: where the value goes, or why it does not."""
+        if self.fate == CONVERTED:
+            target = "a patch of the pods" if self.how == "patch" else ", ".join(self.variables)
+            return f"{target}; {self.why}" if self.why else target
+        return self.why
+
+
+def _to(name: str, *variables: str, how: str = "copy", default: Any = None, why: str = "") -> Field:
+    return Field(name, CONVERTED, variables, how=how, default=default, why=why)
+
+
+def _refused(name: str, why: str) -> Field:
+    return Field(name, REFUSED, why=why)
+
+
+_CLAIMS = "make a PersistentVolumeClaim, and name it in {}; the operator's claims are kept as they are"
+_DROPPED = "the operator ignores it"
+_ACCOUNT = "each part has a service account of its own, without rights"
+_HOST = "Pod Security restricted: pods do not share namespaces of their node"
+_SHARED = "pods share no process namespace"
+_PORTS = "only the port for SuperNodes is published, through the gateway"
+_TOKEN = "pods get no service account token"
+
+# Fields of a pod template's spec that become a variable, and the ending of its name.
+_PODS = (
+    ("nodeSelector", "node_selector", "copy"), ("affinity", "affinity", "copy"), ("tolerations", "tolerations", "copy"),
+    ("priorityClassName", "priority_class", "copy"),
+)  # fmt: skip
+_PATCHED = ("securityContext", "dnsPolicy", "dnsConfig", "hostAliases", "schedulerName")
+
+
+def _template(prefix: str, variables: dict[str, tuple[str, ...]], *, pool: bool) -> list[Field]:
+    """Rows of a podTemplate."""
+    spec = f"{prefix}.podTemplate.spec"
+    rows = [Field(f"{spec}.{name}", CONVERTED, variables[ending], how=how) for name, ending, how in _PODS]
+    rows += [Field(f"{spec}.{name}", CONVERTED, how="patch", path=(name,)) for name in _PATCHED]
+    rows += [
+        _to(f"{prefix}.podTemplate.metadata.labels", *variables["pod_labels"], why=_DROPPED),
+        _to(f"{prefix}.podTemplate.metadata.annotations", *variables["pod_annotations"], why=_DROPPED),
+        _to(f"{spec}.volumes", *variables["volumes"], how="volumes"),
+        _to(f"{spec}.imagePullSecrets", "supernode_image_pull_secrets" if pool else "superlink_image_pull_secrets", how="pull_secrets"),
+        _refused(f"{spec}.serviceAccountName", _ACCOUNT),
+        *(_refused(f"{spec}.{name}", _HOST) for name in ("hostNetwork", "hostPID", "hostIPC")),
+        _refused(f"{spec}.shareProcessNamespace", _SHARED),
+        _refused(f"{spec}.automountServiceAccountToken", _TOKEN),
+        *(_refused(f"{spec}.{name}", f"{_DROPPED}, and so does the collection") for name in ("hostname", "readinessGates")),
+        *(
+            Field(f"{spec}.{name}", REFUSED, default=[], why=f"{_DROPPED}; add containers with {'supernode' if pool else 'superlink'}_patches")
+            for name in ("containers", "initContainers")
+        ),
+    ]
+    if pool:
+        rows += [
+            _to(f"{spec}.runtimeClassName", "gpu", how="runtime_class", why="with a GPU; else a patch of the pods"),
+            _to(f"{spec}.topologySpreadConstraints", "topology_spread_constraints", why=_DROPPED),
+            _to(f"{spec}.terminationGracePeriodSeconds", "termination_grace_period", why=_DROPPED),
+        ]
+    else:
+        rows += [
+            Field(f"{spec}.{name}", CONVERTED, how="patch", path=(name,))
+            for name in ("runtimeClassName", "topologySpreadConstraints", "terminationGracePeriodSeconds")
+        ]
+    return rows
+
+
+def _hub_variables(ending: str) -> tuple[str, ...]:
+    return (f"superlink_{ending}", f"superlink_serverapp_{ending}")
+
+
+_ENDINGS = ("node_selector", "affinity", "tolerations", "priority_class", "pod_labels", "pod_annotations", "volumes")
+_POOL = "supernodes.pools[]"
+
+FIELDS: tuple[Field, ...] = (
+    _to("mode", "mode", how="later"),
+    _to("isolationMode", "superlink_isolation", "supernode_isolation", how="later"),
+    _refused("version", "the operator never reads it; the version is taken from the images"),
+    Field("insecure", REFUSED, default=False, why="TLS, keys and certificates are on; flower_insecure is for labs only"),
+    _to("superlink.image", "superlink_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to("superlink.superexecImage", "superlink_serverapp_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to("superlink.resources", "superlink_resources"),
+    _to("superlink.superexecResources", "superlink_serverapp_resources", how="process"),
+    _to("superlink.env", "superlink_env", "superlink_serverapp_env", how="env"),
+    _to("superlink.extraArgs", "superlink_extra_args", how="superlink_args"),
+    _to("superlink.service.type", "superlink_exposure", how="exposure", default="ClusterIP", why="of the gateway"),
+    _to("superlink.service.ports.grpc", "superlink_port", default=9092, why="the operator's SuperNodes go on dialling 9092"),
+    Field("superlink.service.ports.serverAppIO", REFUSED, default=9091, why=_PORTS),
+    Field("superlink.service.ports.extra", REFUSED, default=9093, why=_PORTS),
+    _to("superlink.service.labels", "superlink_service_labels"),
+    _to("superlink.service.annotations", "superlink_service_annotations"),
+    _to("superlink.volumes", "superlink_volumes", "superlink_serverapp_volumes", how="volumes"),
+    _to("superlink.volumeMounts", "superlink_volume_mounts", "superlink_serverapp_volume_mounts", how="mounts"),
+    _to("superlink.superexecVolumeMounts", "superlink_serverapp_volume_mounts", how="exec_mounts"),
+    _refused("superlink.volumeClaimTemplates", f"the database is on a volume of superlink_storage_size; else {_CLAIMS.format('superlink_volumes')}"),
+    *_template("superlink", {ending: _hub_variables(ending) for ending in _ENDINGS}, pool=False),
+    _to("supernodes.image", "supernode_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to("supernodes.env", "supernode_env", how="env"),
+    _to(f"{_POOL}.name", "name", how="later"),
+    _to(f"{_POOL}.replicas", "replicas", how="replicas"),
+    _to(f"{_POOL}.images.supernode", "image", how="image", why="or flower_version, where it is Flower's own"),
+    _to(f"{_POOL}.images.superexecClientApp", "superexec_image", how="image", why="or flower_version, where it is Flower's own"),
+    _to(f"{_POOL}.gpu.enabled", "gpu", how="gpu", default=False),
+    _to(f"{_POOL}.gpu.vendor", "gpu", how="part_of_gpu"),
+    _to(f"{_POOL}.gpu.resourceName", "gpu", how="part_of_gpu"),
+    _to(f"{_POOL}.gpu.count", "gpu", how="part_of_gpu", default=1),
+    Field(
+        f"{_POOL}.gpu.mountAll", REFUSED, default=False,
+        why="it takes all GPUs of a node without the scheduler's knowledge, for amd as a privileged pod; request them with gpu.count",
+    ),  # fmt: skip
+    _to(f"{_POOL}.supernodeResources", "resources"),
+    _to(f"{_POOL}.superexecResources", "superexec_resources", how="process"),
+    _to(f"{_POOL}.extraArgs", "extra_args", how="supernode_args"),
+    _to(f"{_POOL}.env", "env", how="env"),
+    _to(f"{_POOL}.volumes", "volumes", how="volumes"),
+    _to(f"{_POOL}.volumeMounts", "volume_mounts", how="mounts"),
+    _to(f"{_POOL}.superexecVolumeMounts", "volume_mounts", how="exec_mounts"),
+    _refused(f"{_POOL}.volumeClaimTemplates", _CLAIMS.format("volumes of the pool")),
+    _to(f"{_POOL}.nodeConfig", "node_config", how="node_config"),
+    *_template(_POOL, {ending: (ending,) for ending in _ENDINGS}, pool=True),
+)

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the conversions have in common: results, refusals, and what is never taken over."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
+EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
+#: A version at the beginning of an image's tag.
+VERSION = re.compile(r"(\d+\.\d+\.\d+)")
+#: Names of environment variables and keys of a node config whose values look like secrets.
+SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|API_?KEY|LICENSE_KEY|PRIVATE_?KEY", re.IGNORECASE)
+#: What node_config would read as a placeholder.
+PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
+
+_KEY = re.compile(r"PRIVATE KEY-----")
+
+
+class Refused(ValueError):
+    """A value that is not converted; the text is the reason, and never the value."""
+
+
+def entry(name: str, result: str, to: str = "", why: str = "") -> dict[str, str]:
+    """A line of the report."""
+    return {"parameter": name, "result": result, "to": to, "why": why}
+
+
+def without_keys(value: Any) -> None:
+    """Refuse a private key, wherever it is.
+
+    Raises:
+        Refused: there is one.
+    """
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            without_keys(key)
+            without_keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            without_keys(inner)
+    elif isinstance(value, str) and _KEY.search(value):
+        raise Refused("has a private key, which does not belong in an inventory; put it into a Secret or a vault")
+
+
+def shaped(value: Any, kind: type) -> Any:
+    """The value, if it is of this kind.
+
+    Raises:
+        Refused: it is not.
+    """
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise Refused(f"has a {type(value).__name__}, not a {kind.__name__}")
+    return value
+
+
+def env(value: Any) -> list[dict[str, Any]]:
+    """A list of EnvVar objects.
+
+    Raises:
+        Refused: it is none, or a value looks like a secret.
+    """
+    kept, secret = [], []
+    for one in shaped(value, list):
+        name = str(shaped(one, Mapping).get("name", ""))
+        if "value" in one and SECRET_NAME.search(name):
+            secret.append(name)
+        else:
+            kept.append(dict(one))
+    if secret:
+        raise Refused(f"the value of {', '.join(secret)} looks like a secret; put it into a Secret, and use valueFrom.secretKeyRef")
+    return kept
+
+
+def nested(path: tuple[str, ...], value: Any) -> Any:
+    """A strategic merge patch out of the keys to a field; C(name=x) is the list entry with that name."""
+    if not path:
+        return copy.deepcopy(value)
+    inner = nested(path[1:], value)
+    if path[0].startswith("name="):
+        return [{"name": path[0].removeprefix("name="), **inner}]
+    return {path[0]: inner}
