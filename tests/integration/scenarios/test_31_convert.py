@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values files of Flower's Helm charts become an inventory, which is deployed and trains."""
+"""Values files of Flower's Helm charts, and flower-operator's resources, become inventories, which are deployed and train."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import yaml
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 FILES = Path(__file__).parent / "helm"
+FEDERATIONS = Path(__file__).parent / "federation"
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
 SPACE = f"{NAMESPACE}-helm"
 COMMON = {"flower_namespace": SPACE, "flower_ca_namespace": f"{SPACE}-ca", "flower_federation": "converted"}
@@ -24,6 +25,11 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_constructor("!unsafe", lambda loader, node: {"__ansible_unsafe": loader.construct_scalar(node)})
+
+
+def read(folder: Path, group: str) -> dict[str, Any]:
+    """Variables that a conversion has written for a group."""
+    return yaml.load((folder / "inventory" / "group_vars" / group / "converted.yml").read_text(), _Loader)
 
 
 @pytest.fixture
@@ -37,12 +43,8 @@ def converted(fed, tmp_path):
     report = json.loads((tmp_path / "convert-report.json").read_text())
     results = {entry["parameter"]: entry["result"] for part in report.values() for entry in part}
     assert set(results.values()) <= {"mapped", "met", "default"}, results
-
-    def variables(group: str) -> dict[str, Any]:
-        return yaml.load((tmp_path / "inventory" / "group_vars" / group / "converted.yml").read_text(), _Loader)
-
-    hub = {"flower_context": "hub", "superlink_storage_size": "256Mi", **variables("flower_hub")}
-    yield {"hub": hub, "site-a": {"flower_context": "site-a", **variables("flower_sites")}}
+    hub = {"flower_context": "hub", "superlink_storage_size": "256Mi", **read(tmp_path, "flower_hub")}
+    yield {"hub": hub, "site-a": {"flower_context": "site-a", **read(tmp_path, "flower_sites")}}
 
 
 def test_values_files_are_deployed_and_train(fed, converted):
@@ -64,3 +66,44 @@ def test_values_files_are_deployed_and_train(fed, converted):
     assert "completed" in run.messages("hub")
     fed.unchanged(converted, **COMMON)
     fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true", hosts=converted, **COMMON)
+
+
+@pytest.fixture
+def federations(fed, tmp_path):
+    """Hosts out of two Federations: StatefulSets with SuperExecs on site-b, a DaemonSet without on site-a; and the variables of all."""
+    folders = {name: tmp_path / name for name in ("statefulset", "daemonset")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        given = (f"flower_convert_federation={FEDERATIONS / name}.yaml", f"flower_convert_directory={folder}")
+        fed.play("convert", *(word for one in given for word in ("-e", one)))
+        report = json.loads((folder / "convert-report.json").read_text())
+        assert {entry["result"] for part in report.values() for entry in part} <= {"mapped", "default"}, report
+    hub = {"flower_context": "hub", "superlink_storage_size": "256Mi", **read(folders["statefulset"], "flower_hub")}
+    sites = {
+        "site-a": {"flower_context": "site-a", **read(folders["daemonset"], "flower_sites")},
+        "site-b": {"flower_context": "site-b", **read(folders["statefulset"], "flower_sites")},
+    }
+    return {"hub": hub, **sites}, read(folders["statefulset"], "all")
+
+
+def test_federations_are_deployed_and_train(fed, federations):
+    hosts, common = federations
+    space = f"{NAMESPACE}-federation"
+    common |= {"flower_namespace": space, "flower_ca_namespace": f"{space}-ca"}
+    run = fed.site(hosts, **common)
+    assert "4 SuperNodes of 2 sites are online" in run.messages()
+    pods = {pod["metadata"]["name"]: pod for context in ("site-a", "site-b") for pod in fed.cluster(context).list("v1", "Pod", space)}
+    (edge,) = (pod for name, pod in pods.items() if name.startswith("supernode-edge-"))
+    assert edge["metadata"]["ownerReferences"][0]["kind"] == "DaemonSet"
+    (second,) = (pod for name, pod in pods.items() if name == "supernode-cpu-1")
+    boxes = {box["name"]: box for pod in (second,) for box in pod["spec"]["containers"]}
+    env = {one["name"]: one.get("value") for one in boxes["superexec"]["env"]}
+    assert env["FEDERATION_POOL"] == "{{ cpu }}" and env["FEDERATION_ALL"] == "yes"
+    assert {mount["mountPath"] for mount in boxes["superexec"]["volumeMounts"]} >= {"/data"}
+    assert {mount["mountPath"] for mount in boxes["supernode"]["volumeMounts"]} >= {"/work"}
+    gpus = {name: box["resources"] for name, pod in pods.items() for box in pod["spec"]["containers"] if "nvidia.com/gpu" in str(box.get("resources"))}
+    assert list(gpus) == ["supernode-gpu-0"]
+    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
+    assert "completed" in fed.play("run", "-e", json.dumps(given), hosts=hosts, **common).messages("hub")
+    fed.unchanged(hosts, **common)
+    fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true", hosts=hosts, **common)

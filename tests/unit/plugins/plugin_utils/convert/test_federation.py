@@ -1,0 +1,340 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every field of flower-operator's Federation is converted or refused by name; what is converted reaches the rendered objects."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation import from_federation
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_table import (
+    CONVERTED,
+    FIELDS,
+    REFUSED,
+    Field,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory_text import (
+    converted_report,
+    converted_text,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import superlink_objects
+from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
+
+ROOT = Path(__file__).resolve().parents[5]
+GIVEN = yaml.safe_load((ROOT / "tests/unit/cases/federation-fields.yaml").read_text(encoding="utf-8"))
+EXAMPLES = ROOT / "tests/integration/scenarios/federation"
+GUIDE = ROOT / "docs/docsite/rst/guide_convert.rst"
+IN_POOL = "supernodes.pools[]."
+NAMES = [
+    *GIVEN["spec"],
+    *(f"superlink.{name}" for name in GIVEN["superlink"]),
+    *(f"supernodes.{name}" for name in GIVEN["supernodes"]),
+    *(f"{IN_POOL}{name}" for name in GIVEN["pool"]),
+    *(f"{prefix}podTemplate.{name}" for prefix in ("superlink.", IN_POOL) for name in GIVEN["podTemplate"]),
+]
+VOLUME, MOUNT = {"name": "probe", "emptyDir": {}}, {"name": "probe", "mountPath": "/probe"}
+# Values that a field accepts, for those whose type is not a mapping of labels.
+VALUES: dict[str, Any] = {
+    "image": "registry.example.com/probe:1",
+    "superexecImage": "registry.example.com/probe:1",
+    "supernode": "registry.example.com/probe:1",
+    "superexecClientApp": "registry.example.com/probe:1",
+    "resources": {"limits": {"probe.example.com/x": "1"}},
+    "superexecResources": {"limits": {"probe.example.com/x": "1"}},
+    "supernodeResources": {"limits": {"probe.example.com/x": "1"}},
+    "env": [{"name": "PROBE", "value": "probe"}],
+    "extraArgs": ["--probe"],
+    "type": "NodePort",
+    "grpc": 19443,
+    "volumes": [VOLUME],
+    "volumeMounts": [MOUNT],
+    "superexecVolumeMounts": [{**MOUNT, "mountPath": "/probe-exec"}],
+    "replicas": 7,
+    "enabled": True,
+    "vendor": "amd",
+    "resourceName": "probe.example.com/x",
+    "count": 3,
+    "nodeConfig": {"probe": "7777"},
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": []}]}}},
+    "tolerations": [{"key": "probe", "operator": "Exists"}],
+    "priorityClassName": "probe",
+    "runtimeClassName": "probe",
+    "securityContext": {"runAsUser": 50123},
+    "dnsPolicy": "None",
+    "dnsConfig": {"nameservers": ["192.0.2.7"]},
+    "hostAliases": [{"ip": "192.0.2.7", "hostnames": ["probe"]}],
+    "schedulerName": "probe",
+    "imagePullSecrets": [{"name": "probe"}],
+    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "probe", "whenUnsatisfiable": "ScheduleAnyway"}],
+    "terminationGracePeriodSeconds": 77,
+}
+
+
+def resource(mode: str = "StatefulSet", isolation: str = "process", **pool: Any) -> dict[str, Any]:
+    """A small Federation."""
+    return {
+        "apiVersion": "flwr.exalsius.ai/v1",
+        "kind": "Federation",
+        "metadata": {"name": "lab"},
+        "spec": {
+            "mode": mode,
+            "isolationMode": isolation,
+            "superlink": {},
+            "supernodes": {"pools": [{"name": "cpu", **({"replicas": 2} if mode == "StatefulSet" else {}), **pool}]},
+        },
+    }
+
+
+def with_field(name: str, value: Any) -> dict[str, Any]:
+    """A Federation with this field, and with what it needs to have an effect."""
+    found = resource()
+    place = found["spec"]["supernodes"]["pools"][0] if name.startswith(IN_POOL) else found["spec"]
+    *path, last = name.removeprefix(IN_POOL).split(".")
+    owner = place if name.startswith(IN_POOL) else place.setdefault("superlink", {}) if path[:1] == ["superlink"] else place
+    if "Mounts" in last:
+        owner["volumes"] = [VOLUME]
+    if "gpu" in path:
+        place["gpu"] = {"enabled": True}
+    for key in path:
+        place = place.setdefault(key, {})
+    place[last] = value
+    return found
+
+
+def value_of(row: Field) -> Any:
+    return VALUES.get(row.name.rpartition(".")[2], {"example.com/probe": "probe"})
+
+
+Render = Callable[[list[dict[str, Any]]], str]
+
+
+@pytest.fixture
+def rendered(superlink_spec: Callable[..., Any], supernode_spec: Callable[..., Any]) -> Render:
+    """Function: all objects of the hub and of a site."""
+
+    def objects(parts: list[dict[str, Any]]) -> str:
+        common, hub, site = (copy.deepcopy(part["variables"]) for part in parts)
+        both = {"version": common["flower_version"]} if "flower_version" in common else {}
+        hub_spec = superlink_spec(**both, **{key.removeprefix("superlink_"): value for key, value in hub.items()})
+        site_spec = supernode_spec(**both, **{key.removeprefix("supernode_"): value for key, value in site.items()})
+        return json.dumps([superlink_objects(hub_spec), supernode_objects(site_spec)], sort_keys=True)
+
+    return objects
+
+
+def entries(parts: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {entry["parameter"]: entry for part in parts for entry in part["report"]}
+
+
+def test_every_field_has_a_row_and_no_other() -> None:
+    assert [row.name for row in FIELDS if row.name not in NAMES] == []
+    assert [name for name in NAMES if name not in {row.name for row in FIELDS}] == []
+    assert len(FIELDS) == len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("row", FIELDS, ids=lambda row: row.name)
+def test_each_field_is_in_the_report(row: Field) -> None:
+    if row.how == "later":
+        return
+    name = row.name.replace("[]", "[cpu]")
+    found = entries(from_federation(with_field(row.name, value_of(row))))[name]
+    assert found["result"] == ("mapped" if row.fate == CONVERTED else "refused"), found
+    assert found["to"] == row.destination if row.fate == CONVERTED else found["why"] == row.why
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in FIELDS if row.fate == CONVERTED and row.how not in ("later", "part_of_gpu")], ids=lambda row: row.name
+)
+def test_reaches_the_objects(row: Field, rendered: Render) -> None:
+    without = with_field(row.name, value_of(row))
+    changed = rendered(from_federation(without))
+    place = without["spec"]["supernodes"]["pools"][0] if row.name.startswith(IN_POOL) else without["spec"]
+    *path, last = row.name.removeprefix(IN_POOL).split(".")
+    for key in path:
+        place = place[key]
+    del place[last]
+    assert changed != rendered(from_federation(without))
+
+
+@pytest.mark.parametrize("row", [row for row in FIELDS if row.fate == REFUSED], ids=lambda row: row.name)
+def test_values_of_refused_fields_are_nowhere(row: Field) -> None:
+    parts = from_federation(with_field(row.name, "s3cr3t"))
+    assert "s3cr3t" not in json.dumps(parts)
+
+
+@pytest.mark.parametrize("name", ["statefulset", "daemonset"])
+def test_examples(name: str, rendered: Render) -> None:
+    parts = from_federation(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()))
+    assert [part["group"] for part in parts] == ["all", "flower_hub", "flower_sites"]
+    assert {entry["result"] for part in parts for entry in part["report"]} <= {"mapped", "default"}, "nothing is refused"
+    assert parts[0]["variables"] == {"flower_federation": "hospital", "flower_version": "1.41.0"}
+    assert rendered(parts)
+    for part in parts:
+        assert converted_report(part)
+    assert "!unsafe '{{ cpu }}'" in converted_text(parts[2]) or name == "daemonset"
+
+
+def pool_of(**pool: Any) -> dict[str, Any]:
+    mode, isolation = pool.pop("mode", "StatefulSet"), pool.pop("isolation", "process")
+    found: dict[str, Any] = from_federation(resource(mode, isolation, **pool))[2]["variables"]["supernode_pools"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("gpu", "wanted"),
+    [
+        ({"enabled": True}, {"resource": "nvidia.com/gpu", "count": 1}),
+        ({"enabled": True, "vendor": "amd", "count": 2}, {"resource": "amd.com/gpu", "count": 2}),
+        ({"enabled": True, "vendor": "nvidia", "resourceName": "nvidia.com/mig-1g.5gb"}, {"resource": "nvidia.com/mig-1g.5gb", "count": 1}),
+        ({"enabled": False, "vendor": "amd"}, None),
+        ({"enabled": True, "vendor": "intel"}, None),
+        ({"enabled": True, "count": "two"}, None),
+        ({"mountAll": True, "vendor": "nvidia"}, None),
+    ],
+)
+def test_gpus(gpu: dict[str, Any], wanted: dict[str, Any] | None) -> None:
+    assert pool_of(gpu=gpu).get("gpu") == wanted
+
+
+def test_a_runtime_class_belongs_to_the_gpu() -> None:
+    template = {"spec": {"containers": [], "runtimeClassName": "nvidia"}}
+    assert pool_of(gpu={"enabled": True}, podTemplate=template)["gpu"]["runtime_class"] == "nvidia"
+    sites = from_federation(resource(podTemplate=template))[2]["variables"]
+    assert sites["supernode_patches"] == [
+        {"target": {"kind": "StatefulSet", "name": "supernode-cpu"}, "patch": {"spec": {"template": {"spec": {"runtimeClassName": "nvidia"}}}}}
+    ]
+
+
+def test_mounts_go_where_the_operator_mounts_them() -> None:
+    volumes, mounts, own = [VOLUME], [MOUNT], [{**MOUNT, "mountPath": "/exec"}]
+    assert pool_of(isolation="subprocess", volumes=volumes, volumeMounts=mounts)["volume_mounts"] == mounts
+    assert pool_of(volumes=volumes, volumeMounts=mounts)["volume_mounts"] == mounts, "a SuperExec without mounts has those of the SuperNode"
+    assert pool_of(volumes=volumes, volumeMounts=mounts, superexecVolumeMounts=own)["volume_mounts"] == own
+    report = entries(from_federation(resource(volumeMounts=mounts)))
+    assert "probe, which is not among the volumes" in report["supernodes.pools[cpu].volumeMounts"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "config", "word"),
+    [
+        ("StatefulSet", {"a": "{index}_of_{replicas}"}, ""),
+        ("StatefulSet", {"a": "{indx}"}, "braces"),
+        ("StatefulSet", {"a": "{region}"}, "braces"),
+        ("StatefulSet", {"api-token": "x"}, "secret"),
+        ("DaemonSet", {"a": "{node}-{pool}"}, ""),
+        ("DaemonSet", {"a": "{index}"}, "DaemonSet"),
+        ("StatefulSet", ["a"], "not a dict"),
+    ],
+)
+def test_node_config(mode: str, config: Any, word: str) -> None:
+    parts = from_federation(resource(mode, nodeConfig=config))
+    found = entries(parts)["supernodes.pools[cpu].nodeConfig"]
+    assert (word in found["why"]) if word else found["result"] == "mapped", found
+    assert parts[2]["variables"]["supernode_pools"][0]["node_config"] == ({} if word else config)
+
+
+@pytest.mark.parametrize(
+    ("image", "version", "own", "word"),
+    [
+        ("flwr/supernode:1.41.0", "1.41.0", None, ""),
+        ("docker.io/flwr/supernode:1.40.0", "1.40.0", None, ""),
+        ("flwr/supernode:1.26.1", "1.26.1", None, ""),  # the role refuses the version
+        ("flwr/supernode:latest", None, "flwr/supernode:latest", ""),
+        ("registry.example.com/own:7", None, "registry.example.com/own:7", ""),
+        ("", None, None, "is empty"),
+        (7, None, None, "not a str"),
+    ],
+)
+def test_images(image: Any, version: str | None, own: str | None, word: str) -> None:
+    found = resource()
+    found["spec"]["supernodes"]["image"] = image
+    parts = from_federation(found)
+    assert parts[0]["variables"].get("flower_version") == version and parts[2]["variables"].get("supernode_image") == own
+    assert word in entries(parts)["supernodes.image"]["why"]
+
+
+def test_images_of_other_versions_stay_images() -> None:
+    found = resource(images={"supernode": "flwr/supernode:1.40.0", "superexecClientApp": "flwr/superexec:1.26.0"})
+    found["spec"]["superlink"]["image"] = "flwr/superlink:1.41.0"
+    parts = from_federation(found)
+    assert parts[0]["variables"]["flower_version"] == "1.41.0"
+    assert parts[2]["variables"]["supernode_pools"][0]["image"] == "flwr/supernode:1.40.0"
+    assert "older than Flower 1.40" in entries(parts)["supernodes.pools[cpu].images.superexecClientApp"]["why"]
+
+
+def test_arguments_that_the_collection_sets() -> None:
+    found = resource(extraArgs=["--probe", "--max-retries=3"])
+    found["spec"]["superlink"]["extraArgs"] = ["--host=0.0.0.0", "--port=9092"]
+    parts = from_federation(found)
+    assert "--host is set by the collection" in entries(parts)["superlink.extraArgs"]["why"]
+    assert parts[2]["variables"]["supernode_pools"][0]["extra_args"] == ["--probe", "--max-retries=3"]
+
+
+def test_a_pool_that_is_there_twice() -> None:
+    found = resource()
+    pools = found["spec"]["supernodes"]["pools"]
+    found["spec"]["supernodes"]["pools"] = [*pools, {**pools[0], "replicas": 5}]
+    parts = from_federation(found)
+    assert [pool["replicas"] for pool in parts[2]["variables"]["supernode_pools"]] == [5]
+    assert any("the same name" in entry["why"] for part in parts for entry in part["report"])
+
+
+def test_unknown_fields_are_named() -> None:
+    found = resource(replica=3)
+    found["spec"]["superlnk"] = {}
+    report = entries(from_federation(found))
+    assert "did you mean supernodes.pools[].replicas" in report["supernodes.pools[cpu].replica"]["why"]
+    assert report["superlnk"]["result"] == "refused"
+
+
+@pytest.mark.parametrize("wrong", [{"superlink": "text"}, {"superlink": {"service": 7}}, {"superlink": {"env": "text"}}, {"superlink": {"podTemplate": []}}])
+def test_wrong_types_are_refused_by_name(wrong: dict[str, Any]) -> None:
+    found = resource()
+    found["spec"] |= wrong
+    assert "refused" in {entry["result"] for entry in entries(from_federation(found)).values()}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, [], "text", {}, {"kind": "Federation"}, {**resource(), "kind": "List"}, {**resource(), "apiVersion": "v1"}, {**resource(), "spec": None}],
+)
+def test_what_is_not_a_federation(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="Federation"):
+        from_federation(wrong)
+
+
+@pytest.mark.parametrize("key", ["mode", "isolationMode"])
+def test_a_mode_that_is_none(key: str) -> None:
+    found = resource()
+    found["spec"][key] = "Deployment"
+    with pytest.raises(ValueError, match=f"spec.{key} of the Federation is 'Deployment'"):
+        from_federation(found)
+
+
+@pytest.mark.parametrize("pools", [None, [], "text", [{}], [7], [{"name": 7}]])
+def test_pools_that_are_none(pools: Any) -> None:
+    found = resource()
+    found["spec"]["supernodes"]["pools"] = pools
+    with pytest.raises(ValueError, match="pools"):
+        from_federation(found)
+
+
+def test_secrets_are_nowhere() -> None:
+    found = resource(env=[{"name": "API_TOKEN", "value": "s3cr3t"}])
+    found["spec"]["superlink"]["env"] = [{"name": "A", "value": "-----BEGIN PRIVATE KEY-----s3cr3t"}]
+    parts = from_federation(found)
+    assert "s3cr3t" not in json.dumps(parts)
+    assert "looks like a secret" in entries(parts)["supernodes.pools[cpu].env"]["why"]
+
+
+def test_the_guide_prints_every_row() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    for row in FIELDS:
+        assert f"   * - ``{row.name}``\n     - {row.destination}\n" in text, row.name
