@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, summary, to_report
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_page, summary, to_report
 
 
 class FilterModule:
@@ -17,6 +17,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
+            "fleet_page": fleet_page.fleet_page,
             "fleet_report": fleet.fleet_report,
             "fleet_table": fleet.fleet_table,
             "fleet_summary": summary.fleet_summary,
