@@ -107,7 +107,8 @@ class Controller:
 
         def look() -> Json | None:
             now: Json = self.get(job["url"])
-            return now if now["status"] in ENDED else None
+            # The output is complete only when the controller has stored all events.
+            return now if now["status"] in ENDED and now.get("event_processing_finished", True) else None
 
         return wait(f"{job['name']} {job['id']}", look, seconds)
 

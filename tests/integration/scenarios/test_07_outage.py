@@ -19,7 +19,7 @@ def dead(federation):
     return str(path)
 
 
-def test_site_that_is_down_fails_alone(fed, dead):
+def test_site_that_is_down_fails_alone(fed, dead, tmp_path):
     hosts = fed.base()
     # The first site of the inventory: the one that asks the hub on behalf of all.
     hosts["site-a"]["flower_kubeconfig"] = dead
@@ -34,9 +34,12 @@ def test_site_that_is_down_fails_alone(fed, dead):
     assert (fed.lives("site-a"), fed.lives("site-b")) == lives
     assert set(fed.pools("site-a")) == {"cpu"}, "a site that is down has lost its place"
 
-    status = fed.play("status", hosts=hosts)
+    page = tmp_path / "fleet.html"
+    status = fed.play("status", "-e", f"flower_status_page={page}", hosts=hosts)
     rows = {line.split()[0]: line for line in status.table}
     assert "unreachable" in rows["site-a"] and "1/1" in rows["site-b"], status.table
+    text = page.read_text()
+    assert text.index("127.0.0.1:1") < text.index("Topology") and "federated.flower.site" in text.partition("Changes")[2]
     report = fed.play("status", "-e", "flower_status_format=json", "-e", "awx_job_id=7", hosts=hosts, rc=2).report
     assert [site["reachable"] for site in report["sites"]] == [False, True]
     assert not report["healthy"] and any(problem.startswith("site-a: ") for problem in report["problems"])
