@@ -22,7 +22,7 @@ SHAPES = {
 }
 _HUB_X, _LEFT, _GAP, _HEAD = 90, 230, 14, 28
 _LABELLED = 40  # sites of a region whose names are written out
-_WIDE, _NARROW, _TALL, _LOW = 92, 20, 42, 20  # room of a mark with and without its name
+_WIDE, _NARROW, _TALL, _LOW = 108, 20, 42, 20  # room of a mark with and without its name
 
 
 def state_of(site: Mapping[str, Any]) -> str:
