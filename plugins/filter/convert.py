@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.convert import federation, helm_values, inventory_text
+from ansible_collections.federated.flower.plugins.plugin_utils.convert import federation_resource, helm_values, inventory_text
 
 
 class FilterModule:
@@ -20,7 +20,7 @@ class FilterModule:
         return {
             "converted_report": spec_filter(inventory_text.converted_report),
             "converted_text": spec_filter(inventory_text.converted_text),
-            "from_federation": spec_filter(federation.from_federation),
+            "from_federation": spec_filter(federation_resource.from_federation),
             "from_helm_superlink_values": spec_filter(helm_values.from_helm_superlink_values),
             "from_helm_supernode_values": spec_filter(helm_values.from_helm_supernode_values),
         }

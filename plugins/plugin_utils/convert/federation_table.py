@@ -24,7 +24,7 @@ class Field:
         name: its path in C(spec); C([]) stands for an entry of a list.
         fate: C(converted), C(always) for what is so here in any case, or C(refused).
         variables: with C(converted), role variables, or for a pool options of it.
-        how: name of the conversion; see federation.py.
+        how: name of the conversion; see federation_resource.py.
         path: with C(how=patch), the keys to the field in the pod template's spec.
         default: the resource's default; a field with this value is left out.
         why: the reason, with C(always) and C(refused); else what to know.

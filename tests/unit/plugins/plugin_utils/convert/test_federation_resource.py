@@ -13,7 +13,7 @@ from typing import Any, Callable
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation import from_federation
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_table import (
     CONVERTED,
     FIELDS,
