@@ -11,7 +11,8 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import now
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import leaving, signed_files
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import signed_files
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import statement as leaving
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import Entry, verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError

@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
-from ansible_collections.federated.flower.plugins.plugin_utils.convert import federation_resource, helm_values, inventory_text
+from ansible_collections.federated.flower.plugins.plugin_utils.convert import (
+    federation_resource,
+    helm_values,
+    inventory_text,
+)
 
 
 class FilterModule:

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.audit import leaving, signed_files
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import signed_files
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import statement as leaving
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import START, Entry, seal
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, signatures
