@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from ..base.errors import ClusterError
 from . import age_keys, archive_writer
 from .about import About, parse
-from .archive_writer import ABOUT, IDENTITY, MANIFEST, PAYLOAD, SUM
+from .archive_writer import ABOUT, MANIFEST, PAYLOAD, SUM
 
 _SMALL = 16 * 1024 * 1024
 _PIECE = 1024 * 1024
@@ -52,28 +52,26 @@ def checksum_fault(path: Path) -> str:
     )
 
 
-def verify(path: Path, *, passphrase: str = "", identity: str = "") -> About:
+def verify(path: Path, identity: Any) -> About:
     """Open an archive and read it to its end: the rehearsal.
 
     Raises:
         ClusterError: it is damaged, truncated, tampered with, of another schema, or encrypted for others.
     """
-    return read(path, lambda name, size, data: None, passphrase=passphrase, identity=identity)
+    return read(path, lambda name, size, data: None, identity)
 
 
-def read(path: Path, take: Take, *, passphrase: str = "", identity: str = "") -> About:
+def read(path: Path, take: Take, identity: Any) -> About:
     """Give the members to C(take), in the order in which they were written. What it gets is proven when this returns.
 
     Args:
         take: may leave content unread.
-        passphrase: as the archive needs it.
-        identity: a private key of a recipient.
+        identity: of a recipient, as C(age_keys.identity_of) returns it.
 
     Raises:
         ClusterError: as C(verify).
     """
-    about, wrapped, start, size = _outer(path)
-    key = age_keys.identity_for(wrapped, str(path), passphrase, identity)
+    about, start, size = _outer(path)
     reading, writing = os.pipe()
     faults: list[Exception] = []
 
@@ -81,7 +79,7 @@ def read(path: Path, take: Take, *, passphrase: str = "", identity: str = "") ->
         try:
             with os.fdopen(writing, "wb") as plain, path.open("rb") as file:
                 file.seek(start)
-                age_keys.pyrage.decrypt_io(_Window(file, size), plain, [key])
+                age_keys.pyrage.decrypt_io(_Window(file, size), plain, [identity])
         except (OSError, age_keys.pyrage.DecryptError) as error:
             faults.append(error)
 
@@ -109,19 +107,19 @@ def read(path: Path, take: Take, *, passphrase: str = "", identity: str = "") ->
     return about
 
 
-def _outer(path: Path) -> tuple[About, bytes, int, int]:
-    """The head, the wrapped key, and where the encrypted part is."""
+def _outer(path: Path) -> tuple[About, int, int]:
+    """The head, and where the encrypted part is."""
     try:
         with tarfile.open(path, "r:") as outer:
             listed = {one.name: one for one in outer.getmembers()}
-            if not {ABOUT, PAYLOAD} <= set(listed) <= {ABOUT, IDENTITY, PAYLOAD}:
+            if set(listed) != {ABOUT, PAYLOAD}:
                 raise ClusterError(f"{path} is not a backup of this collection, or is truncated. Choose another file")
-            small = {name: _content(outer, listed[name], path) for name in listed if name != PAYLOAD}
+            about_text = _content(outer, listed[ABOUT], path)
             payload = listed[PAYLOAD]
-        about = parse(json.loads(small[ABOUT]), str(path))
+        about = parse(json.loads(about_text), str(path))
     except (OSError, tarfile.TarError, ValueError) as error:
         raise ClusterError(f"{path} cannot be read as a backup: {error}. Choose another file") from error
-    return about, small.get(IDENTITY, b""), payload.offset_data, payload.size
+    return about, payload.offset_data, payload.size
 
 
 def _content(tar: tarfile.TarFile, one: tarfile.TarInfo, path: Path) -> bytes:

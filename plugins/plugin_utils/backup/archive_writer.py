@@ -5,7 +5,6 @@
 """Writing an archive: a tar that is encrypted while its members arrive, so that no plain text reaches the disk.
 
     about.json     C(About), readable without a key: retention and people need it
-    identity.age   C(Lock.identity), with a passphrase only
     archive.age    a tar with the members, and at its end manifest.json: C(About) again, and sizes and SHA-256 of the members
 
 The head outside is compared with the one inside when the archive is opened. Beside the archive is its SHA-256, in the format of
@@ -21,7 +20,7 @@ import os
 import re
 import tarfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -29,9 +28,8 @@ from ..base.digests import canonical
 from ..base.errors import ClusterError
 from . import age_keys
 from .about import About
-from .age_keys import Lock
 
-ABOUT, IDENTITY, PAYLOAD, MANIFEST = "about.json", "identity.age", "archive.age", "manifest.json"
+ABOUT, PAYLOAD, MANIFEST = "about.json", "archive.age", "manifest.json"
 SUM = ".sha256"
 _MEMBER = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*(/[A-Za-z0-9][-A-Za-z0-9_.]*)*")
 
@@ -55,12 +53,13 @@ def is_member_name(name: str) -> bool:
     return name != MANIFEST and _MEMBER.fullmatch(name) is not None
 
 
-def write(folder: Path, about: About, members: Iterable[Member], lock: Lock) -> Path:
+def write(folder: Path, about: About, members: Iterable[Member], recipients: Sequence[Any]) -> Path:
     """Write an archive and its checksum; the folder has both, or neither under the archive's name.
 
     Args:
         folder: exists.
         members: each is read to its end before the next one is asked for.
+        recipients: as C(age_keys.recipients_of) returns them.
 
     Returns:
         The archive.
@@ -75,7 +74,7 @@ def write(folder: Path, about: About, members: Iterable[Member], lock: Lock) -> 
     try:
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "r+b") as file:
-            _outer(file, about, members, lock)
+            _outer(file, about, members, recipients)
             file.flush()
             os.fsync(file.fileno())
             file.seek(0)
@@ -90,16 +89,14 @@ def write(folder: Path, about: About, members: Iterable[Member], lock: Lock) -> 
     return target
 
 
-def _outer(file: IO[bytes], about: About, members: Iterable[Member], lock: Lock) -> None:
+def _outer(file: IO[bytes], about: About, members: Iterable[Member], recipients: Sequence[Any]) -> None:
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as outer:
         _add(outer, ABOUT, canonical(about.as_data()).encode("ascii"))
-        if lock.identity:
-            _add(outer, IDENTITY, lock.identity)
         # The size is known when everything is written: its header is written twice. GNU numbers have one length up to any size.
         head, start = tarfile.TarInfo(PAYLOAD), outer.offset
         head.mode = 0o600
         file.write(head.tobuf(tarfile.GNU_FORMAT))
-        _encrypt(file, about, members, lock)
+        _encrypt(file, about, members, recipients)
         end = file.tell()
         head.size = end - start - tarfile.BLOCKSIZE
         file.write(bytes(-head.size % tarfile.BLOCKSIZE))
@@ -109,7 +106,7 @@ def _outer(file: IO[bytes], about: About, members: Iterable[Member], lock: Lock)
         file.seek(outer.offset)
 
 
-def _encrypt(file: IO[bytes], about: About, members: Iterable[Member], lock: Lock) -> None:
+def _encrypt(file: IO[bytes], about: About, members: Iterable[Member], recipients: Sequence[Any]) -> None:
     """The library reads a pipe in a thread, since it pulls what a tar pushes."""
     reading, writing = os.pipe()
     faults: list[Exception] = []
@@ -117,7 +114,7 @@ def _encrypt(file: IO[bytes], about: About, members: Iterable[Member], lock: Loc
     def work() -> None:
         with os.fdopen(reading, "rb") as plain:
             try:
-                age_keys.pyrage.encrypt_io(plain, file, lock.recipients)
+                age_keys.pyrage.encrypt_io(plain, file, list(recipients))
             except (OSError, age_keys.pyrage.EncryptError) as error:
                 faults.append(error)
 

@@ -10,16 +10,16 @@ import os
 import pyrage
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.backup import age_keys, archive_writer, retention
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, retention
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
 
 ABOUT = About("heart", "hub-1", "20261101T000000Z", "1.0.0", "1.41.0")
 
 
 def archive(folder, day, **changed):
-    lock = age_keys.lock_for(recipients=(str(pyrage.x25519.Identity.generate().to_public()),))
+    recipients = [pyrage.x25519.Identity.generate().to_public()]
     about = dataclasses.replace(ABOUT, made=f"202611{day:02}T000000Z", **changed)
-    return archive_writer.write(folder, about, [], lock)
+    return archive_writer.write(folder, about, [], recipients)
 
 
 def test_the_newest_ones_stay(tmp_path):
