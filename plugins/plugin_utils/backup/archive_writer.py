@@ -8,7 +8,8 @@
     archive.age    a tar with the members, and at its end manifest.json: C(About) again, and sizes and SHA-256 of the members
 
 The head outside is compared with the one inside when the archive is opened. Beside the archive is its SHA-256, in the format of
-sha256sum: it detects damage without a key. Only opening it detects intent.
+sha256sum: it detects damage without a key. Opening it detects changes to
+the archive. An archive that is written from scratch by someone who knows the public key is not detected: age does not sign.
 """
 
 from __future__ import annotations
