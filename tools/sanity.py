@@ -22,7 +22,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-SKIPPED = {"__pycache__", "build", ".git", "output"}
+SKIPPED = {"__pycache__", ".pytest_cache", ".ruff_cache", "build", ".git", "output"}
 SCRIPT = """# Created by federated.flower: installs pip {version} from the wheel in this folder.
 import glob, os, sys
 here = os.path.dirname(os.path.abspath(__file__))

@@ -2,17 +2,17 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that combine hub and sites to a report."""
+"""Filters that combine hub and sites to a report, or select what is reported."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, summary
+from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, summary, to_report
 
 
 class FilterModule:
-    """Filters of playbooks/status.yml."""
+    """Filters of playbooks."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
@@ -20,4 +20,5 @@ class FilterModule:
             "fleet_report": fleet.fleet_report,
             "fleet_table": fleet.fleet_table,
             "fleet_summary": summary.fleet_summary,
+            "sites_to_report": to_report.sites_to_report,
         }

@@ -23,7 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from controller import Controller, Refused, wait
 from project import Project, serving
 
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
+
 NAME = os.environ.get("FLOWER_AWX_NAME", "Flower test")
+SPACE = os.environ.get("FLOWER_AWX_NAMESPACE", "flower-awx-test")
 ROOT = Path(__file__).parents[2]
 
 
@@ -89,27 +92,34 @@ class Console:
         inventory = self.admin.named("inventories", NAME)
         return self.admin.names("hosts", inventory=str(inventory["id"]))
 
+    def pods(self, site: str) -> dict[str, str]:
+        """Name -> uid of the pods of a site."""
+        variables = fleet(site)["all"]["children"]["flower_sites"]["hosts"][site]
+        kubeconfig = asked("FLOWER_AWX_KUBECONFIG", "this test looks at a cluster")
+        with connect({"kubeconfig": kubeconfig, "context": variables["flower_context"]}) as cluster:
+            found = cluster.list("v1", "Pod", variables.get("flower_namespace", SPACE))
+        return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found}
+
     def told(self, *words: str) -> Callable[[], bool]:
         """Whether a notification has all of these words."""
         return lambda: any(all(word in json.dumps(one) for word in words) for one in self.notified)
 
 
-def fleet(*sites: str) -> dict[str, Any]:
-    """The inventory with the hub and these sites. The cluster of site-c is that of site-b, in another namespace."""
-    space = os.environ.get("FLOWER_AWX_NAMESPACE", "flower-awx-test")
+def fleet(*sites: str, replicas: int = 1) -> dict[str, Any]:
+    """The inventory with the hub and these sites, each with so many SuperNodes. The cluster of site-c is that of site-b, in another namespace."""
     common = {
         "ansible_connection": "local",
         "ansible_python_interpreter": "{{ ansible_playbook_python }}",
         "flower_federation": "awx-test",
-        "flower_namespace": space,
-        "flower_ca_namespace": f"{space}-ca",
+        "flower_namespace": SPACE,
+        "flower_ca_namespace": f"{SPACE}-ca",
     }
     node_config = {"partition-id": "{partition}", "num-partitions": "{partitions}"}
-    pools = [{"name": "cpu", "replicas": 1, "node_config": node_config}]
+    pools = [{"name": "cpu", "replicas": replicas, "node_config": node_config}]
     hub = {"flower_context": "hub", "superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
     hosts = {site: {"flower_context": site, "flower_region": "eu", "supernode_pools": pools} for site in sites}
     if "site-c" in hosts:
-        hosts["site-c"] |= {"flower_context": "site-b", "flower_namespace": f"{space}-c"}
+        hosts["site-c"] |= {"flower_context": "site-b", "flower_namespace": f"{SPACE}-c"}
     return {
         "all": {"vars": common, "children": {"flower_hub": {"hosts": {"hub": hub}}, "flower_sites": {"hosts": hosts}}}
     }

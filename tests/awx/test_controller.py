@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -26,6 +27,31 @@ def in_order(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.session.testsfailed:
         pytest.skip("a test before this one failed")
     yield
+
+
+@contextmanager
+def launched_by(console: Console, name: str, **options: Any) -> Iterator[Any]:
+    """The job that a schedule launches in a few seconds. Afterwards the schedule is as it was."""
+    schedule = console.admin.named("schedules", name)
+    path = f"schedules/{schedule['id']}/"
+    before = {one["id"] for one in console.admin.get(f"{path}jobs/")["results"]}
+    soon = (datetime.now(timezone.utc) + timedelta(seconds=20)).strftime("%Y%m%dT%H%M%SZ")
+    console.admin.call("PATCH", path, {"rrule": f"DTSTART:{soon} RRULE:FREQ=DAILY;INTERVAL=1", **options})
+
+    def launched() -> list[Any]:
+        return [one for one in console.admin.get(f"{path}jobs/")["results"] if one["id"] not in before]
+
+    try:
+        (job,) = wait(f"a job of the schedule {name}", launched, 120)
+        yield job
+    finally:
+        console.admin.call("PATCH", path, {key: schedule[key] for key in ("rrule", *options)})
+
+
+def changed_hosts(console: Console, job: Any) -> list[tuple[str, int]]:
+    """The hosts on which a job changed something, with the numbers of its tasks that did."""
+    found = console.admin.get(f"jobs/{job['id']}/job_host_summaries/")["results"]
+    return [(one["host_name"], one["changed"]) for one in found if one["changed"]]
 
 
 def test_names_of_others_are_refused_before_anything_is_created(console: Console) -> None:
@@ -82,21 +108,40 @@ def test_the_workflow_waits_for_an_approval_and_deploys(console: Console, member
     wait("a notification of the end", console.told(f"{NAME} rollout", "successful"), 60)
 
 
-def test_a_new_host_of_the_inventory_joins(console: Console) -> None:
+def test_a_new_host_of_the_inventory_joins_with_no_other_step(console: Console) -> None:
+    console.sync()  # it has just been done, and yet the job does it again
     console.project.commit(fleet("site-a", "site-b", "site-c"))
-    console.sync()
+    with launched_by(console, f"{NAME} hourly site", enabled=True) as job:
+        assert "site-c" in console.admin.text(console.admin.done(job))
     assert console.hosts() == {"hub", "site-a", "site-b", "site-c"}
-    console.admin.done(console.admin.launch(f"{NAME} site", limit="site-c"))
     status = console.admin.done(console.admin.launch(f"{NAME} status"))
     found = status["artifacts"]["flower_status_result"]
     assert (found["healthy"], found["unreachable"]) == (True, [])
     assert "site-c" in console.admin.text(status)
 
 
+def test_a_host_that_disappears_is_reported_and_not_removed(console: Console) -> None:
+    before = console.pods("site-c")
+    assert before
+    console.project.commit(fleet("site-a", "site-b"))
+    report = "site-c is not in the inventory, but still in the ledger"
+    with launched_by(console, f"{NAME} hourly site", enabled=True) as job:
+        end = console.admin.done(job)
+    assert console.hosts() == {"hub", "site-a", "site-b"}
+    assert report in " ".join(console.admin.text(end).split())
+    assert changed_hosts(console, end) == []
+    status = console.admin.done(console.admin.launch(f"{NAME} status"), "failed")
+    assert report in " ".join(console.admin.text(status).split())
+    assert console.pods("site-c") == before
+    console.project.commit(fleet("site-a", "site-b", "site-c"))
+    again = console.admin.done(console.admin.launch(f"{NAME} site"))
+    assert changed_hosts(console, again) == []
+    assert console.pods("site-c") == before
+
+
 def test_site_in_check_mode_finds_nothing_to_change(console: Console) -> None:
     job = console.admin.done(console.admin.launch(f"{NAME} site", job_type="check", diff_mode=True))
-    changed = console.admin.get(f"jobs/{job['id']}/job_host_summaries/")["results"]
-    assert [(one["host_name"], one["changed"]) for one in changed if one["changed"]] == []
+    assert changed_hosts(console, job) == []
 
 
 def test_a_data_scientist_may_launch_studies_and_nothing_else(
@@ -116,11 +161,13 @@ def test_a_data_scientist_may_launch_studies_and_nothing_else(
     assert set(job["ignored_fields"]) >= {"limit"} and "flower_version" in json.dumps(job["ignored_fields"])
     end = scientist.done(job)
     found = end["artifacts"]["flower_run_result"]
-    print(found)
+    assert found["outcome"] == "completed"
     listed = scientist.done(
         scientist.launch(f"{NAME} runs", extra_vars={"flower_runs": "show", "flower_run_id": str(found["run_id"])})
     )
     assert str(found["run_id"]) in scientist.text(listed)
+    kept = scientist.done(scientist.launch(f"{NAME} outputs"))
+    assert "outputs of " in scientist.text(kept)
     with pytest.raises(Refused):
         scientist.launch(f"{NAME} run")  # the survey wants an app
 
@@ -136,18 +183,13 @@ def test_an_auditor_may_read_and_launch_nothing(console: Console, member: Callab
 
 
 def test_a_schedule_launches_its_template(console: Console) -> None:
-    schedule = console.admin.named("schedules", f"{NAME} daily status")
-    soon = (datetime.now(timezone.utc) + timedelta(seconds=20)).strftime("%Y%m%dT%H%M%SZ")
-    path = f"schedules/{schedule['id']}/"
-    console.admin.call("PATCH", path, {"rrule": f"DTSTART:{soon} RRULE:FREQ=DAILY;INTERVAL=1"})
-    try:
-        launched = wait("the schedule", lambda: console.admin.get(f"{path}jobs/")["results"], 120)
-        assert console.admin.done(launched[0])["launch_type"] == "scheduled"
-    finally:
-        console.admin.call("PATCH", path, {"rrule": schedule["rrule"]})
+    with launched_by(console, f"{NAME} daily status") as job:
+        assert console.admin.done(job)["launch_type"] == "scheduled"
 
 
 def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> None:
+    sites = ("site-a", "site-b", "site-c")
+    console.project.commit(fleet(*sites, replicas=2))
     job = console.admin.launch(f"{NAME} site")
     wait(
         "a task on a cluster",
@@ -158,9 +200,10 @@ def test_a_job_that_was_canceled_is_completed_by_the_next(console: Console) -> N
     console.admin.post(f"jobs/{job['id']}/cancel/")
     assert console.admin.ended(job)["status"] == "canceled"
     again = console.admin.post(f"jobs/{job['id']}/relaunch/")
-    console.admin.done(again)
+    assert changed_hosts(console, console.admin.done(again)) != [], "it was canceled after the last change"
     status = console.admin.done(console.admin.launch(f"{NAME} status"))
     assert status["artifacts"]["flower_status_result"]["healthy"] is True
+    assert {site: len(console.pods(site)) for site in sites} == dict.fromkeys(sites, 2)
 
 
 def test_status_fails_when_a_cluster_is_cut_off(console: Console, cut: Callable[[], None]) -> None:
@@ -175,17 +218,15 @@ def test_status_fails_when_a_cluster_is_cut_off(console: Console, cut: Callable[
 def test_absent_removes_what_it_created_and_nothing_else(console: Console) -> None:
     console.tear_down()
     organization = console.admin.named("organizations", NAME)
-    kept = console.admin.post("job_templates/", name=f"{NAME} of others", organization=organization["id"],
-                              inventory=console.admin.post("inventories/", name="others", organization=organization["id"])["id"],
-                              project=console.admin.post("projects/", name="others", organization=organization["id"], scm_type="")["id"],
-                              playbook="x.yml", ask_inventory_on_launch=True)  # fmt: skip
+    kept = console.admin.post("workflow_job_templates/", name=f"{NAME} of others", organization=organization["id"])
     gone = console.playbook(awx_state="absent", awx_delete_organization=False)
     assert gone.rc == 0 and gone.changed > 0
     for kind in ("job_templates", "workflow_job_templates", "inventories", "projects", "credentials", "credential_types",
                  "execution_environments", "teams", "notification_templates", "schedules", "inventory_sources"):  # fmt: skip
         left = {name for name in console.admin.names(kind) if name.startswith(NAME)}
         assert left - {kept["name"]} == set(), kind
-    assert console.admin.named("job_templates", kept["name"])
+    assert console.admin.named("workflow_job_templates", kept["name"])
     assert console.playbook(awx_state="absent", awx_delete_organization=False).changed == 0
     assert console.playbook(awx_state="absent").changed == 1
     assert NAME not in console.admin.names("organizations")
+    console.admin.call("DELETE", kept["url"])  # a workflow outlives its organization

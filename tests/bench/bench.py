@@ -19,10 +19,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from kubernetes import client
 
+from ansible_collections.federated.flower.tests.bench.distance import away
 from ansible_collections.federated.flower.tests.bench.measure import (
     ApiServer,
     Measure,
@@ -36,6 +38,7 @@ from ansible_collections.federated.flower.tests.bench.measure import (
 )
 
 LABEL = "benchmark/run"
+APP = Path(__file__).resolve().parents[2] / "examples" / "quickstart"
 
 
 # ---- what is delivered -----------------------------------------------------------------------------------------------
@@ -144,7 +147,7 @@ class Method:
     #: the whole role federated.flower.supernode; a SuperLink is deployed first, outside the measured time
     role: bool = False
     #: whole playbooks of the collection for a hub and its sites, and what they are given: the row's name -> playbook, extra variables
-    playbooks: Mapping[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    playbooks: Mapping[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def federation(self) -> bool:
@@ -168,6 +171,8 @@ METHODS = {
                 "no change": ("site", {}),
                 "status": ("status", {}),
                 "client": ("rotate_certs", {"flower_rotate": "client"}),
+                # The last one, since a rotation waits for the end of runs. No SuperNode is online, so none is waited for.
+                "run": ("run", {"flower_app": str(APP), "flower_run_wait": False}),
             },
         ),
         Method("k8s_list", [{"kubernetes.core.k8s": {**_K8S, "definition": "{{ objects }}"}}], 200),
@@ -187,7 +192,7 @@ METHODS = {
 BASE = "k8s_list"  # what the others are compared with
 
 
-def _imported(playbook: str, variables: dict[str, str]) -> dict[str, Any]:
+def _imported(playbook: str, variables: dict[str, Any]) -> dict[str, Any]:
     """A play that is a playbook of the collection."""
     return {"import_playbook": f"federated.flower.{playbook}", "vars": variables}
 
@@ -203,12 +208,14 @@ class Bench:
     context: str
     folder: Path
     forks: int
+    #: milliseconds of the round trip to the clusters, not to the hub
+    distance: int = 0
     run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     measures: list[Measure] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.server = ApiServer(self.kubeconfig, self.context)
-        self.entries = self._entries()
+        self.entries = self.far = self._entries()
 
     def _entries(self) -> dict[str, dict[str, Any]]:
         """Cluster and user of the context, with every file inline."""
@@ -224,12 +231,26 @@ class Bench:
             parts[kind] = entry
         return parts
 
-    def _kubeconfig(self, names: list[str], path: Path) -> None:
+    @contextlib.contextmanager
+    def far_away(self) -> Iterator[None]:
+        """Reach the clusters over the given distance meanwhile."""
+        if not self.distance:
+            self.far = self.entries
+            yield
+            return
+        server = urlsplit(self.entries["cluster"]["server"])
+        with away(str(server.hostname), server.port or 443, self.distance) as port:
+            near = {"server": f"https://127.0.0.1:{port}", "tls-server-name": server.hostname}
+            self.far = {**self.entries, "cluster": {**self.entries["cluster"], **near}}
+            yield
+
+    def _kubeconfig(self, names: list[str], path: Path, *, far: bool = True) -> None:
+        entries = self.far if far else self.entries
         text = ["apiVersion: v1", "kind: Config", f"current-context: {names[0]}"]
         for kind in ("cluster", "user"):
             text.append(f"{kind}s:")
             for name in names:
-                body = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in self.entries[kind].items())
+                body = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in entries[kind].items())
                 text.append(f"- name: {name}\n  {kind}:\n{body.rstrip()}")
         text.append("contexts:")
         text += [f"- name: {name}\n  context:\n    cluster: {name}\n    user: {name}" for name in names]
@@ -238,10 +259,11 @@ class Bench:
 
     def measure(self, method: Method, clusters: int, repeat: int) -> None:
         """First run and no-change runs of one method with one number of clusters."""
-        folder = self.folder / f"{method.name}-{clusters}"
+        label = f"{method.name} {self.distance} ms" if self.distance else method.name
+        folder = self.folder / f"{method.name}-{clusters}-{self.distance}"
         folder.mkdir()
         # kubernetes.core knows no underscore in names of namespaces either
-        names = [f"bench-{self.run}-{method.name.replace('_', '')}-{clusters}-{n}" for n in range(clusters)]
+        names = [f"bench-{self.run}-{method.name.replace('_', '')}-{clusters}-{self.distance}-{n}" for n in range(clusters)]
         hosts = {}
         for name in names:
             path = folder / ("all.kubeconfig" if method.merged else f"{name}.kubeconfig")
@@ -272,7 +294,7 @@ class Bench:
             file = f"{row}.yml" if method.playbooks else "play.yml"
             others = None if method.playbooks else 0  # some look at the hub alone
             self.server.learn_idle()
-            self.measures.append(measured(self.server, method.name, clusters, row, folder, self.forks, file, others))
+            self.measures.append(measured(self.server, label, clusters, row, folder, self.forks, file, others))
             print_row(self.measures[-1])
 
     def _federation(self, hosts: dict[str, Any], common: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -284,8 +306,8 @@ class Bench:
                 "supernode_namespace": name,
                 "supernode_pools": [{"name": "bench", "replicas": 0, "node_config": {"site": "{cluster}"}}],
             }
-        hub = f"bench-{self.run}-hub-{len(hosts)}"
-        self._kubeconfig([hub], folder / "hub.kubeconfig")
+        hub = f"bench-{self.run}-hub-{len(hosts)}-{self.distance}"
+        self._kubeconfig([hub], folder / "hub.kubeconfig", far=False)
         shared = {"flower_labels": {LABEL: self.run}, "flower_namespace": hub, "flower_ca_namespace": f"{hub}-ca"}
         access = {"flower_kubeconfig": str(folder / "hub.kubeconfig"), "flower_context": hub}
         return {
@@ -332,6 +354,9 @@ def _arguments() -> argparse.Namespace:
         "--repeat", type=int, default=1, help="no-change runs; the median counts (default: %(default)s)"
     )
     parser.add_argument("--forks", type=int, default=20, help="Ansible's forks (default: %(default)s)")
+    parser.add_argument(
+        "--distance", default="0", help="milliseconds of the round trip to the clusters, not to the hub (default: %(default)s)"
+    )
     parser.add_argument("--json", default=None, help="file for the results (default: build/bench.json)")
     return parser.parse_args()
 
@@ -359,10 +384,12 @@ def main() -> None:
     target = Path(arguments.json or Path(os.environ.get("FLOWER_BUILD", "build")) / "bench.json")
     with _benchmark(arguments) as bench:
         print_head()
-        for number in numbers:
-            for method in methods:
-                if number <= method.limit or arguments.no_limit:
-                    bench.measure(method, number, arguments.repeat)
+        for bench.distance in map(int, arguments.distance.split(",")):
+            with bench.far_away():
+                for number in numbers:
+                    for method in methods:
+                        if number <= method.limit or arguments.no_limit:
+                            bench.measure(method, number, arguments.repeat)
         compare(bench.measures, BASE)
         print("\nmedians, ratio = seconds of", BASE, "/ seconds")
         print_head()

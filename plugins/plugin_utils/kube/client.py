@@ -49,6 +49,7 @@ Answers = list[bool]
 _PAGE = 500  # objects per LIST request
 _CONNECT_TIMEOUT = 10.0  # seconds for TCP and TLS
 _LEAST = 0.1  # seconds that an attempt has at least
+_IDLE = 60.0  # seconds; firewalls and load balancers forget a connection that was idle for longer, some without closing it
 _ATTEMPTS = 3
 _BACKOFF = (0.3, 1.0)  # seconds before the second and third attempt
 _RETRY_AFTER_MAX = 10.0  # seconds; a longer Retry-After is not waited for
@@ -109,6 +110,7 @@ class Cluster:
         #: What the API server warned of (deprecated versions, Pod Security …), each once.
         self.warnings: dict[str, None] = {}
         self._clock: tuple[float, float, str] | None = None  # quickest answer so far: seconds it took, when, its Date
+        self._used = time.monotonic()
         self._auth = dict(auth or {})
         self._kinds: dict[str, dict[str, Resource]] = {}
         self._use(access)
@@ -184,7 +186,11 @@ class Cluster:
             if data is not None:
                 headers = headers.copy()
                 headers["Content-Type"] = content_type
-            left = max(deadline - time.monotonic(), _LEAST)
+            now = time.monotonic()
+            if now - self._used > _IDLE:
+                self.close()
+            self._used = now
+            left = max(deadline - now, _LEAST)
             self.requests += 1
             sent = time.time()
             try:

@@ -193,11 +193,12 @@ def _place(result: Allocation, gaps: Gaps, site: str, entry: dict[str, Any], nam
             gaps.take(old["offset"] + old["size"], max(more, 0))
             entry["pools"][name] = {"offset": old["offset"], "size": size}
             return
-        gaps.free(old["offset"], old["size"])
     offset = gaps.lowest(size)
     gaps.take(offset, size)
     entry["pools"][name] = {"offset": offset, "size": size}
     if old is not None:
+        # Not before: where the ranges overlap, a pod stays that runs with the key of another number, whose own pod is refused then.
+        gaps.free(old["offset"], old["size"])
         result.moved.append(
             f"pool {name} of {site} grew from {old['size']} to {size} replicas and the following numbers are in use: "
             f"its partitions move from {old['offset']} to {offset}"

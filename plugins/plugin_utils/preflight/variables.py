@@ -38,6 +38,7 @@ SHARED = frozenset((
     "flower_audit_last", "flower_auth", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
     "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
+    "flower_convert_directory", "flower_convert_superlink", "flower_convert_supernode",
     "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_env",
     "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
     "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_pause", "flower_event_port",

@@ -16,9 +16,7 @@ from ..apply.engine import ApplyFailed
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
 from ..reach.site import DATA_FAULTS, Done, Reach, Run, named, unexpected
-
-# With more sites than this, the connections of each are closed after a step: a process may have about a thousand open files.
-_OPEN = 200
+from . import open_files
 
 T = TypeVar("T")
 
@@ -138,13 +136,14 @@ class Outcomes:
 
 
 def resting(ways: Mapping[str, Reach], step: Callable[[str], T]) -> Callable[[str], T]:
-    """The step, after which the connections of its site are closed where there are many sites, see C(reach.site.Reach)."""
+    """The step, after which the connections of its site are closed if there may not be enough for all, see C(reach.site.Reach)."""
+    rests = not open_files.enough_for(len(ways))
 
     def one(name: str) -> T:
         try:
             return step(name)
         finally:
-            if len(ways) > _OPEN:
+            if rests:
                 ways[name].rest()
 
     return one

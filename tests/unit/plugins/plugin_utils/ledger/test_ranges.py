@@ -93,6 +93,12 @@ def test_a_pool_that_has_no_room_moves_and_says_so_and_counts_enough_partitions(
     assert result.book["sites"]["a"]["partitions"] >= 4
 
 
+def test_a_pool_that_moves_takes_none_of_its_own_numbers():
+    """The StatefulSet would keep a pod with such a number, which runs with the key that has another number now."""
+    result = ranges.allocate(joined(a={"p": 1}, b={"p": 1}, c={"p": 1}), {site: {"p": 2} for site in "abc"})
+    assert offsets(result.book) == {("a", "p"): 3, ("b", "p"): 5, ("c", "p"): 0}
+
+
 def test_a_pool_that_shrinks_gives_its_last_numbers_back():
     result = ranges.allocate(joined(a={"p": 3}), {"a": {"p": 1}, "b": {"p": 2}})
     assert offsets(result.book) == {("a", "p"): 0, ("b", "p"): 1}
@@ -152,6 +158,7 @@ def plainly(book, wanted):
             busy = set(taken(new))
             start = old["offset"] if old else 0
             if not old or not busy.isdisjoint(range(start, start + size)):
+                busy |= set(range(old["offset"], old["offset"] + old["size"])) if old else set()
                 start = next(n for n in range(len(busy) * 9 + 99) if busy.isdisjoint(range(n, n + size)))
             new["sites"][site]["pools"][name] = {"offset": start, "size": size}
     return new

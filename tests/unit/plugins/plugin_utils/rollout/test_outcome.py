@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import ApplyFailed, Result
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done
-from ansible_collections.federated.flower.plugins.plugin_utils.rollout import outcome
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import open_files
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 
 
@@ -89,8 +89,8 @@ class Way:
 
 
 @pytest.mark.parametrize(("many", "left"), [(False, 1), (True, 0)])
-def test_a_large_fleet_keeps_no_connection_open(monkeypatch: pytest.MonkeyPatch, many: bool, left: int) -> None:
-    monkeypatch.setattr(outcome, "_OPEN", 2 if many else 3)
+def test_a_fleet_with_more_sites_than_open_files_keeps_no_connection_open(monkeypatch: pytest.MonkeyPatch, many: bool, left: int) -> None:
+    monkeypatch.setattr(open_files, "enough_for", lambda connections: connections == 3 and not many)
     ways: dict[str, Any] = {name: Way() for name in "abc"}
 
     def step(name: str) -> None:

@@ -1,0 +1,25 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Filters that turn other descriptions of a federation into variables of this collection."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.spec_filter import spec_filter
+from ansible_collections.federated.flower.plugins.plugin_utils.convert import helm_values, inventory_text
+
+
+class FilterModule:
+    """Filters of playbooks/convert.yml."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {
+            "converted_report": spec_filter(inventory_text.converted_report),
+            "converted_text": spec_filter(inventory_text.converted_text),
+            "from_helm_superlink_values": spec_filter(helm_values.from_helm_superlink_values),
+            "from_helm_supernode_values": spec_filter(helm_values.from_helm_supernode_values),
+        }

@@ -1,0 +1,410 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A values file of a Helm chart -> variables of this collection and a report, without I/O."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
+
+GROUPS = {SUPERLINK: "flower_hub", SUPERNODE: "flower_sites"}
+MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
+
+_KEY = re.compile(r"PRIVATE KEY-----")
+_SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|API_?KEY|LICENSE_KEY|PRIVATE_?KEY", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
+_VERSION = re.compile(r"(\d+\.\d+\.\d+)")
+_EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
+
+
+class Refused(ValueError):
+    """A value that is not converted; the text is the reason, and never the value."""
+
+
+@dataclass
+class Draft:
+    """What has been converted so far."""
+
+    chart: str
+    given: dict[str, Any]
+    variables: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    patches: list[dict[str, Any]] = field(default_factory=list)
+
+    def value(self, name: str) -> Any:
+        """The value of a parameter, or the chart's default."""
+        return self.given.get(name, _DEFAULTS[self.chart][name])
+
+    @property
+    def process(self) -> bool:
+        """Whether apps run in SuperExecs."""
+        return bool(self.value(f"{self.chart}.isolationMode") == "process")
+
+    def put(self, row: Row, variable: str, value: Any) -> None:
+        """Set a variable: maps and lists are added to what is there; else the component's value wins over the global one."""
+        before = self.variables.get(variable)
+        if isinstance(before, dict) and isinstance(value, dict):
+            value = _merged(before, value)
+        elif isinstance(before, list) and isinstance(value, list):
+            value = before + [one for one in value if one not in before]
+        elif before is not None and before != value and not all(one.startswith("global.") for one in self.sources[variable]):
+            raise Refused(f"{', '.join(self.sources[variable])} gives {variable} another value")
+        self.variables[variable] = copy.deepcopy(value)
+        self.sources.setdefault(variable, []).append(row.name)
+
+    def patch(self, row: Row, body: Any) -> None:
+        """Add a patch of the row's object."""
+        kind, name = row.target
+        self.patches.append({"target": {"kind": kind, "name": name}, "patch": body})
+        self.sources.setdefault(f"{self.chart}_patches", []).append(row.name)
+
+
+_DEFAULTS = {chart: {row.name: row.default for row in rows} for chart, rows in TABLE.items()}
+
+
+def from_helm_superlink_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables of the hub out of the values of Flower's Helm chart for SuperLink.
+
+    Returns:
+        C(variables), C(sources) (variable -> parameters), C(report) (a list of C({parameter, result, to, why}), one for each parameter
+        that was given) and C(group), the inventory group.
+
+    Raises:
+        ValueError: it is not a mapping.
+    """
+    return convert(SUPERLINK, values)
+
+
+def from_helm_supernode_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables of a site out of the values of Flower's Helm chart for SuperNode, as from_helm_superlink_values."""
+    return convert(SUPERNODE, values)
+
+
+def convert(chart: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of one chart; see from_helm_superlink_values."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"the values of the {chart} chart are not a mapping. Give the content of a values file.")
+    rows = {row.name: row for row in TABLE[chart]}
+    given: dict[str, Any] = {}
+    report: list[dict[str, Any]] = []
+    for name, value in _leaves(values, rows, ""):
+        if name in rows:
+            given[name] = value
+        else:
+            report.append(_entry(name, NOT, why=_unknown(name, rows, value)))
+    draft = Draft(chart, given)
+    _always(draft)
+    for row in TABLE[chart]:
+        if row.name in given:
+            report.append(_convert(draft, row, given[row.name]))
+    if draft.patches:
+        draft.variables[f"{chart}_patches"] = draft.patches
+    order = {name: number for number, name in enumerate(rows)}
+    report.sort(key=lambda one: (order.get(one["parameter"], -1), one["parameter"]))
+    return {"group": GROUPS[chart], "variables": draft.variables, "sources": draft.sources, "report": report}
+
+
+def _entry(name: str, result: str, to: str = "", why: str = "") -> dict[str, Any]:
+    return {"parameter": name, "result": result, "to": to, "why": why}
+
+
+def _leaves(values: Mapping[str, Any], rows: Mapping[str, Row], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if name not in rows and any(one.startswith(f"{name}.") for one in rows) and (value is None or isinstance(value, Mapping)):
+            yield from _leaves(value or {}, rows, f"{name}.")
+        elif value is not None or name not in rows:
+            yield name, value
+
+
+def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
+    if any(one.startswith(f"{name}.") for one in rows):
+        return f"has a {type(value).__name__}, not a mapping"
+    nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
+    return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
+
+
+def _always(draft: Draft) -> None:
+    """What the chart does and the collection would do otherwise by default is written out, whether it was given or not."""
+    chart = draft.chart
+    draft.variables[f"{chart}_isolation"] = "process" if draft.process else "subprocess"
+    draft.sources[f"{chart}_isolation"] = [f"{chart}.isolationMode"]
+    if chart == SUPERLINK:
+        ingress = draft.value("superlink.ingress.enabled") and draft.value("superlink.ingress.fleet.enabled")
+        exposure = "ingress" if ingress else _EXPOSURES.get(draft.value("superlink.service.type"), "cluster_ip")
+        draft.variables["superlink_exposure"] = exposure
+        draft.sources["superlink_exposure"] = ["superlink.ingress.fleet.enabled" if ingress else "superlink.service.type"]
+    else:
+        draft.variables["supernode_pools"] = [{"name": "default", "replicas": 1, "node_config": {}}]
+        draft.sources["supernode_pools"] = ["supernode.replicas", "supernode.node.config"]
+
+
+def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
+    if value == row.default and type(value) is type(row.default):
+        return _entry(row.name, DEFAULT)
+    if row.fate == REFUSED:
+        return _entry(row.name, NOT, why=row.why)
+    if row.fate == FIXED:
+        if value == row.only:
+            return _entry(row.name, MET, why=row.why)
+        return _entry(row.name, NOT, why=f"is always {row.only}: {row.why}")
+    if row.process and not draft.process:
+        return _entry(row.name, NOT, why=f"there is a SuperExec only with {draft.chart}.isolationMode process")
+    try:
+        _without_keys(value)
+        _CONVERSIONS[row.how](draft, row, value)
+    except Refused as reason:
+        return _entry(row.name, NOT, why=str(reason))
+    return _entry(row.name, MAPPED, to=row.destination)
+
+
+def _without_keys(value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _without_keys(key)
+            _without_keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _without_keys(inner)
+    elif isinstance(value, str) and _KEY.search(value):
+        raise Refused("has a private key, which does not belong in an inventory; put it into a Secret or a vault")
+
+
+def _merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Both: maps are merged, lists added, else the second wins."""
+    result = dict(before)
+    for key, value in more.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = _merged(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            result[key] = old + [one for one in value if one not in old]
+        else:
+            result[key] = value
+    return result
+
+
+def _shaped(row: Row, value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise Refused(f"has a {type(value).__name__}, not a {kind.__name__}")
+    return value
+
+
+def _copy(draft: Draft, row: Row, value: Any) -> None:
+    if isinstance(row.default, (dict, list)):
+        _shaped(row, value, type(row.default))
+    if row.fate == PATCH:
+        draft.patch(row, _nested(row.path, value))
+    elif row.name == "supernode.volumeMounts" and draft.process:
+        draft.patch(Row(row.name, [], PATCH, target=("StatefulSet", "supernode-default")), _nested(_SUPERNODE_MOUNTS, value))
+    else:
+        for variable in row.variables:
+            needed = _NEEDS_EXPOSURE.get(variable)
+            if needed and draft.variables["superlink_exposure"] != needed:
+                raise Refused(f"has no effect: the port for sites is not published by {needed.replace('_', ' ')}")
+            draft.put(row, variable, value)
+
+
+_NEEDS_EXPOSURE = {
+    "superlink_node_port": "node_port", "superlink_ingress_class": "ingress", "superlink_ingress_annotations": "ingress", "superlink_host": "ingress",
+}  # fmt: skip
+_SUPERNODE_MOUNTS = ("spec", "template", "spec", "containers", "name=supernode", "volumeMounts")
+
+
+def _nested(path: tuple[str, ...], value: Any) -> Any:
+    """A strategic merge patch out of the keys to a field."""
+    if not path:
+        return copy.deepcopy(value)
+    inner = _nested(path[1:], value)
+    if path[0].startswith("name="):
+        return [{"name": path[0].removeprefix("name="), **inner}]
+    return {path[0]: inner}
+
+
+def _not(draft: Draft, row: Row, value: Any) -> None:
+    draft.put(row, row.variables[0], not _shaped(row, value, bool))
+
+
+def _one(draft: Draft, row: Row, value: Any) -> None:
+    draft.put(row, row.variables[0], [_shaped(row, value, str)])
+
+
+def _names(draft: Draft, row: Row, value: Any) -> None:
+    names = [one.get("name") if isinstance(one, Mapping) else one for one in _shaped(row, value, list)]
+    draft.put(row, row.variables[0], names)
+
+
+def _env(draft: Draft, row: Row, value: Any) -> None:
+    kept, secret = [], []
+    for one in _shaped(row, value, list):
+        name = str(_shaped(row, one, Mapping).get("name", ""))
+        if "value" in one and _SECRET_NAME.search(name):
+            secret.append(name)
+        else:
+            kept.append(dict(one))
+    if secret:
+        raise Refused(f"the value of {', '.join(secret)} looks like a secret; put it into a Secret, and use valueFrom.secretKeyRef")
+    for variable in row.variables:
+        before = {one.get("name"): one for one in draft.variables.get(variable, [])}
+        changed = sorted(str(one.get("name")) for one in kept if before.get(one.get("name"), one) != one)
+        if changed and not all(source.startswith("global.") for source in draft.sources[variable]):
+            raise Refused(f"{', '.join(draft.sources[variable])} gives {', '.join(changed)} another value, and both go to {variable}")
+        draft.variables[variable] = list({**before, **{one.get("name"): one for one in kept}}.values())
+        draft.sources.setdefault(variable, []).append(row.name)
+
+
+def _anti_affinity(draft: Draft, row: Row, value: Any) -> None:
+    term = {"labelSelector": {"matchLabels": {"app.kubernetes.io/component": "supernode"}}, "topologyKey": "kubernetes.io/hostname"}
+    if value == "hard":
+        draft.put(row, row.variables[0], {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    elif value != "none":
+        raise Refused("is none of: none, soft, hard")
+
+
+def _node_affinity(draft: Draft, row: Row, value: Any) -> None:
+    kind = draft.value("global.affinity.nodeAffinity.type")
+    if kind not in ("none", "soft", "hard"):
+        raise Refused("global.affinity.nodeAffinity.type is none of: none, soft, hard")
+    expressions = _shaped(row, draft.value("global.affinity.nodeAffinity.matchExpressions"), list)
+    if row.name.endswith(".type") or kind == "none" or not expressions:
+        return  # the other row sets it
+    term: dict[str, Any] = {"matchExpressions": expressions}
+    wish: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    if kind == "soft":
+        wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}
+    for variable in row.variables:
+        draft.put(row, variable, {"nodeAffinity": wish})
+
+
+def _image(draft: Draft, row: Row, value: Any) -> None:
+    prefix, _dot, part = row.name.rpartition(".")
+    tag, digest = draft.value(f"{prefix}.tag"), draft.value(f"{prefix}.digest")
+    own_repository = f"{prefix}.repository" in draft.given and draft.value(f"{prefix}.repository") != _DEFAULTS[draft.chart][f"{prefix}.repository"]
+    registry = str(draft.value(f"{prefix}.registry"))
+    if part == "tag":
+        version = _VERSION.match(str(value))
+        if version:
+            draft.put(row, row.variables[1], version[1])
+        elif not own_repository:
+            raise Refused("begins with no version; set flower_version, or give the repository as well")
+    if own_repository:
+        name = f"{'docker.io' if registry == 'registry.hub.docker.com' else registry}/{draft.value(f'{prefix}.repository')}"
+        draft.put(row, row.variables[0], f"{name}:{tag}" + (f"@{digest}" if digest else ""))
+    elif part == "registry":
+        draft.put(row, row.variables[1], registry)
+    elif part == "digest":
+        raise Refused("is the digest of an image of Flower Enterprise; give the repository of an open image as well")
+
+
+def _issuer(draft: Draft, row: Row, value: Any) -> None:
+    if not draft.value("tls.certificate.existingIssuer"):
+        raise Refused("is of no use without tls.certificate.existingIssuer")
+    key = {"issuerGroup": "group", "existingIssuer": "name", "existingIssuerKind": "kind"}[row.name.rpartition(".")[2]]
+    draft.put(row, "superlink_issuer", {key: value})
+    if key == "name":
+        draft.put(row, "superlink_certificates_source", "cert_manager")
+
+
+def _existing(draft: Draft, row: Row, value: Any) -> None:
+    draft.put(row, "superlink_certificates_source", "existing")
+    draft.put(row, "superlink_certificate_secret", value)
+
+
+def _days(draft: Draft, row: Row, value: Any) -> None:
+    hours = re.fullmatch(r"(\d+)h(0m)?(0s)?", str(value))
+    if not hours or int(hours[1]) < 24 or int(hours[1]) % 24:
+        raise Refused("is not a whole number of days; set superlink_certificate_days")
+    draft.put(row, row.variables[0], int(hours[1]) // 24)
+
+
+def _exposure(draft: Draft, row: Row, value: Any) -> None:
+    if value not in _EXPOSURES:
+        raise Refused(f"is none of: {', '.join(_EXPOSURES)}")
+    if draft.variables["superlink_exposure"] == "ingress":
+        raise Refused("the ingress publishes the gateway, with a Service of its own kind")
+
+
+def _ingress(draft: Draft, row: Row, value: Any) -> None:
+    _shaped(row, value, bool)
+    if draft.variables["superlink_exposure"] != "ingress":
+        raise Refused("only superlink.ingress.enabled and superlink.ingress.fleet.enabled together publish the port for sites")
+
+
+def _superexec(draft: Draft, row: Row, value: Any) -> None:
+    if value is not draft.process:
+        raise Refused(f"whether there is a SuperExec follows from {draft.chart}.isolationMode")
+
+
+def _probe(draft: Draft, row: Row, value: Any) -> None:
+    if _shaped(row, value, bool) is False:
+        draft.patch(row, _nested(row.path, None))
+
+
+def _probe_field(draft: Draft, row: Row, value: Any) -> None:
+    if draft.value(row.name.rpartition(".")[0] + ".enabled") is False:
+        raise Refused("the probe is not enabled")
+    draft.patch(row, _nested(row.path, value))
+
+
+def _rules(draft: Draft, row: Row, value: Any) -> None:
+    _needs_policies(draft)
+    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": one} for one in _shaped(row, value, list)])
+
+
+def _rules_set(draft: Draft, row: Row, value: Any) -> None:
+    _needs_policies(draft)
+    draft.patch(row, [{"op": "add", "path": "/" + "/".join(row.path), "value": _shaped(row, value, list)}])
+
+
+def _needs_policies(draft: Draft) -> None:
+    if draft.value(f"{draft.chart}.networkPolicy.enabled") is False:
+        raise Refused(f"there is no policy with {draft.chart}.networkPolicy.enabled false")
+
+
+def _pool(draft: Draft) -> dict[str, Any]:
+    pool: dict[str, Any] = draft.variables["supernode_pools"][0]
+    return pool
+
+
+def _replicas(draft: Draft, row: Row, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise Refused("is not a number of SuperNodes from 1; autoscaling and 0 are not possible: each SuperNode has a registered key")
+    _pool(draft)["replicas"] = value
+
+
+def _node_config(draft: Draft, row: Row, value: Any) -> None:
+    config: dict[str, Any] = {}
+    for key, one in _shaped(row, value, dict).items():
+        if isinstance(one, str):
+            if _PLACEHOLDER.search(one):
+                raise Refused(f"the value of {key} has braces around a name, which is a placeholder here; write it into supernode_pools")
+            if _SECRET_NAME.search(str(key)):
+                raise Refused(f"the value of {key} looks like a secret; every app can read a node config")
+            config[key] = {"string": one}  # the chart keeps YAML's types: text that looks like a number stays text
+        elif isinstance(one, (bool, int, float)):
+            config[key] = one
+        else:
+            raise Refused(f"the value of {key} is neither text, a number nor a boolean")
+    _pool(draft)["node_config"] = config
+
+
+def _address(draft: Draft, row: Row, value: Any) -> None:
+    host, port = draft.value("supernode.superlink.address"), draft.value("supernode.superlink.port")
+    if "supernode.superlink.address" not in draft.given:
+        raise Refused("is of no use without supernode.superlink.address")
+    draft.put(row, row.variables[0], f"[{host}]:{port}" if ":" in str(host) and not str(host).startswith("[") else f"{host}:{port}")
+
+
+_CONVERSIONS = {
+    "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "anti_affinity": _anti_affinity, "node_affinity": _node_affinity,
+    "image": _image, "issuer": _issuer, "existing": _existing, "days": _days, "exposure": _exposure, "ingress": _ingress,
+    "superexec": _superexec, "probe": _probe, "probe_field": _probe_field, "rules": _rules, "rules_set": _rules_set, "replicas": _replicas,
+    "node_config": _node_config, "address": _address,
+}  # fmt: skip

@@ -1,0 +1,274 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every parameter of Flower's Helm charts is converted or refused by name; what is converted reaches the rendered objects."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_table import (
+    FIXED,
+    PATCH,
+    REFUSED,
+    TABLE,
+    VARIABLE,
+    Row,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_values import convert
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.inventory_text import (
+    converted_report,
+    converted_text,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import superlink_objects
+from ansible_collections.federated.flower.tests.unit.read import role_options
+from ansible_collections.federated.flower.tests.unit.specs import supernode_objects
+
+ROOT = Path(__file__).resolve().parents[5]
+PARAMETERS = yaml.safe_load((ROOT / "tests/unit/cases/helm-parameters.yaml").read_text(encoding="utf-8"))
+ALL = [(chart, name, default) for chart, rows in PARAMETERS.items() for name, default in rows]
+ROWS = [(chart, row) for chart, rows in TABLE.items() for row in rows]
+GUIDE = ROOT / "docs/docsite/rst/guide_convert.rst"
+
+# Values for rows whose type says too little.
+EXAMPLES: dict[str, Any] = {
+    "global.affinity.nodeAffinity.matchExpressions": [{"key": "example.com/probe", "operator": "Exists"}],
+    "global.affinity.podAntiAffinity": "hard",
+    "global.affinity.nodeAffinity.type": "soft",
+    "global.image.pullPolicy": "Always",
+    "superlink.ingress.fleet.hostname": "probe.example.com",
+    "superlink.service.type": "NodePort",
+    "superlink.service.servicePortFleet": 19443,
+    "superlink.service.nodePortFleet": 30777,
+    "tls.certificate.duration": "720h",
+    "tls.certificate.renewBefore": "77h",
+    "tls.certificate.issuerGroup": "probe.example.com",
+    "tls.certificate.existingIssuerKind": "ClusterIssuer",
+    "tls.certificate.additionalHosts": ["probe.example.com"],
+    "global.domain": "probe.example.com",
+    "supernode.node.config": {"probe": 7777},
+    "supernode.replicas": 7,
+    "supernode.superlink.address": "probe.example.com",
+    "supernode.superlink.port": 17777,
+}
+ENDS: dict[str, Any] = {
+    "isolationMode": "process", "superexec.enabled": True, "pullPolicy": "Never", "image.tag": "1.42.0", "image.digest": "sha256:" + "7" * 64,
+    "image.repository": "probe/flower", "image.registry": "probe.example.com",
+    "resources": {"requests": {"cpu": "777m"}}, "volumes": [{"name": "probe", "emptyDir": {}}],
+    "volumeMounts": [{"name": "probe", "mountPath": "/probe"}], "extraArgs": ["--max-retries=777"], "env": [{"name": "PROBE", "value": "777"}],
+    "tolerations": [{"key": "example.com/probe", "operator": "Exists"}], "imagePullSecrets": [{"name": "probe"}],
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}, "odeSelector": {"example.com/probe": "yes"},
+    "abels": {"example.com/probe": "yes"}, "nnotations": {"example.com/probe": "yes"},
+    "lifecycle": {"preStop": {"exec": {"command": ["probe"]}}}, "ecurityContext": {"supplementalGroups": [777]},
+    "extraEgress": [{"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}]}], "extraIngress": [{"from": [{"ipBlock": {"cidr": "192.0.2.7/32"}}]}],
+}  # fmt: skip
+
+
+def example(row: Row) -> Any:
+    """A value that is not the chart's."""
+    if row.name in EXAMPLES:
+        return EXAMPLES[row.name]
+    for end, value in ENDS.items():
+        if row.name.endswith(end):
+            return value
+    if isinstance(row.default, bool):
+        return not row.default
+    if isinstance(row.default, int):
+        return 77
+    return {str: "q7q7q7", dict: {"q7q7q7": "yes"}, list: ["q7q7q7"]}[type(row.default)]
+
+
+def values(chart: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Dotted names as a values file."""
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        at = made
+        *path, last = name.split(".")
+        for part in path:
+            at = at.setdefault(part, {})
+        at[last] = value
+    return made
+
+
+def needs(chart: str, row: Row) -> dict[str, Any]:
+    """What else has to be given for the row to have an effect."""
+    more: dict[str, Any] = {}
+    if row.process or row.how == "superexec":
+        more[f"{chart}.isolationMode"] = "process"
+    if row.name == "superlink.service.nodePortFleet":
+        more["superlink.service.type"] = "NodePort"
+    if row.how == "issuer":
+        more["tls.certificate.existingIssuer"] = "probe"
+    if row.how == "node_affinity":
+        more["global.affinity.nodeAffinity.matchExpressions"] = EXAMPLES["global.affinity.nodeAffinity.matchExpressions"]
+    if row.how == "address":
+        more["supernode.superlink.address"] = "probe.example.com"
+    if row.name.endswith("image.digest"):
+        more[row.name.replace("digest", "repository")] = "probe/flower"
+    if row.name.endswith("volumeMounts"):
+        more[row.name.replace("Mounts", "s")] = ENDS["volumes"]
+    if row.name.startswith("superlink.ingress.") or row.name == "global.ingressClassName":
+        more |= {"superlink.ingress.enabled": True, "superlink.ingress.fleet.enabled": True, "superlink.ingress.fleet.hostname": "probe.example.com"}
+    return more
+
+
+def given_row(chart: str, row: Row) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The conversion of a row's example, and the row's entry in the report."""
+    result = convert(chart, values(chart, {**needs(chart, row), row.name: example(row)}))
+    (entry,) = [one for one in result["report"] if one["parameter"] == row.name]
+    return result, entry
+
+
+@pytest.fixture
+def render(superlink_spec: Callable[..., Any], supernode_spec: Callable[..., Any]) -> Callable[..., str]:
+    """Function: the objects out of converted variables, as text."""
+
+    def objects(chart: str, variables: dict[str, Any]) -> str:
+        given = {name.removeprefix(f"{chart}_"): value for name, value in variables.items()}
+        if given.get("insecure"):  # as the roles' defaults say
+            given |= {"client_certificates": "none"} if chart == "superlink" else {"mtls": False}
+        if chart == "superlink":
+            return json.dumps(superlink_objects(superlink_spec(**given)), sort_keys=True)
+        return json.dumps(supernode_objects(supernode_spec(**given)), sort_keys=True)
+
+    return objects
+
+
+def test_336_rows() -> None:
+    assert len(ALL) == 336
+
+
+@pytest.mark.parametrize(("chart", "name", "default"), ALL)
+def test_has_a_row(chart: str, name: str, default: Any) -> None:
+    (row,) = [one for one in TABLE[chart] if one.name == name]
+    assert row.default == default and type(row.default) is type(default)
+    assert row.fate in (VARIABLE, PATCH, FIXED, REFUSED)
+    assert row.destination
+
+
+def test_has_no_other_rows() -> None:
+    assert {(chart, row.name) for chart, row in ROWS} == {(chart, name) for chart, name, _default in ALL}
+
+
+@pytest.mark.parametrize(("chart", "row"), ROWS, ids=lambda one: one.name if isinstance(one, Row) else one)
+def test_each_parameter_is_in_the_report(chart: str, row: Row) -> None:
+    result, entry = given_row(chart, row)
+    if row.fate == REFUSED:
+        assert entry["result"] == "refused" and entry["why"] == row.why
+        assert "q7q7q7" not in converted_report(result)
+    elif row.fate == FIXED:
+        assert entry["result"] in ("refused", "met") and row.why in entry["why"]
+    else:
+        assert entry["result"] == "mapped", entry
+    names = set(role_options(chart))
+    assert set(result["variables"]) <= names, "variables of the role"
+    assert set(yaml.safe_load(converted_text(result))) == set(result["variables"])
+
+
+# Where the value is used by another part than the renderer: certificates and the address of the hub.
+ELSEWHERE = {"existing", "issuer", "days"} | {
+    "tls.certificate.renewBefore", "superlink.service.nodePortFleet", "superlink.ingress.fleet.hostname",
+    "global.domain", "tls.certificate.additionalHosts",
+}  # fmt: skip
+CONVERTED = [(chart, row) for chart, row in ROWS if row.fate in (VARIABLE, PATCH) and not {row.how, row.name} & ELSEWHERE]
+
+
+@pytest.mark.parametrize(("chart", "row"), CONVERTED, ids=lambda one: one.name if isinstance(one, Row) else one)
+def test_reaches_the_objects(chart: str, row: Row, render: Callable[..., str]) -> None:
+    result, _entry = given_row(chart, row)
+    without = convert(chart, values(chart, {name: value for name, value in needs(chart, row).items() if name != row.name}))
+    if result["variables"] == without["variables"]:
+        assert row.how in ("superexec", "ingress", "node_affinity", "address"), "another row of the pair sets it"
+        return
+    assert render(chart, result["variables"]) != render(chart, without["variables"])
+
+
+APART = {"issuer", "existing", "probe", "exposure", "ingress", "replicas"}
+
+
+@pytest.mark.parametrize("chart", TABLE)
+def test_a_full_values_file_renders(chart: str, render: Callable[..., str]) -> None:
+    given = {row.name: example(row) for row in TABLE[chart] if row.how not in APART or row.fate in (FIXED, REFUSED)}
+    given = {name: value for name, value in given.items() if not name.startswith(("superlink.ingress.", "global.ingressClassName"))}
+    if chart == "superlink":
+        given["superlink.service.type"] = "NodePort"
+    del given[f"{chart}.networkPolicy.enabled"]  # without policies there are none to patch
+    result = convert(chart, values(chart, given))
+    assert {entry["parameter"] for entry in result["report"]} == set(given)
+    converted = {entry["parameter"] for entry in result["report"] if entry["result"] == "mapped"}
+    assert converted == {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH) and row.name in given}
+    result["variables"].pop("superlink_insecure", None)
+    assert "StatefulSet" in render(chart, result["variables"])
+
+
+@pytest.mark.parametrize("chart", TABLE)
+def test_the_order_of_a_file_does_not_matter(chart: str) -> None:
+    given = [(row.name, example(row)) for row in TABLE[chart]]
+    wanted = convert(chart, values(chart, dict(given)))
+    for seed in range(100):
+        random.Random(seed).shuffle(given)
+        assert converted_text(convert(chart, values(chart, dict(given)))) == converted_text(wanted)
+
+
+@pytest.mark.parametrize("chart", TABLE)
+def test_defaults_are_left_out(chart: str) -> None:
+    result = convert(chart, values(chart, {row.name: row.default for row in TABLE[chart]}))
+    assert {entry["result"] for entry in result["report"]} == {"default"}
+    assert result["variables"] == convert(chart, {})["variables"]
+
+
+def test_names_an_unknown_parameter() -> None:
+    (entry,) = convert("supernode", {"supernode": {"replica": 3}})["report"]
+    assert (entry["parameter"], entry["result"]) == ("supernode.replica", "refused")
+    assert entry["why"] == "the chart has no such parameter; did you mean supernode.replicas?"
+
+
+def test_autoscaling_is_refused() -> None:
+    (entry,) = convert("supernode", {"supernode": {"replicas": 0}})["report"]
+    assert entry["result"] == "refused" and "each SuperNode has a registered key" in entry["why"]
+
+
+SECRET = "s3cr3t-value"
+KEY = f"-----BEGIN EC PRIVATE KEY-----\n{SECRET}\n-----END EC PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("chart", "given"),
+    [
+        ("supernode", {"global.nodeAuth.authSupernodePrivateKey": KEY}),
+        ("superlink", {"global.license.key": SECRET}),
+        ("superlink", {"global.accountAuth.config": {"client_secret": SECRET}}),
+        ("superlink", {"superlink.env": [{"name": "DB_PASSWORD", "value": SECRET}]}),
+        ("supernode", {"supernode.env": [{"name": "MATERIAL", "value": KEY}]}),
+        ("supernode", {"supernode.node.config": {"api-token": SECRET}}),
+    ],
+)
+def test_secrets_are_nowhere(chart: str, given: dict[str, Any]) -> None:
+    result = convert(chart, values(chart, given))
+    assert [entry["result"] for entry in result["report"]] == ["refused"]
+    assert SECRET not in json.dumps(result)
+
+
+def test_templates_stay_text() -> None:
+    result = convert("supernode", {"supernode": {"env": [{"name": "A", "value": "{{ lookup('pipe', 'id') }}"}]}})
+    assert "!unsafe '{{ lookup(" in converted_text(result)
+
+
+def test_two_components_may_not_disagree() -> None:
+    env = {name: {"env": [{"name": "A", "value": name}]} for name in ("supernode", "superexec")}
+    env["supernode"]["isolationMode"] = "process"  # type: ignore[assignment]
+    found = {entry["parameter"]: entry for entry in convert("supernode", env)["report"]}
+    assert found["supernode.env"]["result"] == "mapped"
+    assert "supernode.env gives A another value" in found["superexec.env"]["why"]
+
+
+def test_the_guide_prints_every_row() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    for chart, row in ROWS:
+        assert f"   * - ``{row.name}``\n     - {row.destination}\n" in text, f"{chart}: {row.name}"
