@@ -62,13 +62,15 @@ def identity_of(text: str) -> Any:
     """The private key that opens an archive, as an object of the library.
 
     Args:
-        text: a private key (C(AGE-SECRET-KEY-…)).
+        text: a private key (C(AGE-SECRET-KEY-…)), or a file of age-keygen, which has comments before it.
 
     Raises:
         ClusterError: it is not one.
     """
     require()
+    lines = [line.strip() for line in text.splitlines()]
+    keys = [line for line in lines if line and not line.startswith("#")]
     try:
-        return pyrage.x25519.Identity.from_str(text.strip())
+        return pyrage.x25519.Identity.from_str("".join(keys))
     except pyrage.IdentityError as error:
         raise ClusterError("the key for the backup is not a private key of age (AGE-SECRET-KEY-…)") from error
