@@ -105,7 +105,8 @@ PARTS = {
 def test_playbooks_that_change_something_record_it(playbook: str) -> None:
     """Whatever is not known for reading only may change something. Runs and the console are not part of the deployment."""
     runs = {"run", "run_outputs_info", "run_stop", "runs_info"}
-    reading = runs | {"awx", "render"} | {"audit", "audit_info", "lease", "preflight", "site_result", "superlink_info", "supernode_info", "supernode_preflight"}
+    reading = runs | {"awx", "render"} | {"audit", "audit_info", "lease", "preflight", "site_result", "superlink_backup", "superlink_info"}
+    reading |= {"supernode_info", "supernode_preflight"}
     used = set(re.findall(r"federated\.flower\.(\w+)", json.dumps(plays(playbook)))) & {*MODULES, *ROLES}
     tasks = plays(playbook)[-1].get("tasks", [])
     last = tasks[-1].get("always", tasks)[-1] if tasks else {}

@@ -58,7 +58,7 @@ def fault(entries: Any, namespaces: Iterable[str], federation: str) -> str:
     for one in entries if isinstance(entries, list) else [None]:
         item = one.get("object") if isinstance(one, Mapping) else None
         if not isinstance(item, Mapping) or item.get("kind") not in KINDS or not isinstance(item.get("metadata"), Mapping):
-            return "it contains something that is no Secret and no ConfigMap"
+            return "it contains something besides Secrets and ConfigMaps"
         if item["metadata"].get("namespace") not in places:
             return f"it contains objects of other namespaces than {', '.join(sorted(places))}"
         if not proof.belongs(item, federation):
