@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
     archive_reader,
@@ -66,8 +67,9 @@ class ActionModule(ClusterAction):
                 hub.create(volume_pod.claim(spec, about.file_name))
             with volume_pod.Holder(hub, spec, params["wait_timeout"]) as volume:
                 put = self._put(volume, content, path, identity)
-        self.note(objects=objects, words=[f"restored {words}"])
         changed = bool(objects) or not claimed or put
+        if changed:
+            self.note(words=[f"restored {words}"])
         return {"changed": changed, "msg": f"restored {words}. Run site.yml: it deploys the hub with them"}
 
     @staticmethod
@@ -89,13 +91,17 @@ class ActionModule(ClusterAction):
             raise ClusterError(f"{hub.name}: {fault}")
         return live is not None
 
-    @staticmethod
-    def _restore_objects(hub: Cluster, spec: HubSpec, place: str, absent: list[Any]) -> list[dict[str, Any]]:
+    def _restore_objects(self, hub: Cluster, spec: HubSpec, place: str, absent: list[Any]) -> list[dict[str, str]]:
         made = namespace.objects(spec)
         if place != spec.namespace:
             made += namespace.objects(spec.beside(place))
-        done = list(apply_objects(hub, made).objects) if made else []
-        return [*done, *(hub_objects.restore(hub, one) for one in absent)]
+        done = notes.of_objects(apply_objects(hub, made).objects) if made else []
+        self.note(objects=done)
+        for one in absent:
+            written = notes.of_objects([hub_objects.restore(hub, one)])
+            self.note(objects=written)
+            done += written
+        return done
 
     @staticmethod
     def _put(volume: database.Volume, content: dict[str, Any], path: Path, identity: Any) -> bool:

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets and ConfigMaps of a hub, as an archive has them. Pure, apart from C(collect), C(missing) and C(restore)."""
+"""Secrets and ConfigMaps of a hub, as an archive has them. Pure, apart from C(collect), C(missing) and C(restore).
+
+So are Services with node ports: a cluster gives a new Service other ports, and sites would not find the hub.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof
 
 Object = dict[str, Any]
-KINDS = ("ConfigMap", "Secret")
+KINDS = ("ConfigMap", "Secret", "Service")
+_SERVICE = ("type", "selector", "ports")
 _CONTENT = ("data", "binaryData", "type", "immutable")
 
 
@@ -25,11 +29,18 @@ def stored(item: Mapping[str, Any]) -> Object:
     meta = item["metadata"]
     kept = {key: meta[key] for key in ("name", "namespace", "labels", "annotations") if meta.get(key)}
     content = {key: item[key] for key in _CONTENT if item.get(key) is not None}
+    if item["kind"] == "Service":
+        content = {"spec": {key: item["spec"][key] for key in _SERVICE if key in item["spec"]}}
     return {"apiVersion": "v1", "kind": item["kind"], "metadata": kept, **content}
 
 
 def is_applied(item: Mapping[str, Any]) -> bool:
-    """Whether this collection wrote the object by server-side apply: so it is written again, or fields would have two owners."""
+    """Whether this collection wrote the object by server-side apply: so it is written again, or fields would have two owners.
+
+    Not a Service: its ports are the API server's, and an apply without them would remove them if they were applied.
+    """
+    if item["kind"] == "Service":
+        return False
     entries = item["metadata"].get("managedFields") or []
     return any((one.get("manager"), one.get("operation")) == (FIELD_MANAGER, "Apply") for one in entries)
 
@@ -37,6 +48,8 @@ def is_applied(item: Mapping[str, Any]) -> bool:
 def of_hub(item: Mapping[str, Any], federation: str) -> bool:
     """Whether an object is the hub's. Records of ApplySets are not: the next run writes them."""
     is_record = ID_LABEL in proof.labels_of(item)
+    if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
+        return False
     return not is_record and proof.may_delete(item, federation) and parts.part_of(item) != parts.SITE
 
 
@@ -58,7 +71,7 @@ def fault(entries: Any, namespaces: Iterable[str], federation: str) -> str:
     for one in entries if isinstance(entries, list) else [None]:
         item = one.get("object") if isinstance(one, Mapping) else None
         if not isinstance(item, Mapping) or item.get("kind") not in KINDS or not isinstance(item.get("metadata"), Mapping):
-            return "it contains something besides Secrets and ConfigMaps"
+            return "it contains something besides Secrets, ConfigMaps and Services"
         if item["metadata"].get("namespace") not in places:
             return f"it contains objects of other namespaces than {', '.join(sorted(places))}"
         if not proof.belongs(item, federation):

@@ -28,13 +28,14 @@ def identity(folder: Path) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str]:
-    """The federation, an archive that was made during a run, and the argument with the key that opens it."""
+def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str, list[Any]]:
+    """The federation, an archive that was made during a run, the argument with the key that opens it, and the audit trail of then."""
     fed = federation
     fed.settle()
     public, private = identity(tmp_path_factory.mktemp("keys"))
     home = tmp_path_factory.mktemp("backups")
     given = json.dumps({"flower_backup_directory": str(home), "flower_backup_recipients": [public]})
+    trail = fed.trail()
     run, finish = fed.begin(**{"num-server-rounds": 2})
     made = fed.play("backup", "-e", given, "-e", private)
     assert fed.app_runs()[run] == "running", "the run was over before the backup was"
@@ -44,7 +45,7 @@ def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[A
     assert fed.python("hub", "superlink-0", "superlink", "import os; print(os.listdir('/data'))").count("backup") == 0
     fed._collect()
     assert not fed.shown(home, fed.logs), fed.shown(home, fed.logs)
-    return fed, archive, private
+    return fed, archive, private, trail
 
 
 def state(fed: Any) -> list[tuple[str, str, str]]:
@@ -67,16 +68,15 @@ def refused(fed: Any, archive: Path, private: str, words: str) -> None:
 
 
 def test_a_hub_that_stands_is_not_replaced(backup):
-    fed, archive, private = backup
+    fed, archive, private, _trail = backup
     refused(fed, archive, private, "has a SuperLink, which is not replaced")
 
 
 def test_a_lost_hub_comes_back(backup, tmp_path):
-    fed, archive, private = backup
+    fed, archive, private, trail = backup
     keys = {site: fed.keys(site) for site in SITES}
     nodes = {node for found in keys.values() for node in found.values()}
     lives = {site: {pod: life[0] for pod, life in fed.lives(site).items()} for site in SITES}
-    trail = fed.trail()
     fed.settled = False
     for space in (NAMESPACE, CA_NAMESPACE):
         fed.hub.delete("v1", "Namespace", space, propagation="Background")

@@ -117,6 +117,15 @@ def test_only_the_hubs_own_objects_are_taken():
     assert not hub_objects.of_hub(item(labels={**LABELS, "applyset.kubernetes.io/id": "x"}), "scenario")
 
 
+def test_node_ports_are_kept():
+    ports = [{"port": 443, "nodePort": 30443}]
+    service = {**item(name="superlink"), "kind": "Service", "spec": {"type": "NodePort", "clusterIP": "10.0.0.1", "ports": ports}}
+    assert hub_objects.of_hub(service, "scenario") and not hub_objects.is_applied(service)
+    assert hub_objects.stored(service)["spec"] == {"type": "NodePort", "ports": ports}
+    inner = {**service, "spec": {"type": "ClusterIP", "ports": [{"port": 443}]}}
+    assert not hub_objects.of_hub(inner, "scenario")
+
+
 def test_what_the_api_server_adds_is_not_stored():
     assert hub_objects.stored(item()) == {
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
