@@ -28,8 +28,12 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
 from ansible_collections.federated.flower.tests.unit.read import ROOT, yaml_file
 
 ROLE = ROOT / "roles" / "awx"
-#: Playbooks that are no job template: this one, those that others import, and those that write files to keep on the control node.
-PARTS = {"awx", "check_inventory", "convert", "leaving_statement", "render", "return_lease", "site_check", "site_hub", "site_sites", "site_whole", "take_lease"}
+#: Playbooks that are no job template: this one, those that others import, and those that read or write files on the control node, which a job
+#: does not keep.
+PARTS = {
+    "awx", "backup", "check_inventory", "convert", "leaving_statement", "render", "restore", "restore_check", "return_lease", "site_check",
+    "site_hub", "site_sites", "site_whole", "take_lease",
+}  # fmt: skip
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
 SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}
 

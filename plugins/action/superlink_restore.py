@@ -1,0 +1,116 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.superlink_restore): put a hub's database, Secrets and ConfigMaps back into an emptied hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.audit import notes
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    age_keys,
+    archive_reader,
+    database,
+    hub_archive,
+    hub_objects,
+    volume_pod,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+
+_CLAIM = "PersistentVolumeClaim"
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "spec": {"type": "dict", "required": True},
+        "ca_namespace": {"type": "str", "required": True},
+        "archive": {"type": "path", "required": True},
+        "identity": {"type": "str", "required": True, "no_log": True},
+        "wait_timeout": {"type": "int", "default": 300},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Everything that can be refused is refused before the first change. What an interrupted restore did is kept and completed."""
+        spec = given_spec(self, params["spec"])
+        identity = age_keys.identity_of(params["identity"])
+        path = Path(params["archive"])
+        about, content = hub_archive.proven(path, identity)
+        with self.connect() as hub:
+            place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
+            found = Ledger(hub, spec.namespace, spec.federation).identity()
+            wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)
+            if wrong:
+                raise ClusterError("; ".join(wrong))
+            claimed = self._refuse_hub(hub, spec, place, about.file_name)
+            absent = hub_objects.missing(hub, content["objects"])
+            words = f"{len(absent)} objects and a database of {readable(content['database']['size'])} of {path}"
+            if self.check:
+                return {"changed": bool(absent) or not claimed, "msg": f"would restore {words}"}
+            objects = self._restore_objects(hub, spec, place, absent)
+            if not claimed:
+                hub.create(volume_pod.claim(spec, about.file_name))
+            with volume_pod.Holder(hub, spec, params["wait_timeout"]) as volume:
+                put = self._put(volume, content, path, identity)
+        changed = bool(objects) or not claimed or put
+        if changed:
+            self.note(words=[f"restored {words}"])
+        return {"changed": changed, "msg": f"restored {words}. Run site.yml: it deploys the hub with them"}
+
+    @staticmethod
+    def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str) -> bool:
+        """Refuse a hub that is not empty; whether the volume claim of this restore is there already."""
+        for name in dict.fromkeys((spec.namespace, place)):
+            live = hub.get("v1", "Namespace", name)
+            if live is not None and live["metadata"].get("deletionTimestamp"):
+                raise ClusterError(f"{hub.name}: namespace {name} is being deleted: run again when it is gone")
+        look(hub, "superlink", spec, place, owner=record.notes(spec.federation))
+        if hub.get("apps/v1", "StatefulSet", superlink.NAME, spec.namespace) is not None:
+            raise ClusterError(
+                f"{hub.name}: namespace {spec.namespace} has a SuperLink, which is not replaced. A backup is restored into an emptied hub: "
+                "delete the hub's namespaces first"
+            )
+        live = hub.get("v1", _CLAIM, superlink.CLAIM, spec.namespace)
+        fault = volume_pod.claim_fault(live, source)
+        if fault:
+            raise ClusterError(f"{hub.name}: {fault}")
+        return live is not None
+
+    def _restore_objects(self, hub: Cluster, spec: HubSpec, place: str, absent: list[Any]) -> list[dict[str, str]]:
+        made = namespace.objects(spec)
+        if place != spec.namespace:
+            made += namespace.objects(spec.beside(place))
+        done = notes.of_objects(apply_objects(hub, made).objects) if made else []
+        self.note(objects=done)
+        for one in absent:
+            written = notes.of_objects([hub_objects.restore(hub, one)])
+            self.note(objects=written)
+            done += written
+        return done
+
+    @staticmethod
+    def _put(volume: database.Volume, content: dict[str, Any], path: Path, identity: Any) -> bool:
+        put = False
+
+        def take(name: str, size: int, data: BinaryIO) -> None:
+            nonlocal put
+            if name == hub_archive.DATABASE:
+                put = database.put(volume, content["database"], data)
+
+        archive_reader.read(path, take, identity)
+        return put

@@ -1,0 +1,107 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: superlink_backup
+short_description: Back up the hub into an encrypted archive
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - Copies the SuperLink's database while it is in use, with the online backup of SQLite, checks the copy, and reads the hub's Secrets and
+    ConfigMaps, those of the CA namespace included.
+  - Writes all of it into one archive in a folder of the control node, encrypted with age while it arrives. Plain text is never written to the
+    disk of the control node. The copy on the SuperLink's volume is removed.
+  - With O(identity) the archive is opened and read to its end.
+  - Needs the Python package C(pyrage) on the control node.
+  - This module is a step of the playbook C(federated.flower.backup). Its options may change in any release.
+options:
+  namespace:
+    description:
+      - Namespace of the SuperLink.
+    type: str
+    default: flower
+  ca_namespace:
+    description:
+      - Namespace of the CA keys.
+    type: str
+    required: true
+  federation:
+    description:
+      - Name of the federation.
+    type: str
+    default: flower
+  directory:
+    description:
+      - An existing folder on the control node.
+    type: path
+    required: true
+  recipients:
+    description:
+      - Public keys of age. The private key of each of them opens the archive.
+    type: list
+    elements: str
+    required: true
+  identity:
+    description:
+      - A private key of age, or the content of a file of C(age-keygen), to open the archive with. It is not in the archive.
+    type: str
+  keep:
+    description:
+      - Number of archives of this hub that stay in the folder, the newest ones. By default all stay.
+    type: int
+extends_documentation_fragment:
+  - kubernetes.core.k8s_auth_options
+  - federated.flower.cluster
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+  - federated.flower.attributes.actiongroup_flower
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Reports the archive that would be written.
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details:
+      - Each run writes an archive.
+seealso:
+  - module: federated.flower.superlink_restore
+"""
+
+EXAMPLES = r"""
+---
+- name: Back up the hub
+  federated.flower.superlink_backup:
+    ca_namespace: flower-ca
+    directory: /srv/backups
+    recipients:
+      - "{{ backup_public_key }}"
+    keep: 14
+"""
+
+RETURN = r"""
+msg:
+  description: What was done, and whether the archive was opened.
+  returned: always
+  type: str
+path:
+  description: The archive. Beside it is its SHA-256.
+  returned: success, unless in check mode
+  type: str
+opened:
+  description: Whether the archive was opened and read to its end.
+  returned: success, unless in check mode
+  type: bool
+removed:
+  description: Older archives that were removed.
+  returned: success, unless in check mode
+  type: list
+  elements: str
+"""

@@ -1,0 +1,83 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: superlink_restore
+short_description: Restore a backup into an emptied hub
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - Opens an archive of M(federated.flower.superlink_backup), reads it to its end, and looks at the hub, before anything is changed.
+  - An archive that is damaged, of another federation, of other namespaces, or of a newer Flower than the specification has, is refused. So is a
+    hub that has a SuperLink, a volume claim of it, or Secrets and ConfigMaps that differ from those of the archive.
+  - Creates the namespaces, Secrets and ConfigMaps, and the volume claim. A short-lived pod with the image of the SuperLink puts the database into
+    the volume, where its SHA-256 and its integrity are checked.
+  - A restore that was interrupted is completed by running it again with the same archive.
+  - Needs the Python package C(pyrage) on the control node.
+  - This module is a step of the playbook C(federated.flower.restore). Its options may change in any release.
+options:
+  spec:
+    description:
+      - The specification of the SuperLink, as assembled by the role C(federated.flower.superlink).
+    type: dict
+    required: true
+  ca_namespace:
+    description:
+      - Namespace of the CA keys.
+    type: str
+    required: true
+  archive:
+    description:
+      - The archive on the control node.
+    type: path
+    required: true
+  identity:
+    description:
+      - A private key of age that opens the archive, or the content of a file of C(age-keygen).
+    type: str
+    required: true
+  wait_timeout:
+    description:
+      - Seconds to wait for the pod that writes the database, and for its end.
+    type: int
+    default: 300
+extends_documentation_fragment:
+  - kubernetes.core.k8s_auth_options
+  - federated.flower.cluster
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+  - federated.flower.attributes.actiongroup_flower
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Opens the archive, looks at the hub, and reports what would be restored.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+seealso:
+  - module: federated.flower.superlink_backup
+"""
+
+EXAMPLES = r"""
+---
+- name: Put the backup into the emptied hub
+  federated.flower.superlink_restore:
+    spec: "{{ spec }}"
+    ca_namespace: flower-ca
+    archive: /srv/backups/flower-backup-flower-20261124T010000Z.tar
+    identity: "{{ backup_private_key }}"
+"""
+
+RETURN = r"""
+msg:
+  description: What was restored.
+  returned: always
+  type: str
+"""

@@ -1,0 +1,149 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Program that runs in a pod with the SuperLink's volume: copies, sends and receives its database.
+
+It is sent by C(flower.in_pod), and each request has the same effect when it is repeated. An answer is a line of JSON; a key C(fault)
+in it says why nothing was done.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+import sys
+from typing import Any
+from urllib.parse import quote
+
+DATABASE = "/data/state.db"
+COPY, PART = f"{DATABASE}.backup", f"{DATABASE}.restore"
+BESIDE = ("", "-wal", "-shm", "-journal")  # files of one database
+SPARE = 16 * 2**20  # bytes that stay free for the SuperLink
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file; 0 if there is none."""
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def digest(path: str) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remove(path: str) -> None:
+    """Remove the files of a database."""
+    for end in BESIDE:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + end)
+
+
+def opened(path: str, mode: str) -> Any:
+    """A database that is there, closed at the end of the block."""
+    return contextlib.closing(sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, timeout=30))
+
+
+def damage(path: str) -> str:
+    """What SQLite finds wrong; empty for nothing."""
+    try:
+        with opened(path, "rw") as database:
+            (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if found == "ok" else str(found)
+
+
+def lack(needed: int) -> str:
+    """Why the volume has no room for so many bytes; empty if it has."""
+    there = os.statvfs(os.path.dirname(DATABASE))
+    free = there.f_bavail * there.f_frsize
+    return "" if free >= needed + SPARE else f"it needs {needed + SPARE} bytes on the SuperLink's volume, and {free} are free"
+
+
+def copy(request: dict[str, Any]) -> dict[str, Any]:
+    """Copy the database while it is in use, with the online backup of SQLite: one moment of it, whatever is written meanwhile."""
+    remove(COPY)
+    if not os.path.exists(DATABASE):
+        return {"fault": f"the SuperLink has no database {DATABASE}: one in memory cannot be copied, and is lost when its pod ends"}
+    fault = lack(size_of(DATABASE) + size_of(f"{DATABASE}-wal"))
+    if fault:
+        return {"fault": fault}
+    os.close(os.open(COPY, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
+        with opened(DATABASE, "ro") as source, opened(COPY, "rw") as target:
+            source.backup(target)
+    except sqlite3.DatabaseError as error:
+        remove(COPY)
+        return {"fault": f"SQLite cannot copy the database: {error}"}
+    fault = damage(COPY)
+    if fault:
+        remove(COPY)
+        return {"fault": f"the copy of the database is damaged: {fault}"}
+    return {"size": size_of(COPY), "sha256": digest(COPY)}
+
+
+def send(request: dict[str, Any]) -> dict[str, Any]:
+    """A piece of the copy."""
+    with open(COPY, "rb") as file:
+        file.seek(request["offset"])
+        return {"data": base64.b64encode(file.read(request["size"])).decode("ascii")}
+
+
+def end(request: dict[str, Any]) -> dict[str, Any]:
+    """Remove the copy."""
+    remove(COPY)
+    return {}
+
+
+def look(request: dict[str, Any]) -> dict[str, Any]:
+    """Whether the database can be put there: it has C(size) bytes and the SHA-256 C(sha256)."""
+    if os.path.exists(DATABASE):
+        same = digest(DATABASE) == request["sha256"]
+        return {"done": True} if same else {"fault": f"the volume has another database {DATABASE}, which is not replaced"}
+    fault = lack(request["size"])
+    return {"fault": fault} if fault else {"done": False}
+
+
+def receive(request: dict[str, Any]) -> dict[str, Any]:
+    """Write a piece that follows the request."""
+    data = sys.stdin.buffer.read(request["size"])
+    handle = os.open(PART, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.seek(request["offset"])
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return {"size": len(data)}
+
+
+def finish(request: dict[str, Any]) -> dict[str, Any]:
+    """Put what was received in the database's place, when it is complete and SQLite finds nothing wrong."""
+    if not os.path.exists(PART) and os.path.exists(DATABASE):
+        return look(request)  # the answer was lost
+    os.truncate(PART, request["size"])
+    if digest(PART) != request["sha256"]:
+        return {"fault": "the database did not arrive as it was sent. Run again"}
+    fault = damage(PART)
+    if fault:
+        return {"fault": f"the database is damaged: {fault}"}
+    for ending in BESIDE[1:]:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(PART + ending)
+    os.rename(PART, DATABASE)
+    folder = os.open(os.path.dirname(DATABASE), os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+    return {}
+
+
+ACTIONS = {"copy": copy, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
+
+if __name__ == "__main__":
+    asked = json.loads(sys.stdin.buffer.readline())
+    print(json.dumps(ACTIONS[asked["action"]](asked)))

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an archive of a hub holds, and whether it may be restored into a hub. An archive has two members: C(HUB) and C(DATABASE)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..base.digests import canonical
+from ..base.errors import ClusterError
+from ..spec.hub_spec import HubSpec
+from . import archive_reader, archive_writer, hub_objects
+from .about import About, foreign
+
+HUB, DATABASE = "hub.json", "state.db"
+_MOST = 512 * 2**20  # bytes of the objects, which are in memory
+
+
+def described(namespace: str, ca_namespace: str, database: dict[str, Any], objects: list[dict[str, Any]]) -> bytes:
+    """The content of C(HUB).
+
+    Args:
+        database: C(size) and C(sha256) of the database.
+        objects: those of C(hub_objects.collect).
+    """
+    content = {"namespace": namespace, "ca_namespace": ca_namespace, "database": database, "objects": objects}
+    return canonical(content).encode("ascii")
+
+
+def proven(path: Path, identity: Any) -> tuple[About, dict[str, Any]]:
+    """Read an archive to its end; its head, and the content of C(HUB).
+
+    Raises:
+        ClusterError: it is not what was written, or not a backup of a hub.
+    """
+    if path.with_name(f"{path.name}{archive_writer.SUM}").exists():
+        fault = archive_reader.checksum_fault(path)
+        if fault:
+            raise ClusterError(f"{fault}. Choose another backup")
+    kept: dict[str, Any] = {}
+
+    def take(name: str, size: int, data: BinaryIO) -> None:
+        kept[name] = data.read(size) if name == HUB and size <= _MOST else size
+
+    about = archive_reader.read(path, take, identity)
+    if set(kept) != {HUB, DATABASE} or not isinstance(kept[HUB], bytes):
+        raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(kept))}. Choose another file")
+    content: dict[str, Any] = json.loads(kept[HUB])
+    if content["database"]["size"] != kept[DATABASE]:
+        raise ClusterError(f"{path} contradicts itself about the size of the database. Choose another backup")
+    return about, content
+
+
+def faults(path: Path, about: About, content: dict[str, Any], spec: HubSpec, ca_namespace: str, identity: str) -> list[str]:
+    """Why an archive is not to be restored into a hub: sentences. Pure.
+
+    Args:
+        spec: of the hub.
+        identity: of the hub that stands there; empty for none.
+    """
+    found = [foreign(about, spec.federation, identity, str(path))]
+    there, wanted = (content["namespace"], content["ca_namespace"]), (spec.namespace, ca_namespace)
+    if there != wanted:
+        found.append(
+            f"{path} is of a hub in the namespaces {' and '.join(there)}, and the inventory says {' and '.join(wanted)}: "
+            "set flower_namespace and flower_ca_namespace to those of the backup"
+        )
+    if _release(spec.version) < _release(about.flower):
+        found.append(
+            f"{path} has a database of Flower {about.flower}, which Flower {spec.version} cannot read: set flower_version to "
+            f"{about.flower} or newer"
+        )
+    why = hub_objects.fault(content["objects"], wanted, spec.federation)
+    return [*filter(None, found), *([f"{path}: {why}. Choose another backup"] if why else [])]
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Major and minor number; of a version that has none, the lowest."""
+    numbers = version.split(".")[:2]
+    return tuple(int(one) for one in numbers) if all(one.isdigit() for one in numbers) else (0,)

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Secrets and ConfigMaps of a hub, as an archive has them. Pure, apart from C(collect), C(missing) and C(restore).
+
+So are Services with node ports: a cluster gives a new Service other ports, and sites would not find the hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..apply.applyset import ID_LABEL
+from ..base.errors import ClusterError
+from ..base.labels import MANAGER
+from ..kube.client import FIELD_MANAGER, Cluster
+from ..marks import parts, proof
+
+Object = dict[str, Any]
+KINDS = ("ConfigMap", "Secret", "Service")
+_SERVICE = ("type", "selector", "ports")
+_CONTENT = ("data", "binaryData", "type", "immutable")
+
+
+def stored(item: Mapping[str, Any]) -> Object:
+    """What an archive has of an object: nothing that an API server adds."""
+    meta = item["metadata"]
+    kept = {key: meta[key] for key in ("name", "namespace", "labels", "annotations") if meta.get(key)}
+    content = {key: item[key] for key in _CONTENT if item.get(key) is not None}
+    if item["kind"] == "Service":
+        content = {"spec": {key: item["spec"][key] for key in _SERVICE if key in item["spec"]}}
+    return {"apiVersion": "v1", "kind": item["kind"], "metadata": kept, **content}
+
+
+def is_applied(item: Mapping[str, Any]) -> bool:
+    """Whether this collection wrote the object by server-side apply: so it is written again, or fields would have two owners.
+
+    Not a Service: its ports are the API server's, and an apply without them would remove them if they were applied.
+    """
+    if item["kind"] == "Service":
+        return False
+    entries = item["metadata"].get("managedFields") or []
+    return any((one.get("manager"), one.get("operation")) == (FIELD_MANAGER, "Apply") for one in entries)
+
+
+def of_hub(item: Mapping[str, Any], federation: str) -> bool:
+    """Whether an object is the hub's. Records of ApplySets are not: the next run writes them."""
+    is_record = ID_LABEL in proof.labels_of(item)
+    if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
+        return False
+    return not is_record and proof.may_delete(item, federation) and parts.part_of(item) != parts.SITE
+
+
+def collect(hub: Cluster, namespaces: Iterable[str], federation: str) -> list[dict[str, Any]]:
+    """The hub's objects, dicts with C(object) and C(applied)."""
+    labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={federation}"
+    return [
+        {"object": stored(item), "applied": is_applied(item)}
+        for namespace in dict.fromkeys(namespaces)
+        for kind in KINDS
+        for item in hub.list("v1", kind, namespace, labels=labels)
+        if of_hub(item, federation)
+    ]
+
+
+def fault(entries: Any, namespaces: Iterable[str], federation: str) -> str:
+    """Why a list of an archive is not one of C(collect): a sentence; empty if it is."""
+    places = set(namespaces)
+    for one in entries if isinstance(entries, list) else [None]:
+        item = one.get("object") if isinstance(one, Mapping) else None
+        if not isinstance(item, Mapping) or item.get("kind") not in KINDS or not isinstance(item.get("metadata"), Mapping):
+            return "it contains something besides Secrets, ConfigMaps and Services"
+        if item["metadata"].get("namespace") not in places:
+            return f"it contains objects of other namespaces than {', '.join(sorted(places))}"
+        if not proof.belongs(item, federation):
+            return f"it contains objects that are not of the federation {federation}"
+    return ""
+
+
+def missing(hub: Cluster, entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that are not in the cluster yet.
+
+    Raises:
+        ClusterError: some are there with another content.
+    """
+    absent, other = [], []
+    for one in entries:
+        item = one["object"]
+        meta = item["metadata"]
+        live = hub.get("v1", item["kind"], meta["name"], meta["namespace"])
+        if live is None:
+            absent.append(one)
+        elif any(live.get(key) != item.get(key) for key in ("data", "binaryData")):
+            other.append(f"{item['kind']} {meta['namespace']}/{meta['name']}")
+    if other:
+        raise ClusterError(
+            f"{hub.name}: {', '.join(other)} differ from the backup, and are not replaced. A backup is restored into an emptied hub: "
+            "delete the hub's namespaces first"
+        )
+    return absent
+
+
+def restore(hub: Cluster, one: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an object that is not there; its entry for the result."""
+    item = one["object"]
+    meta = item["metadata"]
+    if one["applied"]:
+        hub.apply(item)
+    else:
+        hub.create(item)
+    return {"kind": item["kind"], "namespace": meta["namespace"], "name": meta["name"], "change": "created"}

@@ -1,0 +1,123 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A pod that has the SuperLink's volume while the SuperLink is not there: the database is put into the volume through it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..kube import pod_health
+from ..kube.client import Cluster
+from ..manifests import superlink
+from ..manifests.objects import metadata
+from ..manifests.pod import mount, pod_template, scratch_volume
+from ..marks import proof
+from ..spec.hub_spec import HubSpec
+from .database import Volume
+
+Object = dict[str, Any]
+POD = "superlink-restore"
+# On the volume claim: the backup of which it gets, or has, the database. Only such a claim is written to.
+RESTORED = "federated.flower/restored-from"
+_APPLICATION = "superlink-restore"
+# The first process of a container ignores signals that it has no handler for. It ends by itself when nothing ends it.
+_WAIT = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(7200)"
+_PAUSE = 0.5  # seconds between two looks
+
+
+def claim(spec: HubSpec, source: str) -> Object:
+    """The claim that the SuperLink's StatefulSet would create, with the name of the backup."""
+    (template,) = superlink.stateful_set(spec)["spec"]["volumeClaimTemplates"]
+    meta = {"name": superlink.CLAIM, "namespace": spec.namespace, "labels": template["metadata"]["labels"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {**meta, "annotations": {RESTORED: source}},
+        "spec": template["spec"],
+    }
+
+
+def claim_fault(live: Mapping[str, Any] | None, source: str) -> str:
+    """Why a claim that is there is not written to: a sentence; empty if it may be."""
+    if live is None or proof.annotations_of(live).get(RESTORED) == source:
+        return ""
+    meta = live["metadata"]
+    return (
+        f"the volume claim {meta['namespace']}/{meta['name']} is there already, and its database is not replaced. A backup is restored "
+        "into an emptied hub: delete the claim, or the hub's namespaces, first"
+    )
+
+
+def pod(spec: HubSpec) -> Object:
+    """The pod: image, user and place are those of the SuperLink."""
+    own = superlink.superlink_container(spec)
+    container: Object = {key: own[key] for key in ("name", "image", "imagePullPolicy", "resources", "securityContext") if key in own}
+    container["command"] = ["python", "-c", _WAIT]
+    container["env"] = [{"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}]
+    container["volumeMounts"] = [mount("data", "/data", read_only=False), mount("scratch", "/tmp", read_only=False)]
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": superlink.CLAIM}}, scratch_volume("scratch")]
+    template = pod_template(
+        spec, _APPLICATION, spec.pods, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
+    )
+    meta = metadata(spec, POD, _APPLICATION)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
+
+
+class Holder:
+    """The pod for as long as the block lasts."""
+
+    def __init__(self, hub: Cluster, spec: HubSpec, seconds: float) -> None:
+        self._hub, self._spec, self._seconds = hub, spec, seconds
+
+    def __enter__(self) -> Volume:
+        try:
+            self._remove()  # an interrupted restore has left one
+            self._hub.create(pod(self._spec))
+            self._await_running()
+        except BaseException:
+            self._remove()
+            raise
+        return Volume(self._hub, self._spec.namespace, POD)
+
+    def __exit__(self, *_error: object) -> None:
+        self._remove()
+
+    def _live(self) -> Object | None:
+        return self._hub.get("v1", "Pod", POD, self._spec.namespace)
+
+    def _await_running(self) -> None:
+        deadline = time.monotonic() + self._seconds
+        while True:
+            live = self._live()
+            if live and live.get("status", {}).get("phase") == "Running":
+                return
+            if time.monotonic() >= deadline:
+                seen = pod_health.describe(live) if live else "it is not there any more"
+                raise ClusterError(
+                    f"{self._hub.name}: the pod {self._spec.namespace}/{POD}, which puts the database into the volume, does not run after "
+                    f"{self._seconds:g} s; last seen: {seen}. Correct it and run again"
+                )
+            time.sleep(_PAUSE)
+
+    def _remove(self) -> None:
+        live = self._live()
+        if live is None:
+            return
+        if not proof.may_delete(live, self._spec.federation):
+            raise ClusterError(
+                f"{self._hub.name}: Pod {self._spec.namespace}/{POD} {proof.holder(live)}: it is not replaced. Delete or rename it"
+            )
+        self._hub.delete("v1", "Pod", POD, self._spec.namespace, uid=live["metadata"]["uid"])
+        deadline = time.monotonic() + self._seconds
+        while self._live() is not None:
+            if time.monotonic() >= deadline:
+                raise ClusterError(
+                    f"{self._hub.name}: Pod {self._spec.namespace}/{POD} was deleted and is still there after {self._seconds:g} s. "
+                    "The SuperLink cannot use its volume until it is gone: does its node answer?"
+                )
+            time.sleep(_PAUSE)

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""The hub's namespaces are lost; a backup that was made during a run brings the hub back, and the sites need nothing new."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
+
+SITES = ("site-a", "site-b")
+
+
+def identity(folder: Path) -> tuple[str, str]:
+    """A public key, and the argument that gives the private one."""
+    made = pyrage.x25519.Identity.generate()
+    path = folder / f"{made.to_public()}.json"
+    path.write_text(json.dumps({"flower_backup_identity": str(made)}))
+    return str(made.to_public()), f"@{path}"
+
+
+@pytest.fixture(scope="module")
+def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, str, list[Any]]:
+    """The federation, an archive that was made during a run, the argument with the key that opens it, and the audit trail of then."""
+    fed = federation
+    fed.settle()
+    public, private = identity(tmp_path_factory.mktemp("keys"))
+    home = tmp_path_factory.mktemp("backups")
+    given = json.dumps({"flower_backup_directory": str(home), "flower_backup_recipients": [public]})
+    trail = fed.trail()
+    run, finish = fed.begin(**{"num-server-rounds": 2})
+    made = fed.play("backup", "-e", given, "-e", private)
+    assert fed.app_runs()[run] == "running", "the run was over before the backup was"
+    assert "opened it and read it to its end" in made.messages(), made.messages()
+    assert not finish().rc and fed.app_runs()[run] == "finished:completed"
+    (archive,) = home.glob("*.tar")
+    assert fed.python("hub", "superlink-0", "superlink", "import os; print(os.listdir('/data'))").count("backup") == 0
+    fed._collect()
+    assert not fed.shown(home, fed.logs), fed.shown(home, fed.logs)
+    return fed, archive, private, trail
+
+
+def state(fed: Any) -> list[tuple[str, str, str]]:
+    """Version of everything in the hub's namespaces that a restore could change."""
+    return sorted(
+        (kind, one["metadata"]["name"], one["metadata"]["uid"])
+        for space in (NAMESPACE, CA_NAMESPACE)
+        for kind in ("Secret", "ConfigMap", "PersistentVolumeClaim")
+        for one in fed.hub.list("v1", kind, space)
+    )
+
+
+def refused(fed: Any, archive: Path, private: str, words: str) -> None:
+    """A restore that changes nothing and says why."""
+    before = state(fed)
+    given = f"flower_restore=true flower_restore_archive={archive}"
+    said = fed.play("restore", "-e", given, "-e", private, rc=2).messages("hub", failed=True)
+    assert words in said, said
+    assert state(fed) == before
+
+
+def test_a_hub_that_stands_is_not_replaced(backup):
+    fed, archive, private, _trail = backup
+    refused(fed, archive, private, "has a SuperLink, which is not replaced")
+
+
+def test_a_lost_hub_comes_back(backup, tmp_path):
+    fed, archive, private, trail = backup
+    keys = {site: fed.keys(site) for site in SITES}
+    nodes = {node for found in keys.values() for node in found.values()}
+    lives = {site: {pod: life[0] for pod, life in fed.lives(site).items()} for site in SITES}
+    fed.settled = False
+    for space in (NAMESPACE, CA_NAMESPACE):
+        fed.hub.delete("v1", "Namespace", space, propagation="Background")
+    fed.wait("the end of the hub's namespaces", lambda: fed.gone("hub", NAMESPACE, CA_NAMESPACE))
+
+    # Refused, with nothing of a hub there.
+    changed, cut = tmp_path / archive.name, tmp_path / f"cut-{archive.name}"
+    whole = archive.read_bytes()
+    changed.write_bytes(whole[:-20000] + bytes([whole[-20000] ^ 1]) + whole[-19999:])
+    cut.write_bytes(whole[: len(whole) // 2])
+    _public, other = identity(tmp_path)
+    for path, key, words in (
+        (changed, private, "cannot be opened"), (cut, private, "Choose another"), (archive, other, "cannot be opened"),
+    ):  # fmt: skip
+        given = f"flower_restore=true flower_restore_archive={path}"
+        said = fed.play("restore", "-e", given, "-e", key, rc=2).messages("hub", failed=True)
+        assert words in said, said
+        assert fed.gone("hub", NAMESPACE, CA_NAMESPACE)
+
+    fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private)
+    begun = time.monotonic()
+    again = fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private)
+    assert "restored 0 objects" in again.messages(), again.messages()
+    fed.site()
+    there = time.monotonic()
+    fed.wait_online(*nodes, seconds=60)
+    print(f"online {time.monotonic() - there:.0f} s after site.yml, {time.monotonic() - begun:.0f} s after the restore")
+    assert {site: fed.keys(site) for site in SITES} == keys
+    assert set(fed.nodes()) == nodes
+    assert {site: {pod: life[0] for pod, life in fed.lives(site).items()} for site in SITES} == lives
+    after = fed.trail()
+    assert after[: len(trail)] == trail and len(after) > len(trail)
+    fed.unchanged()
+    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
+    fed.play("run", "-e", json.dumps(given))
+    assert set(fed.nodes().values()) == {"online"} and FlowerCLI(fed.hub, NAMESPACE)

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import io
+import sqlite3
+import types
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    database_program,
+    hub_archive,
+    hub_objects,
+    volume_pod,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+
+LABELS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}
+OURS = [{"manager": "federated.flower", "operation": "Apply"}]
+
+
+@pytest.fixture
+def volume(tmp_path, monkeypatch):
+    """A volume with a database that is in use."""
+    path = str(tmp_path / "state.db")
+    for name, value in (("DATABASE", path), ("COPY", f"{path}.backup"), ("PART", f"{path}.restore")):
+        monkeypatch.setattr(database_program, name, value)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE node (id INTEGER, name TEXT)")
+        database.executemany("INSERT INTO node VALUES (?, ?)", [(one, "x" * 100) for one in range(1000)])
+        database.commit()
+        yield tmp_path
+
+
+def sent(facts):
+    pieces = []
+    for offset in range(0, facts["size"], 7000):
+        pieces.append(base64.b64decode(database_program.send({"offset": offset, "size": 7000})["data"]))
+    return b"".join(pieces)
+
+
+def received(data, monkeypatch):
+    for offset in range(0, len(data), 9000):
+        piece = data[offset : offset + 9000]
+        monkeypatch.setattr(database_program.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(piece)))
+        database_program.receive({"offset": offset, "size": len(piece)})
+
+
+def moved(volume):
+    """The volume is emptied."""
+    for path in volume.iterdir():
+        path.unlink()
+
+
+def test_the_database_comes_back_as_it_was_copied(volume, monkeypatch):
+    facts = database_program.copy({})
+    data = sent(facts)
+    assert hashlib.sha256(data).hexdigest() == facts["sha256"]
+    database_program.end({})
+    assert not list(volume.glob("*.backup*"))
+    moved(volume)
+    assert database_program.look(facts) == {"done": False}
+    received(data, monkeypatch)
+    assert database_program.finish(facts) == {}
+    assert database_program.finish(facts) == {"done": True}, "its answer was lost"
+    assert database_program.look(facts) == {"done": True}
+    assert [path.name for path in volume.iterdir()] == ["state.db"]
+    with contextlib.closing(sqlite3.connect(volume / "state.db")) as database:
+        assert database.execute("SELECT count(*) FROM node").fetchone() == (1000,)
+
+
+def test_what_arrived_wrong_is_not_put_in_place(volume, monkeypatch):
+    facts = database_program.copy({})
+    data = bytearray(sent(facts))
+    data[5000] ^= 1
+    moved(volume)
+    received(bytes(data), monkeypatch)
+    assert "did not arrive" in database_program.finish(facts)["fault"]
+    damaged = bytes(4096) + bytes(data[4096:])
+    received(damaged, monkeypatch)
+    facts["sha256"] = hashlib.sha256(damaged).hexdigest()
+    assert "damaged" in database_program.finish(facts)["fault"]
+    assert not (volume / "state.db").exists()
+
+
+def test_another_database_is_not_replaced(volume):
+    assert "another database" in database_program.look({"size": 1, "sha256": "0"})["fault"]
+
+
+def test_no_room_and_no_database(volume, monkeypatch):
+    full = types.SimpleNamespace(f_bavail=1, f_frsize=4096)
+    monkeypatch.setattr(database_program.os, "statvfs", lambda path: full)
+    assert "4096 are free" in database_program.copy({})["fault"]
+    moved(volume)
+    assert "in memory" in database_program.copy({})["fault"]
+
+
+def item(**meta):
+    kept = {"name": "flower-ledger", "namespace": "hub", "labels": LABELS, "managedFields": OURS, **meta}
+    return {"kind": "ConfigMap", "metadata": {**kept, "uid": "1", "resourceVersion": "2"}, "data": {"a": "b"}}
+
+
+def test_only_the_hubs_own_objects_are_taken():
+    assert hub_objects.of_hub(item(), "scenario")
+    assert not hub_objects.of_hub(item(), "other")
+    assert not hub_objects.of_hub(item(managedFields=[{"manager": "kubectl"}]), "scenario")
+    site = {**LABELS, "app.kubernetes.io/name": "supernode"}
+    assert not hub_objects.of_hub(item(labels=site), "scenario")
+    assert not hub_objects.of_hub(item(labels={**LABELS, "applyset.kubernetes.io/id": "x"}), "scenario")
+
+
+def test_node_ports_are_kept():
+    ports = [{"port": 443, "nodePort": 30443}]
+    service = {**item(name="superlink"), "kind": "Service", "spec": {"type": "NodePort", "clusterIP": "10.0.0.1", "ports": ports}}
+    assert hub_objects.of_hub(service, "scenario") and not hub_objects.is_applied(service)
+    assert hub_objects.stored(service)["spec"] == {"type": "NodePort", "ports": ports}
+    inner = {**service, "spec": {"type": "ClusterIP", "ports": [{"port": 443}]}}
+    assert not hub_objects.of_hub(inner, "scenario")
+
+
+def test_what_the_api_server_adds_is_not_stored():
+    assert hub_objects.stored(item()) == {
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
+        "metadata": {"name": "flower-ledger", "namespace": "hub", "labels": LABELS},
+    }  # fmt: skip
+    assert hub_objects.is_applied(item()) and not hub_objects.is_applied(item(managedFields=[]))
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"kind": "ClusterRole"}, "besides"),
+    ({"metadata": {"name": "x", "namespace": "kube-system", "labels": LABELS}}, "other namespaces"),
+    ({"metadata": {"name": "x", "namespace": "hub", "labels": {}}}, "not of the federation"),
+])  # fmt: skip
+def test_objects_that_a_restore_must_not_write(change, words):
+    good = hub_objects.stored(item())
+    assert hub_objects.fault([{"object": good, "applied": True}], ["hub"], "scenario") == ""
+    assert words in hub_objects.fault([{"object": {**good, **change}, "applied": True}], ["hub"], "scenario")
+
+
+def test_archives_that_do_not_fit(superlink_spec, tmp_path):
+    spec = HubSpec.parse(superlink_spec())
+    about = About(spec.federation, "hub-1", "20261124T010000Z", "0.1.0", spec.version)
+    content = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {}, "objects": []}
+
+    def faults(about=about, content=content, ca="ca", identity=""):
+        return " ".join(hub_archive.faults(tmp_path, about, content, spec, ca, identity))
+
+    assert faults() == "" and faults(identity="hub-1") == ""
+    assert "another hub" in faults(identity="hub-2")
+    assert "flower_ca_namespace" in faults(ca="other")
+    newer = About("other", "hub-1", "20261124T010000Z", "0.1.0", "99.0.0")
+    assert "set flower_version to 99.0.0 or newer" in faults(newer) and "federation other" in faults(newer)
+
+
+def test_the_pod_has_the_volume_and_no_rights(superlink_spec):
+    spec = HubSpec.parse(superlink_spec())
+    body = volume_pod.pod(spec)["spec"]
+    assert body["automountServiceAccountToken"] is False and body["serviceAccountName"] == "default"
+    assert body["volumes"][0]["persistentVolumeClaim"] == {"claimName": volume_pod.claim(spec, "a")["metadata"]["name"]}
+    assert body["containers"][0]["securityContext"]["readOnlyRootFilesystem"]
+
+
+def test_only_a_claim_of_the_same_restore_is_written_to(superlink_spec):
+    spec = HubSpec.parse(superlink_spec())
+    assert volume_pod.claim_fault(None, "a") == "" == volume_pod.claim_fault(volume_pod.claim(spec, "a"), "a")
+    assert "not replaced" in volume_pod.claim_fault(volume_pod.claim(spec, "b"), "a")

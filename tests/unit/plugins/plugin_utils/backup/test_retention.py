@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import pyrage
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import archive_writer, retention
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+
+ABOUT = About("heart", "hub-1", "20261101T000000Z", "1.0.0", "1.41.0")
+
+
+def archive(folder, day, **changed):
+    recipients = [pyrage.x25519.Identity.generate().to_public()]
+    about = dataclasses.replace(ABOUT, made=f"202611{day:02}T000000Z", **changed)
+    return archive_writer.write(folder, about, [], recipients)
+
+
+def test_the_newest_ones_stay(tmp_path):
+    paths = [archive(tmp_path, day) for day in (3, 1, 2)]
+    gone = retention.surplus(tmp_path, ABOUT, 2)
+    assert gone == [paths[1]]
+    retention.remove(gone)
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        name for path in (paths[0], paths[2]) for name in (path.name, f"{path.name}.sha256")
+    )
+    assert retention.surplus(tmp_path, ABOUT, 2) == []
+
+
+def test_what_is_not_proven_to_be_ours_stays(tmp_path):
+    newest = archive(tmp_path, 30)
+    archive(tmp_path, 1, hub="hub-2")
+    archive(tmp_path, 2, federation="lung")
+    archive(tmp_path, 3, federation="heart-20261101")
+    archive(tmp_path, 4).rename(tmp_path / "flower-backup-heart-20261105T000000Z.tar")
+    (tmp_path / "flower-backup-heart-20261106T000000Z.tar").write_bytes(b"someone's file")
+    (tmp_path / "flower-backup-heart-20261107T000000Z.tar").symlink_to(newest)
+    (tmp_path / "flower-backup-heart-20261108T000000Z.tar").mkdir()
+    (tmp_path / "notes.txt").write_text("mine")
+    assert retention.surplus(tmp_path, ABOUT, 1) == []
+
+
+def test_one_is_always_kept(tmp_path):
+    with pytest.raises(ValueError, match="at least one"):
+        retention.surplus(tmp_path, ABOUT, 0)
