@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.applyset import ID_LABEL
+from ..audit import trail
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
 from ..kube.client import FIELD_MANAGER, Cluster
@@ -54,15 +55,32 @@ def of_hub(item: Mapping[str, Any], federation: str) -> bool:
 
 
 def collect(hub: Cluster, namespaces: Iterable[str], federation: str) -> list[dict[str, Any]]:
-    """The hub's objects, dicts with C(object) and C(applied)."""
+    """The hub's objects, dicts with C(object) and C(applied), the audit trail first: what a restore does is appended to it."""
     labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={federation}"
-    return [
+    found = [
         {"object": stored(item), "applied": is_applied(item)}
         for namespace in dict.fromkeys(namespaces)
         for kind in KINDS
         for item in hub.list("v1", kind, namespace, labels=labels)
         if of_hub(item, federation)
     ]
+    return sorted(found, key=lambda one: (not is_trail(one["object"]), one["object"]["metadata"]["name"] == trail.NAME))
+
+
+def is_trail(item: Mapping[str, Any]) -> bool:
+    """Whether an object is part of the audit trail."""
+    return proof.labels_of(item).get("app.kubernetes.io/component") == trail.COMPONENT
+
+
+def continues(live: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+    """Whether a live object has the content of a stored one. Texts of the audit trail may have more lines, which an interrupted
+    restore appended; its head, which names the last one, is proven by them."""
+    if is_trail(item) and item["metadata"]["name"] == trail.NAME:
+        return True
+    if is_trail(item):
+        there = live.get("data") or {}
+        return all(str(there.get(key, "")).startswith(text) for key, text in (item.get("data") or {}).items())
+    return all(live.get(key) == item.get(key) for key in ("data", "binaryData"))
 
 
 def fault(entries: Any, namespaces: Iterable[str], federation: str) -> str:
@@ -92,7 +110,7 @@ def missing(hub: Cluster, entries: Iterable[Mapping[str, Any]]) -> list[Mapping[
         live = hub.get("v1", item["kind"], meta["name"], meta["namespace"])
         if live is None:
             absent.append(one)
-        elif any(live.get(key) != item.get(key) for key in ("data", "binaryData")):
+        elif not continues(live, item):
             other.append(f"{item['kind']} {meta['namespace']}/{meta['name']}")
     if other:
         raise ClusterError(

@@ -117,6 +117,14 @@ def test_only_the_hubs_own_objects_are_taken():
     assert not hub_objects.of_hub(item(labels={**LABELS, "applyset.kubernetes.io/id": "x"}), "scenario")
 
 
+def test_the_audit_trail_may_have_grown():
+    labels = {**LABELS, "app.kubernetes.io/component": "audit"}
+    log, longer, other = ({**item(name="flower-audit-00001", labels=labels), "data": {"log": text}} for text in ("a", "a b", "b"))
+    assert hub_objects.continues(longer, log) and not hub_objects.continues(other, log)
+    plain = {**item(), "data": {"a": "b c"}}
+    assert not hub_objects.continues(plain, item())
+
+
 def test_node_ports_are_kept():
     ports = [{"port": 443, "nodePort": 30443}]
     service = {**item(name="superlink"), "kind": "Service", "spec": {"type": "NodePort", "clusterIP": "10.0.0.1", "ports": ports}}
