@@ -100,13 +100,13 @@ class ActionModule(ClusterAction):
     @staticmethod
     def _unchanged(path: Path, statement: leaving.Statement, ca: certificates.Issued) -> leaving.Statement | None:
         """The statement of an earlier run, if it says the same but for its time."""
-        there, data, signature, _ = signed_files.read(path)
+        there, data, signature, _certificate = signed_files.read(path)
         same = {**there, "time": ""} == {**statement, "time": ""}
         return there if same and signatures.is_valid(data, signature, ca.certificate) else None
 
     def _verify(self, cluster: Cluster, namespace: str, path: Path, trail: list[Entry]) -> dict[str, Any]:
         statement, data, signature, certificate = signed_files.read(path)
-        _, ca = self._authority(cluster, namespace)
+        _settings, ca = self._authority(cluster, namespace)
         faults = []
         try:
             if not signatures.is_valid(data, signature, ca.certificate):

@@ -83,7 +83,7 @@ def left(trail: Sequence[Entry], site: str) -> list[str]:
         for one in _facts(entry, site).get("objects") or []:
             if isinstance(one, dict):
                 last[str(one.get("object"))] = str(one.get("change"))
-                kind, _, name = str(one.get("object")).partition(" ")
+                kind, _space, name = str(one.get("object")).partition(" ")
                 if kind == "Namespace" and one.get("change") == "deleted":
                     last = {key: change for key, change in last.items() if not key.partition(" ")[2].startswith(f"{name}/")}
     return sorted(key for key, change in last.items() if change != "deleted")

@@ -32,6 +32,7 @@ from .pieces import (
 
 GROUPS = {SUPERLINK: "flower_hub", SUPERNODE: "flower_sites"}
 
+
 @dataclass
 class Draft:
     """What has been converted so far."""

@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+try:
+    from cryptography import x509
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+except ImportError:  # reported by library.require()
+    pass
 
 
 def sign(content: bytes, key_pem: str) -> bytes:

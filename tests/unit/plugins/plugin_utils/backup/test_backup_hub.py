@@ -156,9 +156,10 @@ def test_objects_that_a_restore_must_not_write(change, words):
 def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     spec = HubSpec.parse(superlink_spec())
     about = About(spec.federation, "hub-1", "20261124T010000Z", "0.1.0", spec.version)
-    content = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {}, "objects": []}
+    empty = {"namespace": spec.namespace, "ca_namespace": "ca", "database": {}, "objects": []}
 
-    def faults(about=about, content=content, ca="ca", identity=""):
+    def faults(about=about, content=None, ca="ca", identity=""):
+        content = empty if content is None else content
         return " ".join(hub_archive.faults(tmp_path, about, content, spec, ca, identity))
 
     assert faults() == "" and faults(identity="hub-1") == ""
