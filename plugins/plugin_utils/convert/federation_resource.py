@@ -243,10 +243,10 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         raise Refused("there is a SuperExec only with isolationMode process")
     official = _OFFICIAL.fullmatch(text)
     known = draft.common.variables.get("flower_version")
+    if official and tuple(map(int, official[1].split("."))) < (1, 40, 0):
+        raise Refused("is older than Flower 1.40, the first that this collection deploys; the default version is used")
     if official and known in (None, official[1]):
         draft.common.put(where, "flower_version", official[1])
-    elif official and tuple(map(int, official[1].split("."))) < (1, 40, 0):
-        raise Refused("is older than Flower 1.40, the first that this collection deploys")
     else:
         part.put(where, row.variables[0], text)
 

@@ -36,12 +36,17 @@ def _marked(value: Any) -> Any:
     return _Unsafe(value) if isinstance(value, str) and _TEMPLATE.search(value) else value
 
 
+def _one_line(name: str) -> str:
+    """A name of the source, which may have any characters: after a line break, the rest would be a variable and no comment."""
+    return "".join(one if one.isprintable() else " " for one in name)
+
+
 def converted_text(converted: Mapping[str, Any]) -> str:
     """A file of variables out of the result of a conversion, each under a comment with the parameters that it comes from."""
     parts = [f"---\n{HEADER}\n# It is written again by the next conversion: put your own variables into another file of this folder.\n"]
     for name, value in sorted(converted["variables"].items()):
         text = yaml.dump({name: _marked(value)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=150)
-        parts.append("".join(f"# {one}\n" for one in dict.fromkeys(converted["sources"][name])) + text)
+        parts.append("".join(f"# {_one_line(one)}\n" for one in dict.fromkeys(converted["sources"][name])) + text)
     return "\n".join(parts)
 
 
@@ -53,5 +58,5 @@ def converted_report(converted: Mapping[str, Any]) -> str:
         found = [row for row in rows if row["result"] == result]
         if found:
             lines += ["", f"{result} ({len(found)}):"]
-            lines += [f"  {row['parameter']}" + (f": {row['to'] or row['why']}" if row["to"] or row["why"] else "") for row in found]
+            lines += [f"  {_one_line(row['parameter'])}" + (f": {row['to'] or row['why']}" if row["to"] or row["why"] else "") for row in found]
     return "\n".join(lines) + "\n"

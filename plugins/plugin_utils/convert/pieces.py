@@ -15,7 +15,11 @@ EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer":
 #: A version at the beginning of an image's tag.
 VERSION = re.compile(r"(\d+\.\d+\.\d+)")
 #: Names of environment variables and keys of a node config whose values look like secrets.
-SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|API_?KEY|LICENSE_KEY|PRIVATE_?KEY", re.IGNORECASE)
+SECRET_NAME = re.compile(
+    r"PASSW|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|(API|ACCESS|LICENSE|PRIVATE)[_-]?KEY|[_-](PASS|PWD)$|^PGPASS$", re.IGNORECASE
+)
+#: A URL with a user and a password, as those of proxies and databases.
+SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 #: What node_config would read as a placeholder.
 PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
 
@@ -68,7 +72,7 @@ def env(value: Any) -> list[dict[str, Any]]:
     kept, secret = [], []
     for one in shaped(value, list):
         name = str(shaped(one, Mapping).get("name", ""))
-        if "value" in one and SECRET_NAME.search(name):
+        if "value" in one and (SECRET_NAME.search(name) or SECRET_URL.search(str(one["value"]))):
             secret.append(name)
         else:
             kept.append(dict(one))

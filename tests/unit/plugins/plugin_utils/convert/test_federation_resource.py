@@ -245,7 +245,8 @@ def test_node_config(mode: str, config: Any, word: str) -> None:
     [
         ("flwr/supernode:1.41.0", "1.41.0", None, ""),
         ("docker.io/flwr/supernode:1.40.0", "1.40.0", None, ""),
-        ("flwr/supernode:1.26.1", "1.26.1", None, ""),  # the role refuses the version
+        ("flwr/supernode:1.26.1", None, None, "older than Flower 1.40"),
+        ("flwr/supernode:1.36.0", None, None, "older than Flower 1.40"),
         ("flwr/supernode:latest", None, "flwr/supernode:latest", ""),
         ("registry.example.com/own:7", None, "registry.example.com/own:7", ""),
         ("", None, None, "is empty"),
@@ -338,3 +339,13 @@ def test_the_guide_prints_every_row() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     for row in FIELDS:
         assert f"   * - ``{row.name}``\n     - {row.destination}\n" in text, row.name
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\x85", "\u2028"])
+def test_a_name_with_a_line_break_adds_no_variable(line_break: str) -> None:
+    pool = {"name": f"a{line_break}injected: true{line_break}#", "podTemplate": {"spec": {"schedulerName": "other"}}}
+    spec = {"mode": "StatefulSet", "isolationMode": "process", "supernodes": {"pools": [pool]}}
+    resource = {"apiVersion": "flwr.exalsius.ai/v1", "kind": "Federation", "metadata": {"name": "x"}, "spec": spec}
+    for part in from_federation(resource):
+        assert set(yaml.safe_load(converted_text(part))) == set(part["variables"])
+        assert not [line for line in converted_report(part).splitlines() if line.startswith("injected")]

@@ -272,3 +272,21 @@ def test_the_guide_prints_every_row() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     for chart, row in ROWS:
         assert f"   * - ``{row.name}``\n     - {row.destination}\n" in text, f"{chart}: {row.name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("DB_PASS", "x"), ("DB_PWD", "x"), ("KEY_PASSPHRASE", "x"), ("AWS_ACCESS_KEY_ID", "x"), ("HTTPS_PROXY", "http://me:hunter2@proxy:3128")],
+)
+def test_secrets_in_the_environment_are_refused_by_name_and_by_url(name: str, value: str) -> None:
+    result = convert("superlink", {"superlink": {"env": [{"name": name, "value": value}]}})
+    assert "superlink_env" not in result["variables"]
+    (line,) = result["report"]
+    assert line["result"] == "refused"
+    assert name in line["why"]
+    assert "hunter2" not in json.dumps(result)
+
+
+def test_an_environment_without_secrets_is_converted() -> None:
+    env = [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}, {"name": "PWD", "value": "/app"}, {"name": "BYPASS", "value": "1"}]
+    assert convert("superlink", {"superlink": {"env": env}})["variables"]["superlink_env"] == env
