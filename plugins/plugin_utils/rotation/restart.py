@@ -19,19 +19,13 @@ from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL
 from ..flower import in_pod
 from ..kube import pod_health as described
-from ..kube.api_errors import Conflict, NotFound
+from ..kube.api_errors import Conflict, Forbidden, NotFound
 from ..kube.client import Cluster
 from . import site_program
 
 Object = Mapping[str, Any]
-# Code of a program whose container was killed, or has ended (128 + SIGKILL).
-_KILLED = 137
 # Seconds until a kubelet has reported that a container has ended.
 _REPORTED = 10
-
-
-class ContainerKilled(ClusterError):
-    """A program in a container was killed, as it happens when the container itself ends."""
 
 
 def mounts(pod: Object, container: str, path: str) -> bool:
@@ -50,13 +44,12 @@ def held(
     """The result of C(site_program) for a pod.
 
     Raises:
-        ClusterError: it could not be run; the text has the pod. C(ContainerKilled) where it was killed.
+        ClusterError: it could not be run; the text has the pod.
     """
     meta = pod["metadata"]
     output = in_pod.run(cluster, meta["namespace"], meta["name"], container, site_program, request, seconds=seconds)
     if output.rc != 0 or len(output.answers) != 1:
-        error = ContainerKilled if output.rc == _KILLED else ClusterError
-        raise error(
+        raise ClusterError(
             f"the program that checks {meta['namespace']}/{meta['name']} ({container}) on {cluster.name} ended with code "
             f"{output.rc}: {output.said}"
         )
@@ -76,7 +69,9 @@ def is_old(cluster: Cluster, pod: Object, container: str, wanted: Mapping[str, s
         return False  # what is about to start takes in what is there
     try:
         answer = held(cluster, pod, container, {"probes": {}, "files": {path: path for path in wanted}, "seconds": 0})
-    except ContainerKilled:
+    except Forbidden:
+        raise
+    except ClusterError:  # the program was killed with its container, or the container was gone before it began
         if _restarts(cluster, pod, container):
             return False
         raise

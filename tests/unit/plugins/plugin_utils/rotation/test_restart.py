@@ -34,6 +34,20 @@ def test_a_container_that_ends_while_it_is_asked_reads_the_current_files_when_it
     assert not restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"})
 
 
+@pytest.mark.parametrize(("live", "old"), [(pod("2"), False), (pod(), None)])
+def test_a_container_that_is_gone_when_the_program_is_to_begin(monkeypatch, live, old):
+    def refuse(*_args, **_more):
+        raise ClusterError('unable to upgrade connection: container not found ("supernode")')
+
+    monkeypatch.setattr(restart.in_pod, "run", refuse)
+    monkeypatch.setattr(restart, "_REPORTED", 0)
+    if old is None:
+        with pytest.raises(ClusterError, match="container not found"):
+            restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"})
+    else:
+        assert restart.is_old(Cluster(live), pod(), "supernode", {"/f": "d"}) is old
+
+
 @pytest.mark.parametrize("code", [137, 1])
 def test_a_program_that_fails_in_a_container_that_runs_is_an_error(monkeypatch, code):
     monkeypatch.setattr(restart.in_pod, "run", lambda *_args, **_more: Output([], code, "it said nothing"))
