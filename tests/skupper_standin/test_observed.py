@@ -109,7 +109,7 @@ def test_a_namespace_that_enforces_restricted_refuses_them_for_one_reason(net: N
         assert f'"{name}"' in said
     assert not [word for word in ("runAsNonRoot", "capabilities", "allowPrivilege") if word in said], said
     assert not router_pods(place)
-    assert place.condition("Site", "bare", "Running")["status"] == "False"
+    until(lambda: place.condition("Site", "bare", "Running").get("status") == "False", what="a site that does not run")
     enforce("baseline")
     place.true("Site", "bare", seconds=60)
 
