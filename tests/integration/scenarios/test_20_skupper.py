@@ -704,10 +704,16 @@ def test_mixed_fleet_and_teardown(net):
     hosts["site-b"]["flower_connectivity"] = "direct"
     theirs = ("hub", "Listener", "theirs")
     net.make(*theirs, {"routingKey": "db", "host": "db", "port": 5432})
+    # The only site behind Skupper cannot join: the other one is deployed all the same.
+    hosts["site-a"] |= {"skupper_listener_routing_key": "nowhere", "skupper_listener_wait_timeout": 5}
+    run = net.fed.play("site", hosts=hosts, rc=None)
+    assert run.rc and run.recap["site-a"]["failed"] == 1 and run.recap["site-b"]["failed"] == 0, run.details()
+    assert run.changed["site-b"], run.details()
+    config = net.get("site-b", "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
+    assert "flower-superlink" not in config, "site-b still goes through the network"
+    del hosts["site-a"]["skupper_listener_routing_key"]
     run = net.fed.site(hosts)
     assert "3 SuperNodes of 2 sites are online" in run.messages()
-    config = net.get("site-b", "ConfigMap", "supernode-sidecar", "v1")["data"]["haproxy.cfg"]
-    assert "flower-superlink" not in config
     net.fed.play("skupper_leave", "-e", "flower_site=site-b", hosts=hosts)
     assert not net.all("site-b", "Site") and not net.all("site-b", "Listener") and net.wait_linked("site-a")
     # A switch of the command line is a string.
