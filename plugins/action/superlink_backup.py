@@ -91,7 +91,7 @@ class ActionModule(ClusterAction):
     ) -> tuple[Path, int, int]:
         place = ca_namespace.resolve(hub, params["namespace"], params["ca_namespace"])
         with Copy(Volume(hub, params["namespace"], superlink.POD)) as copy:
-            objects = hub_objects.collect(hub, (params["namespace"], place), params["federation"])
+            objects = hub_objects.collect(hub, params["namespace"], place, params["federation"])
             database = {"size": copy.size, "sha256": copy.sha256}
             members = [
                 archive_writer.member_of(

@@ -54,14 +54,17 @@ def of_hub(item: Mapping[str, Any], federation: str) -> bool:
     return not is_record and proof.may_delete(item, federation) and parts.part_of(item) != parts.SITE
 
 
-def collect(hub: Cluster, namespaces: Iterable[str], federation: str) -> list[dict[str, Any]]:
-    """The hub's objects, dicts with C(object) and C(applied), the audit trail first: what a restore does is appended to it."""
+def collect(hub: Cluster, namespace: str, ca_namespace: str, federation: str) -> list[dict[str, Any]]:
+    """The hub's objects, dicts with C(object) and C(applied), the audit trail first: what a restore does is appended to it.
+
+    The namespace of the CA keys has nothing but Secrets of ours, and the rendered rights allow to read nothing else there.
+    """
     labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={federation}"
     found = [
         {"object": stored(item), "applied": is_applied(item)}
-        for namespace in dict.fromkeys(namespaces)
-        for kind in KINDS
-        for item in hub.list("v1", kind, namespace, labels=labels)
+        for place, kinds in {ca_namespace: ("Secret",), namespace: KINDS}.items()
+        for kind in kinds
+        for item in hub.list("v1", kind, place, labels=labels)
         if of_hub(item, federation)
     ]
     return sorted(found, key=lambda one: (not is_trail(one["object"]), one["object"]["metadata"]["name"] == trail.NAME))

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 import yaml
 from kubernetes.client import CoreV1Api
@@ -318,6 +319,13 @@ def test_second_run_changes_nothing(deployed):
 def test_status(deployed):
     report = deployed.play("status", "-e", "flower_status_format=json", hosts=deployed.controllers()).report
     assert report["healthy"], report["problems"]
+
+
+def test_backup(deployed, tmp_path):
+    made = pyrage.x25519.Identity.generate()
+    given = {"flower_backup_directory": str(tmp_path), "flower_backup_recipients": [str(made.to_public())]}
+    run = deployed.play("backup", "-e", json.dumps(given), hosts=deployed.controllers())
+    assert len(list(tmp_path.glob("flower-backup-*.tar"))) == 1, run.details()
 
 
 def test_every_right_is_missed_by_name(deployed):

@@ -12,6 +12,8 @@ from typing import Any
 import pyrage
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 
@@ -113,3 +115,34 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
     given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
     fed.play("run", "-e", json.dumps(given))
     assert {fed.nodes()[node] for node in nodes} == {"online"}
+
+
+def test_a_hub_comes_back_in_another_cluster(federation, tmp_path):
+    """A federation of its own loses the cluster of its hub. Its site keeps keys, ids and pods, and goes to the new address."""
+    fed, space = federation, f"{NAMESPACE}-uid"
+    spaces = (space, f"{space}-ca")
+    common = {"flower_federation": "moving", "flower_namespace": spaces[0], "flower_ca_namespace": spaces[1]}
+    hosts = {name: facts for name, facts in fed.base().items() if name != "site-b"}
+    settled = fed.settled
+    fed.site(hosts, **common)
+    record = Ledger(fed.hub, space, "moving").read_records()["site-a"]
+    moved = {key["node_id"] for key in record["keys"].values()}
+    lives = fed.lives("site-a", space)
+    public, private = identity(tmp_path)
+    given = json.dumps({"flower_backup_directory": str(tmp_path), "flower_backup_recipients": [public]})
+    fed.play("backup", "-e", given, "-e", private, hosts=hosts, **common)
+    (archive,) = tmp_path.glob("*.tar")
+    for name in spaces:
+        fed.hub.delete("v1", "Namespace", name, propagation="Background")
+
+    hosts["hub"]["flower_context"] = "site-b"
+    fed.play("restore", "-e", f"flower_restore=true flower_restore_archive={archive}", "-e", private, hosts=hosts, **common)
+    run = fed.site(hosts, **common)
+    assert "2 SuperNodes of 1 site" in run.messages(), run.messages()
+    known = FlowerCLI(fed.cluster("site-b"), space).nodes()
+    assert {node: facts["status"] for node, facts in known.items()} == dict.fromkeys(moved, "online")
+    assert fed.lives("site-a", space) == lives
+    fed.unchanged(hosts, **common)
+    fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}), hosts=hosts, **common)
+    fed.play("teardown", "-e", "flower_teardown=true", hosts=hosts, **common)
+    fed.settled = settled
