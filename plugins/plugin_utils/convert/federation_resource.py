@@ -263,7 +263,7 @@ def _arguments(options: Mapping[str, str]) -> Any:
 
 
 def _exposure(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    if value not in pieces.EXPOSURES:
+    if shaped(value, str) not in pieces.EXPOSURES:
         raise Refused(f"is none of: {', '.join(pieces.EXPOSURES)}")
     part.put(where, row.variables[0], pieces.EXPOSURES[value])
 
@@ -275,7 +275,7 @@ def _pull_secrets(draft: Draft, part: Part, row: Field, where: str, value: Any) 
 
 def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
     """For a SuperExec of the hub, which has a pod of its own, only what it mounts."""
-    volumes = [shaped(one, dict) for one in shaped(value, list)]
+    volumes = _named(value)
     part.put(where, row.variables[0], volumes)
     if part is draft.hub and draft.process:
         mounted = {one.get("name") for one in _mounts_of(part, "superlink", executor=True)}
@@ -288,14 +288,22 @@ def _mounts_of(part: Part, prefix: str, *, executor: bool) -> list[dict[str, Any
     """Mounts of a container; a SuperExec without any has those of the other container."""
     own = part.given.get(f"{prefix}.superexecVolumeMounts") if executor else None
     found = own or part.given.get(f"{prefix}.volumeMounts") or []
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)] if isinstance(found, list) else []
+
+
+def _named(value: Any) -> list[dict[str, Any]]:
+    """Volumes or mounts, each with the name of a volume."""
+    found = [shaped(one, dict) for one in shaped(value, list)]
+    for one in found:
+        shaped(one.get("name"), str)
+    return found
 
 
 def _has_volumes(part: Part, prefix: str, mounts: Any) -> list[dict[str, Any]]:
     """The mounts, if the volumes are there that they name."""
     names = [part.given.get(f"{prefix}{place}volumes") or [] for place in (".", ".podTemplate.spec.")]
-    there = {one.get("name") for found in names for one in found if isinstance(one, dict)}
-    found = [shaped(one, dict) for one in shaped(mounts, list)]
+    there = {str(one.get("name")) for found in names if isinstance(found, list) for one in found if isinstance(one, dict)}
+    found = _named(mounts)
     lacking = sorted({str(one.get("name")) for one in found if one.get("name") not in there})
     if lacking:
         raise Refused(f"mounts {', '.join(lacking)}, which is not among the volumes that are converted")

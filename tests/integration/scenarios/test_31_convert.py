@@ -37,6 +37,12 @@ def converted(fed, tmp_path):
     """The hosts that the values files describe, with the fleet's clusters."""
     given = [f"flower_convert_{chart}={FILES / chart}.yaml" for chart in ("superlink", "supernode")]
     arguments = [word for one in (*given, f"flower_convert_directory={tmp_path}") for word in ("-e", one)]
+    for name in ("convert-report.txt", "convert-report.json"):
+        (tmp_path / name).write_text("theirs")
+        refused = fed.play("convert", *arguments, rc=2)
+        assert f"{tmp_path / name} was not written by" in refused.output, refused.details()
+        assert {path.name for path in tmp_path.iterdir()} == {name}
+        (tmp_path / name).unlink()
     fed.play("convert", *arguments)
     again = fed.play("convert", *arguments)
     assert again.changed == {"localhost": 0}

@@ -349,3 +349,21 @@ def test_a_name_with_a_line_break_adds_no_variable(line_break: str) -> None:
     for part in from_federation(resource):
         assert set(yaml.safe_load(converted_text(part))) == set(part["variables"])
         assert not [line for line in converted_report(part).splitlines() if line.startswith("injected")]
+
+
+WRONG: tuple[Any, ...] = (7, -1, True, "x", "", [], ["x"], [7], [[]], [{}], [{"name": 7}], [{"name": []}], [None], {}, {"a": 7}, {"a": []}, {7: "a"}, 1.5)
+
+
+@pytest.mark.parametrize("field", [one.name for one in FIELDS if one.name not in ("mode", "isolationMode", "supernodes.pools[].name")])
+@pytest.mark.parametrize("mode", ["StatefulSet", "DaemonSet"])
+def test_a_value_of_a_wrong_type_is_reported_with_its_field(field: str, mode: str) -> None:
+    """Whatever is in one field, the others are converted, and each has its line in the report."""
+    for value in WRONG:
+        found = resource(mode)
+        place, *path = found["spec"], *field.split(".")
+        for key in path[:-1]:
+            place = place["pools"][0] if key == "pools[]" else place.setdefault(key, {})
+        place[path[-1]] = copy.deepcopy(value)
+        parts = from_federation(found)
+        names = [line["parameter"] for part in parts for line in part["report"]]
+        assert any(name.replace("pools[cpu]", "pools[]").startswith(field) or field.startswith(name) for name in names), (value, names)
