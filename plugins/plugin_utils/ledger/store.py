@@ -18,7 +18,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
-from . import dataset_index, package_index
+from . import acceptance_index, dataset_index, package_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
@@ -27,6 +27,8 @@ BOOK = "flower-ledger"
 DATASETS = "flower-datasets"
 # Which packages the images of apps hold, see C(package_index.py).
 PACKAGES = "flower-packages"
+# The result of the last acceptance of each site, see C(acceptance_index.py).
+ACCEPTANCE = "flower-acceptance"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 # Identity of a hub that has none yet: no site can be its own.
@@ -41,7 +43,9 @@ _RECORD_REMEDY = (
     "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
     "revocations are restored from the gateway's files"
 )
+_ACCEPTANCE_REMEDY = "delete it and run verify.yml: it is written again"
 _INDEX_REMEDY = "delete it and run site.yml for the whole fleet: it is written again"
+_REMEDIES = {BOOK: _BOOK_REMEDY, DATASETS: _INDEX_REMEDY, PACKAGES: _INDEX_REMEDY, ACCEPTANCE: _ACCEPTANCE_REMEDY}
 
 
 class LedgerError(ClusterError):
@@ -151,11 +155,19 @@ class Ledger:
         """Change which packages the images of apps hold, as C(change_book) does for the ranges."""
         return self._change(PACKAGES, {}, lambda item: self._parse_index(item, package_index.index_fault), change)
 
+    def read_acceptance(self) -> acceptance_index.Index:
+        """Read the result of the last acceptance of each site."""
+        return self._parse_index(self._read(ACCEPTANCE), acceptance_index.acceptance_fault)
+
+    def change_acceptance(self, change: Callable[[acceptance_index.Index], acceptance_index.Index]) -> bool:
+        """Change the result of the last acceptance of each site, as C(change_book) does for the ranges."""
+        return self._change(ACCEPTANCE, {}, lambda item: self._parse_index(item, acceptance_index.acceptance_fault), change)
+
     def _parse_index(self, item: Mapping[str, Any] | None, fault_of: Callable[[Any], str]) -> Any:
         index = self._parse(item, {})
         wrong = fault_of(index)
         if item is not None and wrong:
-            raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {_INDEX_REMEDY}")
+            raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {_REMEDIES[item['metadata']['name']]}")
         return index
 
     def delete_record(self, site: str) -> bool:
@@ -177,9 +189,7 @@ class Ledger:
         try:
             return json.loads(text)
         except ValueError as error:
-            remedy = {BOOK: _BOOK_REMEDY, DATASETS: _INDEX_REMEDY, PACKAGES: _INDEX_REMEDY}.get(
-                item["metadata"]["name"], _RECORD_REMEDY
-            )
+            remedy = _REMEDIES.get(item["metadata"]["name"], _RECORD_REMEDY)
             raise LedgerError(f"{self._place(item)} is not JSON ({error}); {remedy}") from error
 
     def _parse_record(self, item: Mapping[str, Any] | None, site: str) -> Record:

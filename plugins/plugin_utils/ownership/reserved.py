@@ -26,7 +26,7 @@ HUB = {
     "Secret": (
         credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET, tracking.SECRET,
     ),
-    "ConfigMap": (clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, audit.NAME),
+    "ConfigMap": (clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
 #: Secrets of the hub in the namespace of the CA keys.

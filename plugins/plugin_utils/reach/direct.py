@@ -23,7 +23,7 @@ from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, superexec, supernode
 from ..marks import record
 from ..rights.table import SUPERNODE
-from . import direct_checks, direct_restart, direct_status, direct_trust, removing
+from . import direct_acceptance, direct_checks, direct_restart, direct_status, direct_trust, removing
 from .key_sources import SOURCES, KeySource, made
 from .pools import wanted
 from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named, unexpected
@@ -168,6 +168,12 @@ class Way:
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach)."""
         direct_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
+
+    def measure(self, published: Mapping[str, str]) -> dict[str, Facts] | None:
+        """See C(site.Reach)."""
+        spec = self.site.spec
+        address = spec.superlink_address or published["address"]
+        return direct_acceptance.measure(self.cluster, spec, address, published["server_name"])
 
     def offline(self) -> str:
         """See C(site.Reach)."""

@@ -199,6 +199,10 @@ class Way:
             msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
         )
 
+    def measure(self, published: Mapping[str, str]) -> dict[str, Facts] | None:
+        """See C(site.Reach). Its pods cannot be asked."""
+        return None
+
     def offline(self) -> str:
         """See C(site.Reach)."""
         spec = self.site.spec

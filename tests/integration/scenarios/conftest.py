@@ -67,7 +67,7 @@ SUFFIXES = (
 NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
 LIMIT = 420  # seconds that no playbook should ever take
 # Playbooks that leave the deployment as it is.
-LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement"}
+LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement", "verify"}
 DISCOVERY = "k8srcp-*.json"
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.supernode_acceptance): have SuperNodes measure the way to the hub, and judge each site."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acceptance_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import BAD, OPEN, Check, Limits
+from ansible_collections.federated.flower.plugins.plugin_utils.reach import direct_acceptance
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Facts, Reach, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout import numbers
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        **OPTIONS,
+        "round_trip": {"type": "float", "default": 500},
+        "upload": {"type": "float", "default": 8},
+    }
+    NEEDS_LEASE = False  # what is kept on the hub is a record, which is merged with that of others
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """A site that is down is not accepted, which is a valid result."""
+        checks: dict[str, list[Check]] = {}
+        if sites:
+            self._measure(sites, Limits(params["round_trip"], params["upload"]), checks, outcomes)
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        results: dict[str, Facts] = {}
+        for name, outcome in outcomes.sites.items():
+            if outcome.failed:
+                checks[name] = [Check("site", BAD, outcome.msg.removeprefix(f"{name}: "))]
+                outcome.failed = False
+            results[name] = outcome.facts = acceptance.entry(checks[name], now)
+            outcome.msg = f"{'accepted' if results[name]['accepted'] else 'not accepted'}, {results[name]['score']} of 100"
+        if sites:
+            first = next(iter(sites.values()))
+            with self.connect(first.hub) as hub:
+                ledger = Ledger(hub, first.hub_namespace, first.federation, check=self.check)
+                ledger.change_acceptance(lambda index: acceptance_index.updated(index, results))
+        return {"table": acceptance.table(results)}
+
+    def _measure(self, sites: dict[str, Site], limits: Limits, checks: dict[str, list[Check]], outcomes: Outcomes) -> None:
+        ways = self.reach(sites)
+        first = next(iter(sites.values()))
+        with self.connect(first.hub) as hub:
+            published = numbers.publication(hub, first.hub, first.hub_namespace, check=False)
+            nodes = FlowerCLI(hub, first.hub_namespace).nodes()
+            records, unreadable = Ledger(hub, first.hub_namespace, first.federation).read_sites()
+            clock = self._clock(hub, first.hub_namespace)
+
+        def judge(name: str) -> None:
+            if name in unreadable:
+                raise ClusterError(unreadable[name])
+            keys = [key for key in (records.get(name) or {"keys": {}})["keys"].values() if not key.get("leaving")]
+            found = [acceptance.online(keys, nodes)]
+            for pool, measured in self._of_site(ways[name], published, found).items():
+                signed = not sites[name].spec.insecure
+                found += acceptance.of_pool(pool, measured, limits, clock, signed=signed)
+            checks[name] = found
+
+        outcomes.each(resting(ways, judge))
+
+    @staticmethod
+    def _of_site(way: Reach, published: dict[str, str], found: list[Check]) -> dict[str, Facts]:
+        try:
+            measured = way.measure(published)
+        except ClusterError as error:
+            found.append(Check("cluster", BAD, error.message))
+            return {}
+        if measured is None:
+            found.append(Check("way", OPEN, "its pods cannot be asked"))
+            return {}
+        return measured
+
+    @staticmethod
+    def _clock(hub: Cluster, namespace: str) -> float:
+        pod = {"metadata": {"namespace": namespace, "name": superlink.POD}}
+        return direct_acceptance.ask(hub, pod, superlink.NAME, {})[1]

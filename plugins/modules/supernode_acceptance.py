@@ -1,0 +1,84 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: supernode_acceptance
+short_description: Measure the way of SuperNodes to the hub and judge each site
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - >-
+    A program in one SuperNode of each pool measures, by the way that the SuperNode takes itself: the hub's name is resolved, its port opened,
+    its certificate accepted, the clock compared with the hub's, a small call sent to the SuperLink, and one with the largest body that Flower
+    sends. Where apps compute it reads the pool's datasets and looks for GPUs. The hub is asked whether the SuperNodes are online.
+  - >-
+    Each site gets points from 0 to 100, the share of its checks that are good, where a weak one counts half. It is accepted if no check is bad.
+    The last result of each site is kept on the hub, in the ConfigMap C(flower-acceptance).
+  - >-
+    A site that is down is not accepted, which is a valid result. Pods of sites that are reached through Open Cluster Management cannot be
+    asked: only the hub's view of them counts.
+  - >-
+    Nothing at a site is changed. Calls carry no signature, so the SuperLink reads and refuses them.
+  - >-
+    This module is public. Changes of its options follow semantic versioning.
+options:
+  round_trip:
+    description:
+      - Milliseconds that a small call may take without being weak.
+    type: float
+    default: 500
+  upload:
+    description:
+      - Megabits a second from which on the way is not weak.
+    type: float
+    default: 8
+extends_documentation_fragment:
+  - federated.flower.fleet
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+attributes:
+  check_mode:
+    support: full
+    details: It measures, and keeps no result on the hub.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+"""
+
+EXAMPLES = r"""
+---
+- name: Measure all sites of the play
+  federated.flower.supernode_acceptance:
+    round_trip: 200
+  run_once: true
+  register: measured
+
+- name: Show them
+  ansible.builtin.debug:
+    msg: "{{ measured.table }}"
+  run_once: true
+"""
+
+RETURN = r"""
+msg:
+  description: How many sites there were.
+  returned: always
+  type: str
+table:
+  description: The result for people, a line for each site, and below it what is not good.
+  returned: success
+  type: list
+  elements: str
+sites:
+  description: >-
+    For each site C(accepted), C(score) (0 to 100, null if nothing could be checked), C(reasons) (what is weak or bad), C(at) (time) and C(checks)
+    (C(name), C(pool), C(verdict), which is C(good), C(weak), C(bad) or C(not checked), and C(text)).
+  returned: success
+  type: dict
+"""

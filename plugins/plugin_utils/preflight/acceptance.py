@@ -1,0 +1,194 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether a site is accepted: what its SuperNodes measured and what the hub knows, as checks with a verdict, and a score. Pure.
+
+Source of the rules: a SuperNode of flwr 1.41 sends bodies of up to 5,243,820 bytes, waits 30 s for an answer and treats 4xx as final; so every
+hop between has to let such bodies pass, and clocks have to agree (C(clocks)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from . import clocks
+
+GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
+#: The largest body that a SuperNode sends, and a little more.
+BODY = 5_250_000
+_REFUSED = 401  # what the SuperLink answers to a call without a signature
+_WORDS = {GOOD: 1.0, WEAK: 0.5, BAD: 0.0}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From when on a measurement is a weakness.
+
+    Attributes:
+        round_trip: milliseconds of a small call to the SuperLink and back.
+        upload: megabits a second to the SuperLink.
+    """
+
+    round_trip: float = 500
+    upload: float = 8
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a site.
+
+    Attributes:
+        name: what is checked; C(pool) where it is about one.
+        verdict: C(GOOD), C(WEAK), C(BAD), or C(OPEN) where it could not be checked.
+        text: what was found, and the remedy.
+        pool: name of the pool; empty for the site as a whole.
+    """
+
+    name: str
+    verdict: str
+    text: str
+    pool: str = ""
+
+
+def offset(answer: Mapping[str, Any], sent: float, received: float) -> float:
+    """Seconds by which the clock of an answer's pod is ahead of the controller's, as NTP (RFC 5905, section 8) computes it."""
+    return ((answer["begun"] - sent) + (answer["ended"] - received)) / 2
+
+
+def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: float | None, *, signed: bool) -> list[Check]:
+    """The checks of one pool.
+
+    Args:
+        pool: its name.
+        measured: of C(direct_acceptance): C(error) alone, or the answers of C(way_program), C(trust) of C(site_program), and C(clock).
+        limits: from when on a measurement is a weakness.
+        hub_clock: seconds by which the hub's clock is ahead of the controller's; None if that is not known.
+        signed: whether SuperNodes sign their calls with the time.
+    """
+    if measured.get("error"):
+        return [Check("pod", BAD, str(measured["error"]), pool)]
+    way, apps = measured["way"], measured["apps"]
+    found = [
+        _answered("name", way["name"], lambda one: f"resolves to {', '.join(one['addresses'])}", "the site's DNS, or superlink_address"),
+        _answered(
+            "port", way["port"], lambda one: f"is open after {one['milliseconds']:.1f} ms", "firewalls and NetworkPolicies between"
+        ),
+        _trust(measured["trust"]),
+        _clock(measured["clock"], hub_clock, signed=signed),
+        _call(way["call"], limits.round_trip),
+        _upload(way["upload"], limits.upload),
+    ]
+    found += [_dataset(name, one) for name, one in sorted((apps.get("paths") or {}).items())]
+    if "devices" in apps:
+        found.append(_devices(apps["devices"], measured["resource"]))
+    return [Check(one.name, one.verdict, one.text, pool) for one in found]
+
+
+def _answered(name: str, seen: Mapping[str, Any], words: Any, remedy: str) -> Check:
+    if "error" in seen:
+        return Check(name, BAD, f"{seen['error']}; look at {remedy}")
+    return Check(name, GOOD, words(seen))
+
+
+def _trust(seen: Mapping[str, Any]) -> Check:
+    if "serial" in seen:
+        return Check("certificate", GOOD, f"accepts the gateway's, serial {seen['serial']}")
+    return Check("certificate", BAD, f"{seen.get('error')}; a proxy that intercepts TLS, or an outdated CA bundle: run site.yml")
+
+
+def _clock(own: float | None, hub: float | None, *, signed: bool) -> Check:
+    if own is None or hub is None:
+        return Check("clock", OPEN, "the hub's clock is not known")
+    fault, warning = clocks.between(own, hub, signed=signed)
+    if fault or warning:
+        return Check("clock", BAD if fault else WEAK, str(fault or warning))
+    return Check("clock", GOOD, f"differs by {abs(own - hub):.1f} s from the hub's")
+
+
+def _call(seen: Mapping[str, Any], most: float) -> Check:
+    fault = _call_fault(seen)
+    if fault:
+        return Check("round trip", BAD, fault)
+    milliseconds = seen["seconds"] * 1000
+    text = f"{milliseconds:.0f} ms to the SuperLink and back"
+    return Check("round trip", WEAK if milliseconds > most else GOOD, text + (f", more than {most:g} ms" if milliseconds > most else ""))
+
+
+def _upload(seen: Mapping[str, Any], least: float) -> Check:
+    fault = _call_fault(seen)
+    if fault:
+        return Check("upload", BAD, f"{BODY} bytes in one call: {fault}; every proxy between has to let bodies of that size pass")
+    rate = BODY * 8 / 1e6 / max(seen["seconds"], 1e-6)
+    text = f"{rate:.0f} Mbit/s"
+    return Check("upload", WEAK if rate < least else GOOD, text + (f", less than {least:g} Mbit/s" if rate < least else ""))
+
+
+def _call_fault(seen: Mapping[str, Any]) -> str:
+    if "error" in seen:
+        return str(seen["error"])
+    status = seen["status"]
+    # Without node authentication, the SuperLink handles the call, and does not know the node.
+    return "" if status in (200, _REFUSED, 404) else f"it was answered with {status}, by the gateway or something before it"
+
+
+def _dataset(name: str, seen: Mapping[str, Any]) -> Check:
+    if "error" in seen:
+        return Check(f"dataset {name}", BAD, f"apps cannot read it: {seen['error']}")
+    if not seen["entries"]:
+        return Check(f"dataset {name}", WEAK, "is empty")
+    return Check(f"dataset {name}", GOOD, f"apps see {seen['entries']} entries in it")
+
+
+def _devices(seen: Sequence[str], resource: str) -> Check:
+    if seen:
+        return Check("GPU", GOOD, f"apps see {', '.join(seen)}")
+    return Check("GPU", BAD, f"{resource} is granted, but the container in which apps compute has no device of a GPU: look at the device plugin of the node")
+
+
+def online(keys: Iterable[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]], wanted: int | None = None) -> Check:
+    """Whether the SuperNodes of a site are online at the SuperLink.
+
+    Args:
+        keys: those of the ledger that are in use, with C(node_id).
+        nodes: node id -> its state at Flower.
+        wanted: how many there should be; None if only the ledger knows.
+    """
+    ids = [str(key["node_id"]) for key in keys]
+    count = sum((nodes.get(node) or {}).get("status") == "online" for node in ids)
+    all_of = max(len(ids), wanted or 0)
+    if all_of and count == all_of:
+        return Check("SuperNodes", GOOD, f"{count} of {all_of} are online")
+    return Check("SuperNodes", BAD, f"{count} of {all_of} are online; see status.yml")
+
+
+def score(checks: Sequence[Check]) -> int | None:
+    """Points from 0 to 100: the share of the checks that are good; a weak one counts half. None if nothing could be checked."""
+    made = [_WORDS[one.verdict] for one in checks if one.verdict in _WORDS]
+    return round(100 * sum(made) / len(made)) if made else None
+
+
+def entry(checks: Sequence[Check], now: str) -> dict[str, Any]:
+    """What is kept on the hub of a site."""
+    faults = [f"{one.pool + ': ' if one.pool else ''}{one.name}: {one.text}" for one in checks if one.verdict in (BAD, WEAK)]
+    return {
+        "at": now,
+        "score": score(checks),
+        "accepted": all(one.verdict != BAD for one in checks) and any(one.verdict != OPEN for one in checks),
+        "reasons": faults,
+        "checks": [asdict(one) for one in checks],
+    }
+
+
+def table(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Lines for people: the score of each site, and below it what is not good."""
+    lines = []
+    for name, found in sites.items():
+        points = "-" if found["score"] is None else str(found["score"])
+        lines.append(f"{name:<24} {points:>3}  {'accepted' if found['accepted'] else 'not accepted'}")
+        lines += [f"    {reason}" for reason in found["reasons"]]
+        left = sorted({one["name"] for one in found["checks"] if one["verdict"] == OPEN})
+        lines += [f"    not checked: {', '.join(left)}"] if left else []
+    return lines

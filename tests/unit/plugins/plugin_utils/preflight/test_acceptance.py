@@ -1,0 +1,127 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What SuperNodes measured becomes checks, a score and a verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acceptance_index
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance, way_program
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import (
+    BAD,
+    GOOD,
+    OPEN,
+    WEAK,
+    Check,
+    Limits,
+)
+
+WELL: dict[str, Any] = {
+    "way": {
+        "name": {"addresses": ["10.0.0.1"]},
+        "port": {"milliseconds": 1.5},
+        "call": {"seconds": 0.02, "status": 401},
+        "upload": {"seconds": 0.5, "status": 401},
+    },
+    "trust": {"serial": "ab"},
+    "clock": 0.5,
+    "apps": {"paths": {"ct": {"entries": 3}}, "devices": ["nvidia0"]},
+    "resource": "nvidia.com/gpu",
+}
+
+
+def checks(hub_clock: float | None = 0.0, **changes: Any) -> dict[str, Check]:
+    """The checks of a pool by name, where some of what was measured differs; C(way__name) is a key of the way."""
+    measured = {**WELL, "way": {**WELL["way"]}}
+    for key, value in changes.items():
+        first, _between, second = key.partition("__")
+        if second:
+            measured[first][second] = value
+        else:
+            measured[first] = value
+    return {one.name: one for one in acceptance.of_pool("cpu", measured, Limits(), hub_clock, signed=True)}
+
+
+def test_all_is_well() -> None:
+    found = checks()
+    assert {one.verdict for one in found.values()} == {GOOD} and len(found) == 8
+    entry = acceptance.entry(list(found.values()), "now")
+    assert (entry["accepted"], entry["score"], entry["reasons"]) == (True, 100, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "words", "changes"),
+    [
+        ("name", BAD, "Name or service not known", {"way__name": {"error": "Name or service not known"}}),
+        ("port", BAD, "timed out; look at firewalls", {"way__port": {"error": "timed out"}}),
+        ("certificate", BAD, "a proxy that intercepts TLS", {"trust": {"error": "self-signed certificate"}}),
+        ("clock", BAD, "its clock is 40 s ahead of the hub's", {"clock": 40.0}),
+        ("clock", WEAK, "its clock is 10 s ahead of the hub's", {"clock": 10.0}),
+        ("clock", OPEN, "not known", {"hub_clock": None}),
+        ("round trip", WEAK, "more than 500 ms", {"way__call": {"seconds": 0.6, "status": 401}}),
+        ("round trip", BAD, "answered with 503", {"way__call": {"seconds": 0.6, "status": 503}}),
+        ("upload", BAD, "let bodies of that size pass", {"way__upload": {"seconds": 0.1, "status": 413}}),
+        ("upload", WEAK, "4 Mbit/s, less than 8", {"way__upload": {"seconds": 10.0, "status": 401}}),
+        ("dataset ct", BAD, "Permission denied", {"apps": {"paths": {"ct": {"error": "Permission denied"}}}}),
+        ("dataset ct", WEAK, "is empty", {"apps": {"paths": {"ct": {"entries": 0}}}}),
+        ("GPU", BAD, "nvidia.com/gpu is granted", {"apps": {"devices": []}}),
+    ],
+)
+def test_what_is_wrong_is_said(name: str, verdict: str, words: str, changes: dict[str, Any]) -> None:
+    one = checks(**changes)[name]
+    assert one.verdict == verdict and words in one.text, one
+    entry = acceptance.entry([one], "now")
+    assert entry["accepted"] is (verdict == WEAK)
+    assert entry["reasons"] == ([] if verdict == OPEN else [f"cpu: {name}: {one.text}"])
+
+
+def test_a_pool_that_cannot_be_asked_is_bad() -> None:
+    (one,) = acceptance.of_pool("cpu", {"error": "none of its SuperNodes runs"}, Limits(), 0.0, signed=True)
+    assert (one.verdict, one.pool) == (BAD, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("states", "wanted", "verdict"),
+    [(["online", "online"], 2, GOOD), (["online", "offline"], 2, BAD), ([], None, BAD), (["online"], 2, BAD)],
+)
+def test_supernodes_that_are_online(states: list[str], wanted: int | None, verdict: str) -> None:
+    keys = [{"node_id": str(number)} for number in range(len(states))]
+    nodes = {str(number): {"status": state} for number, state in enumerate(states)}
+    assert acceptance.online(keys, nodes, wanted).verdict == verdict
+
+
+def test_what_was_not_checked_counts_neither_way() -> None:
+    good, weak, left = Check("a", GOOD, ""), Check("b", WEAK, "slow"), Check("c", OPEN, "no access")
+    assert acceptance.score([good, weak, left]) == 75 and acceptance.score([left]) is None
+    assert acceptance.entry([left], "now")["accepted"] is False
+    lines = acceptance.table({"site-a": acceptance.entry([good, weak, left], "now")})
+    assert lines[0].split() == ["site-a", "75", "accepted"] and lines[1:] == ["    b: slow", "    not checked: c"]
+
+
+def test_a_clock_is_compared_in_the_middle_of_the_call() -> None:
+    assert acceptance.offset({"begun": 107.0, "ended": 109.0}, 100.0, 106.0) == 5.0
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 300, 70_000])
+def test_a_filled_message_is_one_of_protobuf(size: int) -> None:
+    """Key and length in front of the content: Protocol Buffers documentation, «Encoding»."""
+    made = way_program.filled(size)
+    length, shift, at = 0, 0, 1
+    while True:
+        length |= (made[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if made[at - 1] < 128:
+            break
+    assert (made[0] >> 3, made[0] & 7, length, len(made) - at) == (15, 2, size, size)
+
+
+def test_what_is_kept() -> None:
+    index = acceptance_index.updated({}, {"b": {"at": "1"}, "a": {"at": "1"}})
+    index = acceptance_index.updated(index, {"a": {"at": "2"}})
+    assert index == {"sites": {"a": {"at": "2"}, "b": {"at": "1"}}} and not acceptance_index.acceptance_fault(index)
+    assert acceptance_index.without(index, ["b", "c"]) == {"sites": {"a": {"at": "2"}}} and acceptance_index.without({}, ["a"]) == {}
+    assert acceptance_index.acceptance_fault({"sites": []}) and acceptance_index.acceptance_fault({"sites": {"a": {}}})
