@@ -51,6 +51,22 @@ CASES = {
         "tracking": {"uri": "http://mlflow.mlops.svc:5000"},
         "tracking_credentials": ["token"],
     },
+    "metrics": {
+        "metrics": {
+            "enabled": True,
+            "image": "registry.example.com/flower-metrics:1",
+            "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}},
+            "api_server": [{"cidr": "10.0.0.1/32", "ports": ["6443"]}],
+        },
+        "monitoring_namespaces": ["monitoring"],
+    },
+    "metrics-monitor": {
+        "insecure": True,
+        "client_certificates": "none",
+        "ca_bundle": "",
+        "network_policies": False,
+        "metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True},
+    },
     "route": {
         "exposure": "route",
         "host": "flower.apps.example.com",
@@ -145,7 +161,9 @@ def test_front_objects_are_part_of_all_objects(name, superlink_spec):
     everything = render.superlink_objects(spec)
     front = render.superlink_front_objects(spec)
     assert all(obj in everything for obj in front)
-    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"}
+    # A Secret of the next step belongs to the ConfigMap.
+    own = {"ConfigMap"} if "metrics" in CASES[name] else set()
+    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"} | own
 
 
 @pytest.mark.parametrize("name", CASES)
