@@ -349,7 +349,7 @@ def main() -> None:
     env = os.environ
     records = Records(env["FLOWER_NAMESPACE"], env["FLOWER_FEDERATION"], Path("/api"))
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Exporter(Hub(env["FLOWER_DOOR"], Path("/hub")), records, env["FLOWER_GATEWAY_NAME"]))
+    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub")), records, env["FLOWER_GATEWAY_NAME"]))
     # As PID 1 it gets no signal that it does not wait for. Threads that are started later have the same mask.
     stop = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stop)

@@ -24,7 +24,7 @@ CLIENTAPP = "clientapp"
 
 # The exporter of metrics, everything of it, and the Service of the gateway's port for it.
 METRICS = "superlink-metrics"
-METRICS_DOOR = "superlink-metrics-door"
+METRICS_CONTROL = "superlink-metrics-control"
 
 
 def keys_secret(pool: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..base.names import METRICS, METRICS_DOOR
+from ..base.names import METRICS, METRICS_CONTROL
 from ..base.secret_data import entries, secret
 from ..pki import certificates as pki
 from ..pki import keypairs
@@ -25,7 +25,7 @@ _ENTRIES = {"tls.crt", "tls.key", "ca.crt", "token"}
 
 def names(namespace: str) -> list[str]:
     """Names in its certificate."""
-    return [METRICS_DOOR, f"{METRICS_DOOR}.{namespace}.svc"]
+    return [METRICS_CONTROL, f"{METRICS_CONTROL}.{namespace}.svc"]
 
 
 def secrets(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ..base.metrics_program import HEADER
 from ..base.names import METRICS
-from ..base.ports import FLEET_PORT, METRICS_DOOR_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
+from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
 from . import runtime_listener
@@ -55,8 +55,8 @@ FLEET_CALLS = (
 # What the exporter of metrics reads (flwr/superlink/routers/control/router.py).
 CONTROL_CALLS = ("list-nodes", "list-runs")
 _CONTROL_BODY = 4096  # bytes; both requests have a few numbers at most
-METRICS_DIR = "/metrics-door"
-METRICS_VOLUME = "metrics-door"
+METRICS_DIR = "/metrics-control"
+METRICS_VOLUME = "metrics-control"
 # Only SuperNodes without a key call these two.
 FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
 
@@ -166,7 +166,7 @@ def _metrics_frontend(spec: HubSpec) -> list[str]:
     served = "" if spec.insecure else " crt /certs/tls.pem"
     return [
         "frontend metrics",
-        f"  bind :{METRICS_DOOR_PORT} proto h1 ssl crt {METRICS_DIR}/tls.pem{served} alpn http/1.1",
+        f"  bind :{METRICS_CONTROL_PORT} proto h1 ssl crt {METRICS_DIR}/tls.pem{served} alpn http/1.1",
         *[f"  acl control_call path /v1/control/{call}" for call in CONTROL_CALLS],
         f"  http-request deny deny_status 503 unless {{ req.hdr({HEADER}) -m str -f {METRICS_DIR}/token }}",
         "  http-request deny deny_status 503 unless METH_POST control_call",
@@ -198,7 +198,7 @@ def gateway_container(spec: HubSpec) -> Object:
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
     if spec.metrics.enabled:
         mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
-        ports.append({"name": "metrics-door", "containerPort": METRICS_DOOR_PORT})
+        ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
     return container(
         "gateway",
         image(spec, "haproxy", spec.gateway_image),

@@ -23,8 +23,8 @@ import yaml
 
 from ..base import metrics_program
 from ..base.labels import selector
-from ..base.names import METRICS, METRICS_DOOR
-from ..base.ports import METRICS_DOOR_PORT, METRICS_PORT
+from ..base.names import METRICS, METRICS_CONTROL
+from ..base.ports import METRICS_CONTROL_PORT, METRICS_PORT
 from ..base.values import Object, compact
 from ..spec.hub_spec import HubSpec
 from ..spec.pods_spec import PodsSpec
@@ -85,7 +85,7 @@ def _access(spec: HubSpec) -> list[Object]:
 def _deployment(spec: HubSpec) -> Object:
     own = spec.metrics
     env = {
-        "FLOWER_DOOR": f"{METRICS_DOOR}:{METRICS_DOOR_PORT}",
+        "FLOWER_CONTROL": f"{METRICS_CONTROL}:{METRICS_CONTROL_PORT}",
         "FLOWER_FEDERATION": spec.federation,
         "FLOWER_GATEWAY_NAME": "" if spec.insecure else spec.verified_name,
         "FLOWER_NAMESPACE": spec.namespace,

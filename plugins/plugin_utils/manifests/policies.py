@@ -36,7 +36,7 @@ from ..base.names import CLIENTAPP, METRICS
 from ..base.ports import (
     API_PORTS,
     FLEET_PORT,
-    METRICS_DOOR_PORT,
+    METRICS_CONTROL_PORT,
     METRICS_PORT,
     NODE_LISTENER_PORT,
     OPS_PORT,
@@ -70,7 +70,7 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
             _rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
         )
     if spec.metrics.enabled:
-        ingress.append(_rule("from", [{"pod_selector": selector(spec.federation, METRICS)}], [_port(METRICS_DOOR_PORT)]))
+        ingress.append(_rule("from", [{"pod_selector": selector(spec.federation, METRICS)}], [_port(METRICS_CONTROL_PORT)]))
     # With subprocess isolation ServerApps run in the SuperLink's pod.
     app_egress = [*egress_rules(spec.serverapp_egress), *_tracking(spec)]
     policies = [
@@ -88,7 +88,7 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
             _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
     if spec.metrics.enabled:
-        door = _rule("to", [{"pod_selector": selector(spec.federation, SUPERLINK)}], [_port(METRICS_DOOR_PORT)])
+        door = _rule("to", [{"pod_selector": selector(spec.federation, SUPERLINK)}], [_port(METRICS_CONTROL_PORT)])
         egress = [*egress_rules(spec.dns), door, *api_server_rules(spec.metrics.api_server)]
         policies.append(_policy(spec, METRICS, ingress=_scraping(spec, METRICS_PORT), egress=egress))
     return policies

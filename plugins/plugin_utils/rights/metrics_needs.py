@@ -4,7 +4,7 @@
 
 """Rights for the exporter of metrics. Those on its objects are in C(rendered.py): only where metrics are on. Pure.
 
-To switch metrics off, they are still needed: take them away afterwards.
+To switch metrics off, they are still needed: remove them afterwards.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _SUPEREXEC_OPTIONS = {
 }
 _SUPERLINK_VOLUMES = {
     "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-next", "gw-clients", "rt-certs",
-    "superexec", "metrics-door",
+    "superexec", "metrics-control",
 }  # fmt: skip
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}

@@ -51,7 +51,12 @@ COMMON = {
 }
 CPU = {"name": "cpu", "replicas": 2, "node_config": {"partition-id": "{partition}"}}
 EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"}}
-HUB = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
+HUB = {
+    "superlink_exposure": "node_port",
+    "superlink_storage_size": "256Mi",
+    # What the exporter may do, the controller gives away.
+    "superlink_metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1"},
+}
 # A site that makes its keys itself, and without the right to exec into its pods: no rule reads its Secrets.
 ALONE = {"flower_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
 SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
@@ -177,8 +182,9 @@ def _decoded(data: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def world(federation) -> Iterator[World]:
+def world(federation, fleet_command) -> Iterator[World]:
     """Empty clusters."""
+    fleet_command("image", "metrics")
     made = World(federation)
     yield made
     for recorder in made.closing:

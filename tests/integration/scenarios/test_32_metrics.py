@@ -191,7 +191,7 @@ def test_a_site_that_is_gone_raises_an_alert(federation: Any, hosts: Any, promet
 
 
 def test_the_door_is_for_the_exporter_and_two_calls(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
-    door = "https://superlink-metrics-door:9093"
+    door = "https://superlink-metrics-control:9093"
     refused = federation.python("hub", "serverapp-0", "superexec", _KNOCK, door).split()
     assert set(refused) == {"503"} and len(refused) == 8
     (pod,) = federation.pods("hub", name=NAME)
@@ -230,6 +230,6 @@ def test_without_the_operator_its_objects_are_refused_before_anything_is_changed
 def test_switching_off_removes_all_of_it(federation: Any, hosts: Any) -> None:
     federation.site()
     assert [kind for version, kind in KINDS if kind != "Secret" and federation.hub.get(version, kind, NAME, NAMESPACE)] == []
-    assert federation.hub.get("v1", "Service", "superlink-metrics-door", NAMESPACE) is None
+    assert federation.hub.get("v1", "Service", "superlink-metrics-control", NAMESPACE) is None
     federation.wait("the Secret is gone", lambda: federation.hub.get("v1", "Secret", NAME, NAMESPACE) is None, 60)
     federation.unchanged()

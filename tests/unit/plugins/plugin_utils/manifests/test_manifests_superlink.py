@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
+    metrics_exporter,
     runtime_listener,
     superlink,
 )
@@ -64,7 +65,6 @@ CASES = {
         "insecure": True,
         "client_certificates": "none",
         "ca_bundle": "",
-        "network_policies": False,
         "metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True},
     },
     "route": {
@@ -133,7 +133,8 @@ def find(objects, kind, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name, superlink_spec, golden):
+def test_golden(name, superlink_spec, golden, monkeypatch):
+    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# its program\n")
     golden(f"superlink-{name}", render.superlink_objects(superlink_spec(**CASES[name])))
 
 
