@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 HEADER = "x-flower-metrics"  # of the shared secret, at the gateway
 SECONDS = 15  # for which answers are kept: several Prometheus servers cost no more than one
 PATIENCE = 10.0  # seconds for one request
-NEWEST = 200  # runs that are read: SuperLink's answer is not limited otherwise, and it works for each of them
+NEWEST = 50  # runs that are known
 STATES = ("online", "offline", "registered")
 UNKNOWN = "unknown"
 ACTIVE = ("pending", "starting", "running")
@@ -41,9 +41,9 @@ METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "flower_hub_info": ("gauge", ("federation", "version"), "Always 1; the version of Flower that the hub was deployed with."),
     "flower_supernodes": ("gauge", ("site", "state"), "SuperNodes that are registered, by site and state."),
     "flower_site_admitted": ("gauge", ("site",), "1 if the hub admits the site, 0 if it is denied."),
-    "flower_runs": ("gauge", ("state",), "Runs by state, of the newest 200."),
+    "flower_runs": ("gauge", ("state",), "Runs by state, of the newest 50."),
     "flower_oldest_run_age_seconds": ("gauge", ("state",), "Age of the oldest run that is in this state; 0 without one."),
-    "flower_last_run_timestamp_seconds": ("gauge", ("state",), "When the last run of the newest 200 ended in this state."),
+    "flower_last_run_timestamp_seconds": ("gauge", ("state",), "When the last run of the newest 50 ended in this state."),
     "flower_certificate_expiry_timestamp_seconds": (
         "gauge",
         ("certificate", "site", "serial"),
@@ -54,6 +54,9 @@ METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "flower_exporter_source_up": ("gauge", ("source",), "1 if the last attempt to read the source succeeded."),
     "flower_exporter_errors_total": ("counter", ("source",), "Failed attempts to read the source."),
 }
+
+
+Run = dict[str, Any]  # its number, state and times
 
 
 class Sample(NamedTuple):
@@ -91,7 +94,7 @@ def of_nodes(nodes: Iterable[tuple[str, str]], sites: Mapping[str, Mapping[str, 
     return [Sample("flower_supernodes", {"site": site, "state": state}, count) for (site, state), count in sorted(counted.items())]
 
 
-def of_runs(runs: Iterable[Mapping[str, str]], now: float) -> list[Sample]:
+def of_runs(runs: Iterable[Run], now: float) -> list[Sample]:
     """Runs by state, and what alerts need to know of them.
 
     Args:
@@ -166,6 +169,40 @@ def of_audit(head: str, log: str) -> list[Sample]:
     return found
 
 
+class Runs:
+    """The newest runs, as of the last time they were read.
+
+    SuperLink cleans up after each run that has ended whenever it lists it (flwr 1.41, C(control_handlers.list_runs)), which is writing to its
+    database. So those that are known to have ended, which do not change any more, are not asked for again, but for one.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, Run] = {}
+
+    def read(self, newest: Callable[[int, int], list[Run]], one: Callable[[int], list[Run]]) -> list[Run]:
+        """The newest runs.
+
+        Args:
+            newest: so many runs, the newest first, after so many that are left out -> the runs.
+            one: number of a run -> that run.
+        """
+        before, self.known = self.known, {}  # after an error, all are read again: the database may be another one
+        found = [] if before else newest(NEWEST, 0)
+        while before and len(found) < NEWEST:
+            page = newest(1, len(found))
+            found += page
+            if not page or before.get(page[0]["run_id"], {}).get("status") == "finished":
+                break
+        seen = {run["run_id"] for run in found}
+        for number, run in before.items():
+            if run["status"] != "finished" and number not in seen:
+                found += one(number)
+        merged = {**before, **{run["run_id"]: run for run in found}}
+        latest = sorted(merged.values(), key=lambda run: str(run["pending_at"]), reverse=True)
+        self.known = {run["run_id"]: run for run in latest[:NEWEST]}
+        return list(self.known.values())
+
+
 class Records:
     """The federation's records, read from the API server.
 
@@ -225,6 +262,7 @@ class Hub:
     def __init__(self, address: str, folder: Path) -> None:
         self.address = address
         self.folder = folder
+        self.runs = Runs()
 
     def intercept(self, context: Any, call_next: Callable[[Any], Any]) -> Any:
         """Add the shared secret to a request; it may have been exchanged since the last one (flwr, C(ProtobufClientInterceptor))."""
@@ -239,19 +277,14 @@ class Hub:
         root = (self.folder / "ca.crt").read_bytes()
         client = ControlHttpClient.from_server_address(self.address, False, root, [self])
         try:
-            nodes = client.ListNodes(ListNodesRequest()).nodes_info
-            answer = client.ListRuns(ListRunsRequest(limit=NEWEST))
+            answer = client.ListNodes(ListNodesRequest())
+            runs = self.runs.read(
+                lambda limit, skip: _listed(client.ListRuns(ListRunsRequest(limit=limit, skip=skip))),
+                lambda number: _listed(client.ListRuns(ListRunsRequest(run_id=number))),
+            )
         finally:
             client.close()
-        runs = [
-            {
-                "status": run.status.status,
-                "sub_status": run.status.sub_status,
-                **{name: getattr(run, name) for name in ("pending_at", "starting_at", "running_at", "finished_at")},
-            }
-            for run in answer.run_dict.values()
-        ]
-        return [(str(node.node_id), node.status) for node in nodes], of_runs(runs, seconds(answer.now))
+        return [(str(node.node_id), node.status) for node in answer.nodes_info], of_runs(runs, seconds(answer.now))
 
     def certificates(self, gateway: str) -> list[Sample]:
         """Ends of the certificates that the gateway serves now, and of the internal CA.
@@ -275,6 +308,20 @@ class Hub:
         if gateway and pems["gateway"] == pems["internal"]:
             raise ValueError(f"the gateway has no certificate for {gateway}")
         return of_certificates(pems)
+
+
+def _listed(answer: Any) -> list[Run]:
+    """The runs of an answer, the newest first."""
+    found = [
+        {
+            "run_id": run.run_id,
+            "status": run.status.status,
+            "sub_status": run.status.sub_status,
+            **{name: getattr(run, name) for name in ("pending_at", "starting_at", "running_at", "finished_at")},
+        }
+        for run in answer.run_dict.values()
+    ]
+    return sorted(found, key=lambda run: str(run["pending_at"]), reverse=True)
 
 
 class Exporter:

@@ -161,8 +161,7 @@ def _monitoring(spec: HubSpec) -> list[Object]:
             "spec": {
                 "selector": {"matchLabels": {"app.kubernetes.io/instance": spec.federation}, "matchExpressions": [names]},
                 "podMetricsEndpoints": [
-                    # Its labels say which site is meant; those of the target are the pod's.
-                    {"port": "metrics", "path": "/metrics", "honorLabels": True},
+                    {"port": "metrics", "path": "/metrics"},
                     {"port": "ops", "path": "/metrics"},
                 ],
             },

@@ -79,7 +79,7 @@ class Prometheus:
             rule["for"] = "2s"
         (folder / "rules.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
         jobs = [
-            {"job_name": name, "honor_labels": True, "static_configs": [{"targets": [address]}]} for name, address in targets.items()
+            {"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in targets.items()
         ]
         often = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
         (folder / "prometheus.yml").write_text(json.dumps({"global": often, "rule_files": ["rules.yml"], "scrape_configs": jobs}))
@@ -177,6 +177,16 @@ def test_prometheus_reads_the_state_of_the_federation(federation: Any, hosts: An
     assert served == {certificate}
     assert prometheus.value('count(haproxy_frontend_http_requests_total{proxy="fleet"})') == {(): 1.0}
     assert prometheus.value('flower_audit_entries')[()] == len(federation.trail())
+
+
+def test_a_run_is_counted(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
+    _run, finish = federation.begin(**{"num-server-rounds": 2})
+    federation.wait("the run", lambda: prometheus.value('flower_oldest_run_age_seconds{state="running"}').get(("running",), 0) > 0, 60)
+    assert finish().rc == 0
+    federation.wait("its end", lambda: prometheus.value('flower_runs{state="completed"}') == {("completed",): 1.0}, 60)
+    (ended,) = prometheus.value("time() - flower_last_run_timestamp_seconds").values()
+    assert 0 <= ended < 60
+    assert prometheus.value('flower_oldest_run_age_seconds{state="running"}') == {("running",): 0.0}
 
 
 def test_a_site_that_is_gone_raises_an_alert(federation: Any, hosts: Any, prometheus: Prometheus) -> None:

@@ -88,6 +88,64 @@ def test_runs():
     assert values(found, "flower_last_run_timestamp_seconds") == {("completed",): NOW - 50, ("failed",): NOW - 20}
 
 
+class Link:
+    """A SuperLink's list of runs, the newest first, which counts how often runs that have ended are listed."""
+
+    def __init__(self):
+        self.runs = []
+        self.cleaned = 0
+
+    def add(self, number, status):
+        self.runs.insert(0, {**run(status, "completed" if status == "finished" else "", pending_at=10_000 - number), "run_id": number})
+
+    def _listed(self, found):
+        self.cleaned += sum(one["status"] == "finished" for one in found)
+        return [dict(one) for one in found]
+
+    def newest(self, limit, skip):
+        return self._listed(self.runs[skip : skip + limit])
+
+    def one(self, number):
+        found = [one for one in self.runs if one["run_id"] == number]
+        if not found:
+            raise LookupError(number)
+        return self._listed(found)
+
+
+def numbers(found, status):
+    return sorted(one["run_id"] for one in found if one["status"] == status)
+
+
+def test_runs_that_have_ended_are_not_asked_for_again():
+    link, runs = Link(), program.Runs()
+    assert runs.read(link.newest, link.one) == []
+    for number in range(60):
+        link.add(number, "running" if number in (20, 55) else "finished")
+    first = runs.read(link.newest, link.one)
+    assert len(first) == program.NEWEST and numbers(first, "running") == [20, 55]
+    for _time in range(3):
+        link.cleaned = 0
+        assert numbers(runs.read(link.newest, link.one), "running") == [20, 55]
+        assert link.cleaned == 1
+    link.runs[-21]["status"] = "finished"  # number 20
+    for number in (60, 61, 62):
+        link.add(number, "finished" if number == 61 else "running")
+    found = runs.read(link.newest, link.one)
+    assert numbers(found, "running") == [55, 60, 62] and {20, 61} <= set(numbers(found, "finished"))
+    assert len(found) == program.NEWEST
+
+
+def test_a_database_that_was_replaced_is_read_anew():
+    link, runs = Link(), program.Runs()
+    link.add(1, "running")
+    runs.read(link.newest, link.one)
+    link.runs = []
+    link.add(2, "finished")
+    with pytest.raises(LookupError):
+        runs.read(link.newest, link.one)
+    assert numbers(runs.read(link.newest, link.one), "finished") == [2]
+
+
 @pytest.mark.parametrize("text", ["1970-01-12T13:46:40Z", "1970-01-12T13:46:40+00:00", "1970-01-12 13:46:40", "1970-01-12T15:46:40+02:00"])
 def test_times(text):
     assert program.seconds(text) == NOW
