@@ -25,7 +25,7 @@ class Metrics(Parsed):
     enabled: Flag = False
     image: Text = ""
     monitor: Flag = False
-    resources: Amounts = field(default_factory=dict)
+    resources: Amounts = field(default_factory=lambda: {"requests": {"cpu": "10m", "memory": "128Mi"}})
     api_server: Listed = field(default_factory=list)
 
     @property
