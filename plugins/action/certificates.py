@@ -14,11 +14,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_actio
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
 from ansible_collections.federated.flower.plugins.plugin_utils.base.addresses import split_address
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import (
     clients,
     credentials,
     live_certificates,
+    metrics_secret,
     settings,
     tracking_secret,
 )
@@ -82,7 +84,7 @@ class ActionModule(CertificateAction):
             published = live_certificates.published_bundle(seen[live_certificates.publication_ref(wanted)])
             shown = hand_over(plan, published, mounted, served, now, forget=params["forget_cas"])
             tracking = tracking_secret.secrets(spec, params["tracking_credentials"])
-            secrets = [*made.secrets, *shown.secrets, *own.secrets, *tracking]
+            secrets = [*made.secrets, *shown.secrets, *own.secrets, *tracking, *self._metrics(hub, spec, made.ca)]
             around = self._ca_namespace(hub, wanted, spec)
             outcomes.append(apply_objects(hub, [*around, *secrets], check=self.check))
             self.note(certificates=[facts for item in secrets for facts in _issued(item)])
@@ -165,6 +167,18 @@ class ActionModule(CertificateAction):
             if time.monotonic() >= deadline:
                 raise ClusterError(f"{plan.lacks}, after {seconds:g} s (superlink_wait_timeout).")
             time.sleep(1)  # between two looks, until the deadline
+
+    @staticmethod
+    def _metrics(hub: Cluster, spec: HubSpec, ca: certificates.Issued) -> list[dict[str, Any]]:
+        """The Secret of the gateway's port for metrics, if it must be written."""
+        if not spec.metrics.enabled:
+            return []
+        live, owner = (hub.get("v1", kind, METRICS, spec.namespace) for kind in ("Secret", "ConfigMap"))
+        if live is not None and not proof.belongs(live, spec.federation):
+            raise ClusterError(
+                f"Secret {spec.namespace}/{METRICS} on {hub.name} is not of this federation: rename it, or set superlink_metrics.enabled to false"
+            )
+        return metrics_secret.secrets(spec, ca, live, owner)
 
     @staticmethod
     def _ca_namespace(hub: Cluster, wanted: Wanted, spec: HubSpec) -> list[dict[str, Any]]:

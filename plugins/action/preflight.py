@@ -23,6 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership import 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import (
     clocks,
+    metrics_checks,
     output_checks,
     output_switch,
     rehearsal,
@@ -66,6 +67,8 @@ class ActionModule(CertificateAction):
                 if fault := output_checks.fault(spec, claim):
                     raise ClusterError(fault)
             warnings += output_switch.require(cluster, spec)
+            metrics_checks.require_operator(cluster, spec)
+            warnings += metrics_checks.warnings(spec)
             warnings += tracking_checks.warnings(spec)
             if spec.tracking.uri and spec.tracking.secret:
                 secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)

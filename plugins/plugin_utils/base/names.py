@@ -22,6 +22,10 @@ POD, WORKLOAD = "pod", "workload"
 CLIENTAPPS = (POD, WORKLOAD)
 CLIENTAPP = "clientapp"
 
+# The exporter of metrics, everything of it, and the Service of the gateway's port for it.
+METRICS = "superlink-metrics"
+METRICS_CONTROL = "superlink-metrics-control"
+
 
 def keys_secret(pool: str) -> str:
     """Name of the Secret with a pool's SuperNode keys, one entry per pod index or node name."""

@@ -45,7 +45,7 @@ def plan(wanted: Wanted, seen: Observed) -> SecretPlan:
     """
     library.require()
     made = SecretPlan(wanted, seen)
-    ca = _internal_ca(made)
+    ca = made.ca = _internal_ca(made)
     for name, (subject, names) in _leafs(wanted.namespace).items():
         made.leaf(name, ca, subject, names, INTERNAL_LIFETIME)
     if "secret" not in seen.entries(wanted.namespace, SUPEREXEC):

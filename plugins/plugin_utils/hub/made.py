@@ -33,6 +33,7 @@ class SecretPlan:
         secrets: Secrets to write, complete.
         certificates: public facts of every certificate (C(pki.describe), with C(name) and C(namespace)).
         reasons: why each Secret is written, sentences.
+        ca: the internal CA, where the plan is about that.
     """
 
     wanted: Wanted
@@ -40,6 +41,7 @@ class SecretPlan:
     secrets: list[dict[str, Any]] = field(default_factory=list, repr=False)
     certificates: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    ca: pki.Issued = field(default=pki.Issued("", ""), repr=False)
 
     def write(self, namespace: str, name: str, data: Mapping[str, str], reason: str, kind: str = "Opaque") -> None:
         """Add a Secret, with the reason."""

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.labels import selector
-from ..base.ports import FLEET_PORT, RUNTIME_PORT
+from ..base.names import METRICS_CONTROL
+from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, RUNTIME_PORT
 from ..base.values import Object, compact
 from ..spec.hub_spec import HubSpec
 from .exposures.base_exposure import SERVICE, Exposure, join
@@ -30,6 +31,8 @@ def objects(spec: HubSpec) -> list[Object]:
     rendered = [fleet_service(spec)]
     if spec.is_process:
         rendered.append(runtime_service(spec))
+    if spec.metrics.enabled:
+        rendered.append(metrics_control_service(spec))
     return [*rendered, *exposure_of(spec).objects(spec)]
 
 
@@ -63,6 +66,16 @@ def runtime_service(spec: HubSpec) -> Object:
         "ports": [{"name": "runtime", "port": RUNTIME_PORT, "protocol": "TCP", "targetPort": "runtime"}],
     }
     return service(spec, RUNTIME_SERVICE, "superlink", body)
+
+
+def metrics_control_service(spec: HubSpec) -> Object:
+    """The Service of the port for the exporter of metrics; never published outside the cluster."""
+    body = {
+        "type": "ClusterIP",
+        "selector": selector(spec.federation, "superlink"),
+        "ports": [{"name": "control", "port": METRICS_CONTROL_PORT, "protocol": "TCP", "targetPort": "metrics-control"}],
+    }
+    return service(spec, METRICS_CONTROL, "superlink", body)
 
 
 def address(spec: HubSpec, live: Iterable[Mapping[str, Any]] = ()) -> str:

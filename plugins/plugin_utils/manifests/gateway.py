@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The gateway: HAProxy in the SuperLink pod, the only way in.
 
-Two ports. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
+Two ports, or three. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
-accounts. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
+accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API, with a shared secret. Every refusal
+is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
 Sites authenticate with client certificates (CN: the site, O: the federation). Who is denied, and which
 certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer
@@ -14,7 +15,9 @@ does not: it follows the ledger, and a run that only renders must not undo a den
 
 from __future__ import annotations
 
-from ..base.ports import FLEET_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
+from ..base.metrics_program import HEADER
+from ..base.names import METRICS
+from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
 from ..spec.hub_spec import HubSpec
 from . import runtime_listener
@@ -49,6 +52,11 @@ FLEET_CALLS = (
     "push-object",
     "send-node-heartbeat",
 )
+# What the exporter of metrics reads (flwr/superlink/routers/control/router.py).
+CONTROL_CALLS = ("list-nodes", "list-runs")
+_CONTROL_BODY = 4096  # bytes; both requests have a few numbers at most
+METRICS_DIR = "/metrics-control"
+METRICS_VOLUME = "metrics-control"
 # Only SuperNodes without a key call these two.
 FLEET_CALLS_WITHOUT_KEY = ("register-node", "unregister-node")
 
@@ -122,6 +130,8 @@ def configuration(spec: HubSpec) -> str:
     ]
     if spec.is_process:
         lines += runtime_listener.frontend(RUNTIME_PORT, "/rt/tls.pem", "superlink")
+    if spec.metrics.enabled:
+        lines += _metrics_frontend(spec)
     if clients != "none":
         lines += [
             "backend sites",  # no servers: a table of sites, for `show table sites`
@@ -151,6 +161,22 @@ def configuration(spec: HubSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _metrics_frontend(spec: HubSpec) -> list[str]:
+    """The port for the exporter. It has the certificate for sites as well, by its name: the exporter reads its dates from the handshake."""
+    served = "" if spec.insecure else " crt /certs/tls.pem"
+    return [
+        "frontend metrics",
+        f"  bind :{METRICS_CONTROL_PORT} proto h1 ssl crt {METRICS_DIR}/tls.pem{served} alpn http/1.1",
+        *[f"  acl control_call path /v1/control/{call}" for call in CONTROL_CALLS],
+        f"  http-request deny deny_status 503 unless {{ req.hdr({HEADER}) -m str -f {METRICS_DIR}/token }}",
+        "  http-request deny deny_status 503 unless METH_POST control_call",
+        f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {_CONTROL_BODY} }}",
+        "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
+        f"  http-request del-header {HEADER}",
+        "  default_backend superlink",
+    ]
+
+
 def config_objects(spec: HubSpec) -> list[Object]:
     """The ConfigMap with HAProxy's configuration, the watcher and the list of refused source networks."""
     data = {
@@ -170,6 +196,9 @@ def gateway_container(spec: HubSpec) -> Object:
     if spec.is_process:
         mounts.append(mount("rt-certs", "/rt"))
         ports.append({"name": "runtime", "containerPort": RUNTIME_PORT})
+    if spec.metrics.enabled:
+        mounts.append(mount(METRICS_VOLUME, METRICS_DIR))
+        ports.append({"name": "metrics-control", "containerPort": METRICS_CONTROL_PORT})
     return container(
         "gateway",
         image(spec, "haproxy", spec.gateway_image),
@@ -199,4 +228,8 @@ def volumes(spec: HubSpec) -> list[Object]:
         brought.append(key_pair_volume(CERTIFICATE_VOLUME, spec.gateway_secret or SECRET))
     if spec.is_process:
         brought.append(key_pair_volume("rt-certs", "superlink-runtime-tls"))
+    if spec.metrics.enabled:
+        volume = key_pair_volume(METRICS_VOLUME, METRICS)
+        volume["secret"]["items"].append({"key": "token", "path": "token"})
+        brought.append(volume)
     return brought

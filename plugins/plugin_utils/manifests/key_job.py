@@ -46,8 +46,6 @@ REQUEST = "request.json"
 TOKEN_SECONDS = 600  # the shortest that the API server grants
 # The job is deleted automatically when the control node that started it could not delete it.
 LINGER_SECONDS = 300
-# Where API servers listen: behind a Service, by kubeadm and OpenShift, MicroK8s, minikube.
-API_PORTS = (443, 6443, 16443, 8443)
 
 
 def own_name(suffix: str) -> str:
@@ -223,10 +221,8 @@ def _rule(resource: str, verbs: list[str], names: list[str]) -> Object:
 def network_policy(spec: SiteSpec, name: str) -> Object:
     """The job's pod reaches API servers and cannot be reached. It is created and deleted with the job.
 
-    No name is resolved. NetworkPolicies have no rule for API servers, plugins check its address before or after the Service's is
-    translated, and some match no address of a node at all: so ports are named, and addresses only if the spec does.
+    No name is resolved.
     """
-    anywhere = [{"ports": [{"port": port, "protocol": "TCP"} for port in API_PORTS]}]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -235,6 +231,6 @@ def network_policy(spec: SiteSpec, name: str) -> Object:
             "podSelector": {"matchLabels": selector(spec.federation, APPLICATION)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [],
-            "egress": policies.egress_rules(spec.api_server) or anywhere,
+            "egress": policies.api_server_rules(spec.api_server),
         },
     }

@@ -32,8 +32,16 @@ from typing import Any
 
 from ..base.addresses import is_ip, split_address
 from ..base.labels import selector
-from ..base.names import CLIENTAPP
-from ..base.ports import FLEET_PORT, NODE_LISTENER_PORT, OPS_PORT, RUNTIME_PORT
+from ..base.names import CLIENTAPP, METRICS
+from ..base.ports import (
+    API_PORTS,
+    FLEET_PORT,
+    METRICS_CONTROL_PORT,
+    METRICS_PORT,
+    NODE_LISTENER_PORT,
+    OPS_PORT,
+    RUNTIME_PORT,
+)
 from ..base.values import Object, compact, text
 from ..spec.hub_spec import HubSpec
 from ..spec.network_spec import NetworkSiteSpec
@@ -61,6 +69,8 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
         ingress.append(
             _rule("from", [{"pod_selector": selector(spec.federation, serverapp.NAME)}], [_port(RUNTIME_PORT)])
         )
+    if spec.metrics.enabled:
+        ingress.append(_rule("from", [{"pod_selector": selector(spec.federation, METRICS)}], [_port(METRICS_CONTROL_PORT)]))
     # With subprocess isolation ServerApps run in the SuperLink's pod.
     app_egress = [*egress_rules(spec.serverapp_egress), *_tracking(spec)]
     policies = [
@@ -77,6 +87,10 @@ def superlink_objects(spec: HubSpec) -> list[Object]:
         policies.append(
             _policy(spec, serverapp.NAME, ingress=[], egress=[*egress_rules(spec.dns), runtime, *app_egress])
         )
+    if spec.metrics.enabled:
+        door = _rule("to", [{"pod_selector": selector(spec.federation, SUPERLINK)}], [_port(METRICS_CONTROL_PORT)])
+        egress = [*egress_rules(spec.dns), door, *api_server_rules(spec.metrics.api_server)]
+        policies.append(_policy(spec, METRICS, ingress=_scraping(spec, METRICS_PORT), egress=egress))
     return policies
 
 
@@ -262,6 +276,15 @@ def _labels(value: Mapping[str, Any]) -> dict[str, str]:
 def egress_rules(peers: Iterable[Peer] | None) -> list[Object]:
     """One rule per peer that pods may call, because each has its own ports."""
     return [_rule("to", [peer], [parse_port(port) for port in peer.get("ports") or []]) for peer in peers or []]
+
+
+def api_server_rules(peers: Iterable[Peer] | None) -> list[Object]:
+    """The rules for pods that call the API server.
+
+    NetworkPolicies have no rule for API servers, plugins check its address before or after the Service's is translated, and some match no
+    address of a node at all: so ports are named, and addresses only if the spec does.
+    """
+    return egress_rules(peers) or [{"ports": [_port(port) for port in API_PORTS]}]
 
 
 def _monitoring(spec: PartSpec) -> list[Object]:

@@ -15,7 +15,19 @@ from ..base.ports import HEALTH_PORT, SUPERLINK_PORT
 from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.hub_spec import HubSpec
-from . import certificate, exposure, federation, gateway, namespace, outputs, patches, policies, serverapp, tracking
+from . import (
+    certificate,
+    exposure,
+    federation,
+    gateway,
+    metrics_exporter,
+    namespace,
+    outputs,
+    patches,
+    policies,
+    serverapp,
+    tracking,
+)
 from .objects import config_map, disruption_budget, metadata, service_account
 from .pod import (
     config_volume,
@@ -46,12 +58,13 @@ root-certificates = "/internal/ca.crt"
 
 
 def front_objects(spec: HubSpec) -> list[Object]:
-    """Namespace, Services and Ingress or Route.
+    """Namespace, Services and Ingress or Route, and the owner of the exporter's Secret.
 
     They come first: an address of a load balancer or router must be known before the certificate is created.
     They are part of C(objects), too.
     """
-    return patches.apply([*namespace.objects(spec), *exposure.objects(spec)], spec.patches, partial=True)
+    front = [*namespace.objects(spec), *exposure.objects(spec), *metrics_exporter.front_objects(spec)]
+    return patches.apply(front, spec.patches, partial=True)
 
 
 def objects(spec: HubSpec) -> list[Object]:
@@ -69,6 +82,7 @@ def objects(spec: HubSpec) -> list[Object]:
         *tracking.objects(spec),
         stateful_set(spec),
         *serverapp.objects(spec),
+        *metrics_exporter.objects(spec),
     ]
     if spec.protect_runs:
         # The pod in which the ServerApp lives: losing that one fails the run. With process isolation the SuperLink pod

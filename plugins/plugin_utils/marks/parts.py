@@ -17,6 +17,7 @@ PART = "federated.flower/part"
 _NAME = "app.kubernetes.io/name"
 _APPLICATIONS = {
     "superlink": HUB,
+    "superlink-metrics": HUB,
     "serverapp": HUB,
     "flower-ledger": HUB,
     "flower-audit": HUB,

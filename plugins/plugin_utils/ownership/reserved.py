@@ -10,7 +10,7 @@ from typing import Any
 
 from ..audit import trail as audit
 from ..base.labels import record_labels
-from ..base.names import CLIENT_KEY, PUBLIC_KEYS, keys_secret
+from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
 from ..hub import clients, credentials
 from ..hub.sources import builtin
 from ..lease import lease_object as lease
@@ -25,6 +25,7 @@ from ..spec.site_spec import SiteSpec
 HUB = {
     "Secret": (
         credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET, tracking.SECRET,
+        METRICS,
     ),
     "ConfigMap": (clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME),
     lease.KIND: (lease.NAME,),

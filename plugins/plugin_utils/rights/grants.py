@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from ..spec.addon_spec import AddonSpec
 from ..spec.part_spec import PartSpec
-from . import dataset_needs, output_needs, rendered
+from . import dataset_needs, metrics_needs, output_needs, rendered
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
 from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
 
@@ -46,6 +46,7 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
         *rendered.needs(holder, spec),
         *dataset_needs.needs(holder, spec),
         *output_needs.needs(holder, spec),
+        *metrics_needs.needs(holder, spec),
     ]
     for need in listed:
         if need.when(spec) and need.resource not in barred:

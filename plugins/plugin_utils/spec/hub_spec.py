@@ -15,6 +15,7 @@ from ..base.ports import FLEET_PORT
 from ..base.times import duration
 from .addon_spec import OcmUse
 from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
+from .metrics_spec import Metrics, MetricsOf
 from .part_spec import FlowerSpec
 from .pods_spec import PodsSpec
 from .tracking_spec import Tracking, TrackingServer
@@ -66,6 +67,7 @@ class HubSpec(FlowerSpec, OcmUse):
     outputs_resources: Amounts = field(default_factory=dict)
     tracking: TrackingServer = Tracking()
     tracking_credentials: Texts = field(default_factory=list)
+    metrics: MetricsOf = Metrics()
     protect_runs: Flag = False
     exposure: Text = ""
     port: Number = FLEET_PORT

@@ -17,6 +17,7 @@ from ..manifests import superlink as manifests
 from ..manifests.exposures.exposure_registry import EXPOSURES
 from ..spec.hub_spec import HubSpec, serverapp_of
 from .faults import Faults, Spec, common_faults, patch_faults, placement_faults
+from .metrics_faults import metrics_faults
 from .policy_faults import peer_faults, policy_faults
 from .tracking_faults import tracking_faults
 
@@ -48,7 +49,7 @@ _SUPEREXEC_OPTIONS = {
 }
 _SUPERLINK_VOLUMES = {
     "data", "internal", "cli", "sl-home", "gw-run", "gw-conf", "internal-ca", "gw-certs", "gw-next", "gw-clients", "rt-certs",
-    "superexec",
+    "superexec", "metrics-control",
 }  # fmt: skip
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
@@ -85,6 +86,7 @@ def superlink_faults(spec: Spec) -> list[str]:
     )
     _outputs_faults(spec, faults)
     tracking_faults(spec, faults)
+    metrics_faults(spec, faults)
     placement_faults(spec, faults)
 
     faults.resources("gateway_resources", spec.get("gateway_resources"))

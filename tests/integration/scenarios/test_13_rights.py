@@ -52,7 +52,12 @@ COMMON = {
 }
 CPU = {"name": "cpu", "replicas": 2, "node_config": {"partition-id": "{partition}"}}
 EDGE = {"name": "edge", "mode": "DaemonSet", "node_config": {"site": "{cluster}"}}
-HUB = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi"}
+HUB = {
+    "superlink_exposure": "node_port",
+    "superlink_storage_size": "256Mi",
+    # What the exporter may do, the controller gives away.
+    "superlink_metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1"},
+}
 # A site that makes its keys itself, and without the right to exec into its pods: no rule reads its Secrets.
 ALONE = {"flower_key_source": "site", "flower_rbac_works": [DEPLOY, TEARDOWN]}
 SITES = {"site-a": {"supernode_pools": [CPU]}, "site-b": {"supernode_pools": [EDGE], **ALONE}}
@@ -65,10 +70,7 @@ UNSEEN = {
     "delete pods": "test_09_rebuild.py: a SuperLink that waits for its volume without end",
     "patch pods": "who changes who may come in makes the kubelet bring the gateway's files",
     "patch namespaces/ca": "a namespace of the CA keys that is there is left as it is",
-    **dict.fromkeys(
-        ("list deployments", "create deployments", "patch deployments", "delete deployments"),
-        "the ServerApp of a hub that keeps no outputs",
-    ),
+    "delete secrets": "that of the exporter of metrics belongs to a ConfigMap, which OpenShift allows to those who may delete it",
 }
 
 
@@ -178,8 +180,9 @@ def _decoded(data: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def world(federation) -> Iterator[World]:
+def world(federation, fleet_command) -> Iterator[World]:
     """Empty clusters."""
+    fleet_command("image", "metrics")
     made = World(federation)
     yield made
     for recorder in made.closing:

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
+    metrics_exporter,
     runtime_listener,
     superlink,
 )
@@ -50,6 +51,21 @@ CASES = {
         "isolation": "subprocess",
         "tracking": {"uri": "http://mlflow.mlops.svc:5000"},
         "tracking_credentials": ["token"],
+    },
+    "metrics": {
+        "metrics": {
+            "enabled": True,
+            "image": "registry.example.com/flower-metrics:1",
+            "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}},
+            "api_server": [{"cidr": "10.0.0.1/32", "ports": ["6443"]}],
+        },
+        "monitoring_namespaces": ["monitoring"],
+    },
+    "metrics-monitor": {
+        "insecure": True,
+        "client_certificates": "none",
+        "ca_bundle": "",
+        "metrics": {"enabled": True, "image": "registry.example.com/flower-metrics:1", "monitor": True},
     },
     "route": {
         "exposure": "route",
@@ -117,7 +133,8 @@ def find(objects, kind, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name, superlink_spec, golden):
+def test_golden(name, superlink_spec, golden, monkeypatch):
+    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# its program\n")
     golden(f"superlink-{name}", render.superlink_objects(superlink_spec(**CASES[name])))
 
 
@@ -145,7 +162,9 @@ def test_front_objects_are_part_of_all_objects(name, superlink_spec):
     everything = render.superlink_objects(spec)
     front = render.superlink_front_objects(spec)
     assert all(obj in everything for obj in front)
-    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"}
+    # A Secret of the next step belongs to the ConfigMap.
+    own = {"ConfigMap"} if "metrics" in CASES[name] else set()
+    assert {obj["kind"] for obj in front} <= {"Namespace", "Service", "Ingress", "Route"} | own
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, variables
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -35,6 +36,7 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
     used = set(re.findall(r"\bflower_[a-z0-9_]*[a-z0-9]\b(?![./*{-])", text))
     # groups, files, modules, prefixes in prose
     others = {"flower_hub", "flower_sites", "flower_toml", "flower_rbac", "flower_fleet", "flower_app_"}
+    others |= set(METRICS)
     assert not used - variables.known() - others
     assert not variables.SHARED - used
 

@@ -1,0 +1,408 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs in a pod of the hub: metrics of the federation for Prometheus.
+
+It asks the SuperLink for runs and SuperNodes through a port of the gateway that passes two reading calls and nothing else, and the API
+server for the records that are ConfigMaps. The pod needs Flower's packages and C(prometheus_client), both of which are imported late:
+the rest also runs without them. What cannot be read is a metric as well, and all others of its source are absent, not old.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import signal
+import socket
+import ssl
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HEADER = "x-flower-metrics"  # of the shared secret, at the gateway
+SECONDS = 15  # for which answers are kept: several Prometheus servers cost no more than one
+PATIENCE = 3.0  # seconds for one answer: Prometheus waits ten for all of them, and must see which source is down
+NEWEST = 50  # runs that are known
+STATES = ("online", "offline", "registered")
+UNKNOWN = "unknown"
+ACTIVE = ("pending", "starting", "running")
+ENDED = ("completed", "failed", "stopped")
+SUPERLINK, GATEWAY, KUBERNETES = SOURCES = ("superlink", "gateway", "kubernetes")
+
+#: Name -> kind, labels and help. The guide on metrics has the same table.
+METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "flower_hub_info": ("gauge", ("federation", "version"), "Always 1; the version of Flower that the hub was deployed with."),
+    "flower_supernodes": ("gauge", ("site", "state"), "SuperNodes that are registered, by site and state."),
+    "flower_site_admitted": ("gauge", ("site",), "1 if the hub admits the site, 0 if it is denied."),
+    "flower_runs": ("gauge", ("state",), "Runs by state, of the newest 50."),
+    "flower_oldest_run_age_seconds": ("gauge", ("state",), "Age of the oldest run that is in this state; 0 without one."),
+    "flower_last_run_timestamp_seconds": ("gauge", ("state",), "When the last run of the newest 50 ended in this state."),
+    "flower_certificate_expiry_timestamp_seconds": (
+        "gauge",
+        ("certificate", "site", "serial"),
+        "End of validity. The label site is there for client certificates of sites.",
+    ),
+    "flower_audit_entries": ("gauge", (), "Entries of the audit trail."),
+    "flower_last_change_timestamp_seconds": ("gauge", (), "When the last entry of the audit trail was recorded."),
+    "flower_exporter_source_up": ("gauge", ("source",), "1 if the last attempt to read the source succeeded."),
+    "flower_exporter_errors_total": ("counter", ("source",), "Failed attempts to read the source."),
+}
+
+
+Run = dict[str, Any]  # its number, state and times
+
+
+class Sample(NamedTuple):
+    """One value of a metric."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+def seconds(text: str) -> float:
+    """A time of Flower or of a record, ISO 8601, in seconds since 1970. Without a zone it is UTC."""
+    time_of = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (time_of if time_of.tzinfo else time_of.replace(tzinfo=datetime.timezone.utc)).timestamp()
+
+
+def of_nodes(nodes: Iterable[tuple[str, str]], sites: Mapping[str, Mapping[str, Any]] | None) -> list[Sample]:
+    """SuperNodes by site and state.
+
+    Args:
+        nodes: id and state of each SuperNode, as SuperLink reports them. Those that were unregistered never come back, and do not count.
+        sites: site -> its record in the ledger; None where the ledger cannot be read, so that every site is unknown.
+    """
+    owners = {
+        str(key["node_id"]): site
+        for site, record in (sites or {}).items()
+        for key in record.get("keys", {}).values()
+        if key.get("node_id")
+    }
+    counted = {(site, state): 0 for site in sites or {} for state in STATES}
+    for node, state in nodes:
+        if state in STATES:
+            place = (owners.get(node, UNKNOWN), state)
+            counted[place] = counted.get(place, 0) + 1
+    return [Sample("flower_supernodes", {"site": site, "state": state}, count) for (site, state), count in sorted(counted.items())]
+
+
+def of_runs(runs: Iterable[Run], now: float) -> list[Sample]:
+    """Runs by state, and what alerts need to know of them.
+
+    Args:
+        runs: dicts with C(status), C(sub_status) and the times C(pending_at), C(starting_at), C(running_at) and C(finished_at).
+        now: the SuperLink's present time, in seconds.
+    """
+    counted = dict.fromkeys((*ACTIVE, *ENDED), 0)
+    ages = dict.fromkeys(ACTIVE, 0.0)
+    ended: dict[str, float] = {}
+    for run in runs:
+        state = run["sub_status"] if run["status"] == "finished" else run["status"]
+        counted[state] = counted.get(state, 0) + 1
+        if state in ages and run[f"{state}_at"]:
+            ages[state] = max(ages[state], now - seconds(run[f"{state}_at"]))
+        elif run["finished_at"]:
+            ended[state] = max(ended.get(state, 0.0), seconds(run["finished_at"]))
+    return [
+        *(Sample("flower_runs", {"state": state}, count) for state, count in counted.items()),
+        *(Sample("flower_oldest_run_age_seconds", {"state": state}, age) for state, age in ages.items()),
+        *(Sample("flower_last_run_timestamp_seconds", {"state": state}, last) for state, last in ended.items()),
+    ]
+
+
+def of_certificates(pems: Mapping[str, str]) -> list[Sample]:
+    """Ends of certificates; of a bundle, of each of them.
+
+    Args:
+        pems: what they are -> certificates, PEM; an empty text for none.
+    """
+    from cryptography import x509
+
+    found = {}
+    for name, pem in pems.items():
+        for one in x509.load_pem_x509_certificates(pem.encode()) if pem.strip() else []:
+            # not_valid_after_utc is that of cryptography 42 and later.
+            end = getattr(one, "not_valid_after_utc", None) or one.not_valid_after.replace(tzinfo=datetime.timezone.utc)
+            found[name, f"{one.serial_number:x}"] = end.timestamp()
+    return [
+        Sample("flower_certificate_expiry_timestamp_seconds", {"certificate": name, "site": "", "serial": serial}, end)
+        for (name, serial), end in found.items()
+    ]
+
+
+def of_sites(sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
+    """What the ledger says of sites.
+
+    Args:
+        sites: site -> its record.
+    """
+    found = []
+    for site, record in sites.items():
+        found.append(Sample("flower_site_admitted", {"site": site}, 0.0 if record.get("access") else 1.0))
+        client = record.get("client") or {}
+        if client.get("not_after"):
+            labels = {"certificate": "client", "site": site, "serial": str(client["serial"])}
+            found.append(Sample("flower_certificate_expiry_timestamp_seconds", labels, seconds(client["not_after"])))
+    return found
+
+
+def of_audit(head: str, log: str) -> list[Sample]:
+    """What the audit trail says of changes.
+
+    Args:
+        head: the head record, JSON; empty where there is no trail.
+        log: entries, one line of JSON each, up to the last one.
+    """
+    if not head:
+        return []
+    found = [Sample("flower_audit_entries", {}, float(json.loads(head)["entries"]))]
+    if lines := log.splitlines():
+        found.append(Sample("flower_last_change_timestamp_seconds", {}, seconds(json.loads(lines[-1])["time"])))
+    return found
+
+
+class Runs:
+    """The newest runs, as of the last time they were read.
+
+    SuperLink cleans up after each run that has ended whenever it lists it (flwr 1.41, C(control_handlers.list_runs)), which is writing to its
+    database. So those that are known to have ended, which do not change any more, are not asked for again, but for one.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, Run] = {}
+
+    def read(self, newest: Callable[[int, int], list[Run]], one: Callable[[int], list[Run]]) -> list[Run]:
+        """The newest runs.
+
+        Args:
+            newest: so many runs, the newest first, after so many that are left out -> the runs.
+            one: number of a run -> that run.
+        """
+        before, self.known = self.known, {}  # after an error, all are read again: the database may be another one
+        found = [] if before else newest(NEWEST, 0)
+        while before and len(found) < NEWEST:
+            page = newest(1, len(found))
+            found += page
+            if not page or before.get(page[0]["run_id"], {}).get("status") == "finished":
+                break
+        seen = {run["run_id"] for run in found}
+        for number, run in before.items():
+            if run["status"] != "finished" and number not in seen:
+                found += one(number)
+        merged = {**before, **{run["run_id"]: run for run in found}}
+        latest = sorted(merged.values(), key=lambda run: str(run["pending_at"]), reverse=True)
+        self.known = {run["run_id"]: run for run in latest[:NEWEST]}
+        return list(self.known.values())
+
+
+class Records:
+    """The federation's records, read from the API server.
+
+    Args:
+        folder: files C(token) and C(ca.crt) of the pod's account.
+    """
+
+    def __init__(self, namespace: str, federation: str, folder: Path) -> None:
+        host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+        self.base = f"https://{f'[{host}]' if ':' in host else host}:{port}/api/v1/namespaces/{namespace}/configmaps"
+        self.federation = federation
+        self.folder = folder
+
+    def _ask(self, query: str) -> Any:
+        # Both files are renewed while the program runs.
+        request = urllib.request.Request(self.base + query, headers={"Authorization": f"Bearer {(self.folder / 'token').read_text()}"})
+        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        # No proxy of the environment: the API server is inside the cluster.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust))
+        with opener.open(request, timeout=PATIENCE) as response:
+            return json.load(response)
+
+    def named(self, name: str) -> dict[str, str]:
+        """The data of one ConfigMap; empty if it does not exist."""
+        query = urllib.parse.urlencode({"fieldSelector": f"metadata.name={name}"})
+        return next((item.get("data") or {} for item in self._ask(f"?{query}")["items"]), {})
+
+    def sites(self) -> dict[str, dict[str, Any]]:
+        """Site -> its record in the ledger."""
+        label = "federated.flower/site"
+        chosen = f"app.kubernetes.io/component=ledger,app.kubernetes.io/instance={self.federation},{label}"
+        items = self._ask("?" + urllib.parse.urlencode({"labelSelector": chosen}))["items"]
+        return {item["metadata"]["labels"][label]: json.loads(item["data"]["ledger.json"]) for item in items}
+
+    def samples(self, sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
+        """Everything but the SuperNodes."""
+        hub, clients, head = (self.named(name) for name in ("flower-federation", "superlink-clients", "flower-audit"))
+        text = head.get("head.json", "")
+        log = self.named(f"flower-audit-{json.loads(text)['log']:05}").get("log.jsonl", "") if text else ""
+        info = {"federation": self.federation, "version": hub.get("version", "")}
+        return [
+            Sample("flower_hub_info", info, 1.0),
+            *of_sites(sites),
+            *of_certificates({"ca": hub.get("ca.crt", ""), "client-ca": clients.get("ca.crt", "")}),
+            *of_audit(text, log),
+        ]
+
+
+class Hub:
+    """The gateway's port for this program.
+
+    Args:
+        address: C(host:port).
+        folder: files C(ca.crt), of the CA of the port's certificate, and C(token).
+    """
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self.address = address
+        self.folder = folder
+        self.runs = Runs()
+
+    def intercept(self, context: Any, call_next: Callable[[Any], Any]) -> Any:
+        """Add the shared secret to a request; it may have been exchanged since the last one (flwr, C(ProtobufClientInterceptor))."""
+        context.request.headers[HEADER] = (self.folder / "token").read_text().strip()
+        return call_next(context)
+
+    def ask(self) -> tuple[list[tuple[str, str]], list[Sample]]:
+        """Id and state of every SuperNode, and the metrics of runs."""
+        from flwr.proto.control_pb2 import ListNodesRequest, ListRunsRequest
+        from flwr.supercore.control import ControlHttpClient
+
+        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        client = ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=PATIENCE)
+        try:
+            answer = client.ListNodes(ListNodesRequest())
+            runs = self.runs.read(
+                lambda limit, skip: _listed(client.ListRuns(ListRunsRequest(limit=limit, skip=skip))),
+                lambda number: _listed(client.ListRuns(ListRunsRequest(run_id=number))),
+            )
+        finally:
+            client.close()
+        return [(str(node.node_id), node.status) for node in answer.nodes_info], of_runs(runs, seconds(answer.now))
+
+    def certificates(self, gateway: str) -> list[Sample]:
+        """Ends of the certificates that the gateway serves now, and of the internal CA.
+
+        The port has the certificate for sites as well, by its name, so nothing has to be read from a Secret.
+
+        Args:
+            gateway: name of the certificate for sites; empty without TLS.
+        """
+        host, _colon, port = self.address.rpartition(":")
+        unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # its dates are the question, even of one that has expired
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        pems = {"internal-ca": (self.folder / "ca.crt").read_text()}
+        for name, wanted in (("internal", host), ("gateway", gateway)):
+            if wanted:
+                with (
+                    socket.create_connection((host, int(port)), timeout=PATIENCE) as plain,
+                    unverified.wrap_socket(plain, server_hostname=wanted) as secure,
+                ):
+                    pems[name] = ssl.DER_cert_to_PEM_cert(secure.getpeercert(binary_form=True) or b"")
+        if gateway and pems["gateway"] == pems["internal"]:
+            raise ValueError(f"the gateway has no certificate for {gateway}")
+        return of_certificates(pems)
+
+
+def _listed(answer: Any) -> list[Run]:
+    """The runs of an answer, the newest first."""
+    found = [
+        {
+            "run_id": run.run_id,
+            "status": run.status.status,
+            "sub_status": run.status.sub_status,
+            **{name: getattr(run, name) for name in ("pending_at", "starting_at", "running_at", "finished_at")},
+        }
+        for run in answer.run_dict.values()
+    ]
+    return sorted(found, key=lambda run: str(run["pending_at"]), reverse=True)
+
+
+class Exporter:
+    """All metrics, read when they are asked for.
+
+    Args:
+        hub: the gateway's port.
+        records: records of the federation.
+        gateway: as in C(Hub.certificates).
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, hub: Hub, records: Records, gateway: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.hub, self.records, self.gateway, self.clock = hub, records, gateway, clock
+        self.errors = dict.fromkeys(SOURCES, 0)
+        self.kept: list[Sample] = []
+        self.until = 0.0
+        self.lock = threading.Lock()
+
+    def samples(self) -> list[Sample]:
+        """All values, at most C(SECONDS) old."""
+        with self.lock:
+            if self.clock() >= self.until:
+                self.kept = self._read()
+                self.until = self.clock() + SECONDS
+            return self.kept
+
+    def _read(self) -> list[Sample]:
+        up: dict[str, float] = {}
+
+        def attempt(source: str, read: Callable[[], Any]) -> Any:
+            try:
+                found = read()
+            except Exception as error:  # of any library: it is counted and logged, and the source is down
+                self.errors[source] += 1
+                print(f"{source}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                up[source] = 0.0
+                return None
+            up.setdefault(source, 1.0)
+            return found
+
+        sites = attempt(KUBERNETES, self.records.sites)
+        found: list[Sample] = []
+        if sites is not None:
+            found += attempt(KUBERNETES, lambda: self.records.samples(sites)) or []
+        if (asked := attempt(SUPERLINK, self.hub.ask)) is not None:
+            found += [*of_nodes(asked[0], sites), *asked[1]]
+        found += attempt(GATEWAY, lambda: self.hub.certificates(self.gateway)) or []
+        for source in SOURCES:
+            found.append(Sample("flower_exporter_source_up", {"source": source}, up[source]))
+            found.append(Sample("flower_exporter_errors_total", {"source": source}, float(self.errors[source])))
+        return found
+
+    def collect(self) -> Iterable[Any]:
+        """Part of C(prometheus_client): the families of all metrics that have a value."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        samples = self.samples()
+        for name, (kind, labels, words) in METRICS.items():
+            family = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(name, words, labels=labels)
+            own = [sample for sample in samples if sample.name == name]
+            for sample in own:
+                family.add_metric([sample.labels[label] for label in labels], sample.value)
+            if own:
+                yield family
+
+
+def main() -> None:
+    """Serve until the pod ends."""
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    env = os.environ
+    records = Records(env["FLOWER_NAMESPACE"], env["FLOWER_FEDERATION"], Path("/api"))
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub")), records, env["FLOWER_GATEWAY_NAME"]))
+    # As PID 1 it gets no signal that it does not wait for. Threads that are started later have the same mask.
+    stop = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stop)
+    start_http_server(int(env["FLOWER_PORT"]), registry=registry)
+    signal.sigwait(stop)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metrics of the federation: a pod with C(base/metrics_program), and what the Prometheus operator needs to know of it.
+
+The pod gets its answers through a port of the gateway that passes two reading calls (manifests/gateway.py), with the shared secret in the
+Secret C(superlink-metrics). Its account may read the ConfigMaps of the hub's namespace and nothing else: no Secret, no pod.
+
+That Secret belongs to the ConfigMap with the program: when that is pruned, the API server deletes the Secret, and the controller needs no
+right to delete Secrets.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..base import metrics_program
+from ..base.labels import selector
+from ..base.names import METRICS, METRICS_CONTROL
+from ..base.ports import METRICS_CONTROL_PORT, METRICS_PORT
+from ..base.values import Object, compact
+from ..spec.hub_spec import HubSpec
+from ..spec.pods_spec import PodsSpec
+from .objects import config_map, metadata, service, service_account
+from .pod import config_volume, container_security_context, mount, pod_template, scratch_volume, secret_volume
+
+NAME = METRICS
+OPERATOR = "monitoring.coreos.com/v1"
+MONITOR, RULES = "PodMonitor", "PrometheusRule"
+PROGRAM = "exporter.py"
+# The alert rules in the format of Prometheus' rule files.
+ALERTS = Path(__file__).resolve().parents[3] / "roles" / "superlink" / "files" / "metrics" / "alerts.yml"
+_DIGEST = "federated.flower/program"  # annotation: pods do not notice that a file changed that Python has read
+
+
+def front_objects(spec: HubSpec) -> list[Object]:
+    """The ConfigMap with the program. It exists before the Secret that belongs to it."""
+    if not spec.metrics.enabled:
+        return []
+    return [config_map(spec, NAME, NAME, {PROGRAM: _program()})]
+
+
+def objects(spec: HubSpec) -> list[Object]:
+    """Everything of the exporter but its Secret and network policy; nothing where it is off."""
+    if not spec.metrics.enabled:
+        return []
+    port = {"name": "metrics", "port": METRICS_PORT, "protocol": "TCP", "targetPort": "metrics"}
+    found = [
+        *front_objects(spec),
+        service_account(spec, NAME),
+        *_access(spec),
+        service(spec, NAME, NAME, {"type": "ClusterIP", "selector": selector(spec.federation, NAME), "ports": [port]}),
+        _deployment(spec),
+    ]
+    return [*found, *_monitoring(spec)] if spec.metrics.has_monitor else found
+
+
+def _access(spec: HubSpec) -> list[Object]:
+    """The right to read ConfigMaps. The names of the ledger's are not known before sites join, and C(list) cannot be limited to names."""
+    group = "rbac.authorization.k8s.io"
+    return [
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "Role",
+            "metadata": metadata(spec, NAME, NAME),
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}],
+        },
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "RoleBinding",
+            "metadata": metadata(spec, NAME, NAME),
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": NAME},
+            "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": spec.namespace}],
+        },
+    ]
+
+
+def _deployment(spec: HubSpec) -> Object:
+    own = spec.metrics
+    env = {
+        "FLOWER_CONTROL": f"{METRICS_CONTROL}:{METRICS_CONTROL_PORT}",
+        "FLOWER_FEDERATION": spec.federation,
+        "FLOWER_GATEWAY_NAME": "" if spec.insecure else spec.verified_name,
+        "FLOWER_NAMESPACE": spec.namespace,
+        "FLOWER_PORT": str(METRICS_PORT),
+        # flwr writes there when it is imported.
+        "FLWR_HOME": "/tmp/flwr",
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "HOME": "/tmp",
+    }
+    probe = {"tcpSocket": {"port": "metrics"}}
+    exporter = compact(
+        {
+            "name": "exporter",
+            "image": own.image,
+            "imagePullPolicy": spec.image_pull_policy,
+            "command": ["python", "-I", "-B", f"/program/{PROGRAM}"],
+            "env": [{"name": name, "value": value} for name, value in env.items()],
+            "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
+            "resources": own.resources,
+            "securityContext": container_security_context(),
+            "startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60},
+            "livenessProbe": {**probe, "periodSeconds": 20},
+            "readinessProbe": {**probe, "periodSeconds": 5},
+            "volumeMounts": [
+                mount("program", "/program"),
+                mount("hub", "/hub"),
+                mount("api", "/api"),
+                mount("tmp", "/tmp", read_only=False),
+            ],
+        }
+    )
+    # On the nodes of the hub, but none of its labels, volumes and requests.
+    pods = PodsSpec(node_selector=spec.pods.node_selector, tolerations=spec.pods.tolerations)
+    template = pod_template(
+        spec,
+        NAME,
+        pods,
+        containers=[exporter],
+        volumes=[
+            config_volume("program", NAME),
+            secret_volume("hub", NAME, keys=["ca.crt", "token"]),
+            _api_volume(),
+            scratch_volume("tmp", size="16Mi"),
+        ],
+        notes={_DIGEST: hashlib.sha256(_program().encode()).hexdigest()[:16]},
+        grace=1,  # it has nothing that a sudden end could damage
+    )
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(spec, NAME, NAME),
+        "spec": {"replicas": 1, "selector": {"matchLabels": selector(spec.federation, NAME)}, "template": template},
+    }
+
+
+def _api_volume() -> Object:
+    """What the pod needs to talk to the API server. The kubelet renews the token."""
+    sources: list[Object] = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+    ]
+    return {"name": "api", "projected": {"defaultMode": 0o440, "sources": sources}}
+
+
+def _monitoring(spec: HubSpec) -> list[Object]:
+    """Objects of the Prometheus operator. The PodMonitor is for the exporter and for the gateway's own metrics."""
+    names = {"key": "app.kubernetes.io/name", "operator": "In", "values": ["superlink", NAME]}
+    return [
+        {
+            "apiVersion": OPERATOR,
+            "kind": MONITOR,
+            "metadata": metadata(spec, NAME, NAME),
+            "spec": {
+                "selector": {"matchLabels": {"app.kubernetes.io/instance": spec.federation}, "matchExpressions": [names]},
+                "podMetricsEndpoints": [
+                    {"port": "metrics", "path": "/metrics"},
+                    {"port": "ops", "path": "/metrics"},
+                ],
+            },
+        },
+        {"apiVersion": OPERATOR, "kind": RULES, "metadata": metadata(spec, NAME, NAME), "spec": alerts()},
+    ]
+
+
+def _program() -> str:
+    return inspect.getsource(metrics_program)
+
+
+def alerts() -> dict[str, Any]:
+    """The alert rules: C(groups) as in a rule file."""
+    return copy.deepcopy(_alerts())
+
+
+@cache
+def _alerts() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,245 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metrics and alerts: a real Prometheus reads the exporter and the gateway on a real hub, and an alert fires when a site is gone."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import ALERTS
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
+
+ROOT = Path(__file__).parents[3]
+IMAGE = "registry.example.com/flower-metrics:1"
+NAME = "superlink-metrics"
+OWN = {"superlink_metrics": {"enabled": True, "image": IMAGE, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
+KINDS = (
+    ("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "ServiceAccount"), ("v1", "ConfigMap"), ("v1", "Secret"),
+    ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+)  # fmt: skip
+# From a pod of the federation that is not the exporter's: what the port answers, without the secret and with a guessed one.
+_KNOCK = """\
+import ssl, sys, urllib.error, urllib.request
+trust = ssl._create_unverified_context()
+for path in ("/v1/control/list-nodes", "/v1/control/start-run", "/v1/fleet/pull-messages", "/health"):
+    for headers in ({}, {"x-flower-metrics": "guess"}):
+        request = urllib.request.Request(sys.argv[1] + path, data=b"", headers=headers)
+        try:
+            print(urllib.request.urlopen(request, timeout=10, context=trust).status)
+        except urllib.error.HTTPError as error:
+            print(error.code)
+"""
+# From the exporter's pod, with the secret: only what it needs is let through.
+_USE = """\
+import ssl, sys, urllib.error, urllib.request
+trust = ssl.create_default_context(cafile="/hub/ca.crt")
+headers = {"x-flower-metrics": open("/hub/token").read(), "content-type": "application/protobuf", "accept": "application/protobuf"}
+for path in sys.argv[2:]:
+    request = urllib.request.Request(sys.argv[1] + path, data=b"", headers=headers)
+    try:
+        print(urllib.request.urlopen(request, timeout=10, context=trust).status)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+"""
+# Which requests the API server grants the exporter's account.
+_RIGHTS = """\
+import ssl, sys, urllib.error, urllib.request, os
+trust = ssl.create_default_context(cafile="/api/ca.crt")
+base = f"https://{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}/api/v1/namespaces/"
+for path in sys.argv[1:]:
+    request = urllib.request.Request(base + path, headers={"Authorization": "Bearer " + open("/api/token").read()})
+    try:
+        print(urllib.request.urlopen(request, timeout=10, context=trust).status)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+"""
+
+
+class Prometheus:
+    """A server on this machine."""
+
+    def __init__(self, federation: Any, folder: Path, targets: dict[str, str]) -> None:
+        self.federation = federation
+        programs = subprocess.run([sys.executable, ROOT / "tools/prometheus.py"], capture_output=True, text=True, check=True)
+        rules = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
+        for rule in rules["groups"][0]["rules"]:
+            rule["for"] = "2s"
+        (folder / "rules.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+        jobs = [
+            {"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in targets.items()
+        ]
+        often = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
+        (folder / "prometheus.yml").write_text(json.dumps({"global": often, "rule_files": ["rules.yml"], "scrape_configs": jobs}))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        with (folder / "prometheus.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    f"{programs.stdout.strip()}/prometheus",
+                    f"--config.file={folder}/prometheus.yml",
+                    f"--storage.tsdb.path={folder}/data",
+                    f"--web.listen-address={self.address}",
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def ask(self, path: str, **query: str) -> Any:
+        """An answer of its API."""
+        url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(query)}"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return json.load(answer)["data"]
+
+    def value(self, query: str) -> dict[tuple[str, ...], float]:
+        """Values of the labels, but for those of the target -> value."""
+        try:
+            found = self.ask("query", query=query)["result"]
+        except OSError:  # it is starting
+            return {}
+        without = ("__name__", "instance", "job")
+        return {tuple(v for k, v in sorted(one["metric"].items()) if k not in without): float(one["value"][1]) for one in found}
+
+    def firing(self) -> set[tuple[str, str]]:
+        """Alert and site."""
+        listed = self.ask("alerts")["alerts"]
+        return {(one["labels"]["alertname"], one["labels"].get("site", "")) for one in listed if one["state"] == "firing"}
+
+
+@pytest.fixture(scope="module")
+def hosts(federation: Any, fleet_command: Callable[..., None]) -> Iterator[Any]:
+    """The inventory with metrics, deployed; the federation is as before at the end."""
+    fleet_command("image", "metrics")
+    federation.settle()
+    hosts = federation.base()
+    hosts["hub"] |= OWN
+    federation.site(hosts)
+    yield hosts
+    federation.settle()
+
+
+@pytest.fixture(scope="module")
+def prometheus(federation: Any, hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """Prometheus, which reaches both pods through a node port."""
+    targets = {}
+    for job, name, port in (("exporter", NAME, "metrics"), ("gateway", "superlink", "ops")):
+        body = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": f"test-{job}", "namespace": NAMESPACE},
+            "spec": {
+                "type": "NodePort",
+                "selector": {"app.kubernetes.io/name": name},
+                "ports": [{"port": 80, "targetPort": port}],
+            },
+        }
+        made = federation.hub.apply(body)
+        targets[job] = f"{federation.door()['host']}:{made['spec']['ports'][0]['nodePort']}"
+    made = Prometheus(federation, tmp_path_factory.mktemp("prometheus"), targets)
+    yield made
+    made.process.terminate()
+    made.process.wait(20)
+    for job in targets:
+        federation.hub.delete("v1", "Service", f"test-{job}", NAMESPACE)
+
+
+def test_prometheus_reads_the_state_of_the_federation(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
+    def online() -> bool:
+        found = prometheus.value('flower_supernodes{state="online"}')
+        return found == {("site-a", "online"): 2.0, ("site-b", "online"): 1.0}
+
+    federation.wait("three SuperNodes online", online, 90, pause=1)
+    assert prometheus.value("flower_exporter_source_up") == {("gateway",): 1.0, ("kubernetes",): 1.0, ("superlink",): 1.0}
+    assert prometheus.value("flower_site_admitted") == {("site-a",): 1.0, ("site-b",): 1.0}
+    version = federation.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)["data"]["version"]
+    assert prometheus.value("flower_hub_info") == {("scenario", version): 1.0}
+    names = {one["__name__"] for one in prometheus.ask("series", **{"match[]": '{job="exporter",__name__=~"flower_.*"}'})}
+    assert set(METRICS) - names <= {"flower_last_run_timestamp_seconds"}, "not one of them is without a value"
+    ends = prometheus.value("flower_certificate_expiry_timestamp_seconds - time()")
+    assert {(labels[0], *labels[2:]) for labels in ends} == {
+        ("ca",), ("client-ca",), ("gateway",), ("internal",), ("internal-ca",), ("client", "site-a"), ("client", "site-b"),
+    }  # fmt: skip
+    served = {labels[1] for labels in ends if labels[0] == "gateway"}
+    certificate = federation.probe("site-a")[1]["serial"]
+    assert served == {certificate}
+    assert prometheus.value('count(haproxy_frontend_http_requests_total{proxy="fleet"})') == {(): 1.0}
+    assert prometheus.value('flower_audit_entries')[()] == len(federation.trail())
+
+
+def test_a_run_is_counted(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
+    _run, finish = federation.begin(**{"num-server-rounds": 2})
+    federation.wait("the run", lambda: prometheus.value('flower_oldest_run_age_seconds{state="running"}').get(("running",), 0) > 0, 60)
+    assert finish().rc == 0
+    federation.wait("its end", lambda: prometheus.value('flower_runs{state="completed"}') == {("completed",): 1.0}, 60)
+    (ended,) = prometheus.value("time() - flower_last_run_timestamp_seconds").values()
+    assert 0 <= ended < 60
+    assert prometheus.value('flower_oldest_run_age_seconds{state="running"}') == {("running",): 0.0}
+
+
+def test_a_site_that_is_gone_raises_an_alert(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
+    assert ("FlowerSiteOffline", "site-b") not in prometheus.firing()
+    site = federation.cluster("site-b")
+    federation.settled = False
+    site.patch("apps/v1", "StatefulSet", "supernode-gpu", NAMESPACE, {"spec": {"replicas": 0}})
+    federation.wait("the alert", lambda: ("FlowerSiteOffline", "site-b") in prometheus.firing(), 120, pause=1)
+    assert ("FlowerSiteOffline", "site-a") not in prometheus.firing()
+    site.patch("apps/v1", "StatefulSet", "supernode-gpu", NAMESPACE, {"spec": {"replicas": 1}})
+    federation.wait("its end", lambda: ("FlowerSiteOffline", "site-b") not in prometheus.firing(), 120, pause=1)
+
+
+def test_the_door_is_for_the_exporter_and_two_calls(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
+    door = "https://superlink-metrics-control:9093"
+    refused = federation.python("hub", "serverapp-0", "superexec", _KNOCK, door).split()
+    assert set(refused) == {"503"} and len(refused) == 8
+    (pod,) = federation.pods("hub", name=NAME)
+    paths = ("list-nodes", "list-runs", "start-run", "stop-run", "unregister-node", "%6cist-nodes", "list-nodes/", "../control/list-nodes")
+    answers = federation.python("hub", pod, "exporter", _USE, door, *(f"/v1/control/{path}" for path in paths)).split()
+    assert answers == ["200", "200", *["503"] * 6]
+    other = federation.python(
+        "hub", pod, "exporter", _RIGHTS, f"{NAMESPACE}/configmaps", f"{NAMESPACE}/secrets", f"{NAMESPACE}/pods", "default/configmaps"
+    ).split()
+    assert other == ["200", "403", "403", "403"]
+
+
+def test_what_cannot_be_read_is_a_metric(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
+    role = federation.hub.get("rbac.authorization.k8s.io/v1", "Role", NAME, NAMESPACE)
+    federation.settled = False
+    federation.hub.patch("rbac.authorization.k8s.io/v1", "Role", NAME, NAMESPACE, {"rules": []})
+    federation.wait("the source is down", lambda: prometheus.value("flower_exporter_source_up").get(("kubernetes",)) == 0.0, 60, pause=1)
+    assert prometheus.value("flower_exporter_errors_total")[("kubernetes",)] > 0
+    assert prometheus.value("flower_site_admitted") == {}, "old values would pass for present ones"
+    assert prometheus.value('flower_supernodes{state="online"}') == {("unknown", "online"): 3.0}
+    federation.hub.patch("rbac.authorization.k8s.io/v1", "Role", NAME, NAMESPACE, {"rules": role["rules"]})
+
+
+def test_a_second_run_changes_nothing(federation: Any, hosts: Any) -> None:
+    federation.unchanged(hosts)
+
+
+def test_without_the_operator_its_objects_are_refused_before_anything_is_changed(federation: Any, hosts: Any) -> None:
+    monitored = federation.base()
+    monitored["hub"] |= {"superlink_metrics": {**OWN["superlink_metrics"], "monitor": True}}
+    run = federation.play("site", hosts=monitored, rc=2)
+    assert "install the Prometheus operator, or set it to false" in run.messages("hub", failed=True)
+    assert set(run.changed.values()) == {0}
+
+
+def test_switching_off_removes_all_of_it(federation: Any, hosts: Any) -> None:
+    federation.site()
+    assert [kind for version, kind in KINDS if kind != "Secret" and federation.hub.get(version, kind, NAME, NAMESPACE)] == []
+    assert federation.hub.get("v1", "Service", "superlink-metrics-control", NAMESPACE) is None
+    federation.wait("the Secret is gone", lambda: federation.hub.get("v1", "Secret", NAME, NAMESPACE) is None, 60)
+    federation.unchanged()

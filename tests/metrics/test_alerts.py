@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""Alert rules and dashboard, judged by Prometheus' own promtool (tools/prometheus.py)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ROOT / "roles" / "superlink" / "files" / "metrics"
+GUIDE = ROOT / "docs" / "docsite" / "rst" / "guide_metrics.rst"
+RULES = yaml.safe_load((FILES / "alerts.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+CASES = yaml.safe_load((Path(__file__).parent / "alerts.yml").read_text(encoding="utf-8"))
+DASHBOARD = json.loads((FILES / "dashboard.json").read_text(encoding="utf-8"))
+PAGE = "https://github.com/federated-flower/federated.flower/blob/main/docs/docsite/rst/guide_metrics.rst#"
+# Metrics of HAProxy's own exporter that are used, with HAProxy 2.6; the scenario of metrics reads that exporter.
+GATEWAY = {
+    "haproxy_frontend_bytes_in_total", "haproxy_frontend_bytes_out_total", "haproxy_frontend_current_sessions",
+    "haproxy_frontend_http_responses_total", "haproxy_frontend_limit_sessions", "haproxy_frontend_requests_denied_total",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """The program."""
+    found = subprocess.run([sys.executable, ROOT / "tools" / "prometheus.py"], capture_output=True, text=True, check=True)
+    return f"{found.stdout.strip()}/promtool"
+
+
+def run(*command: Any) -> str:
+    """What a program that must succeed printed."""
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def queries() -> Iterator[str]:
+    """The queries of the dashboard."""
+    for panel in DASHBOARD["panels"]:
+        for target in panel.get("targets", []):
+            yield target["expr"]
+
+
+def without(rule: dict[str, Any], *annotations: str) -> dict[str, Any]:
+    """A rule without some annotations: what promtool compares has to be complete."""
+    kept = {key: value for key, value in rule["annotations"].items() if key not in annotations}
+    return {**rule, "annotations": kept}
+
+
+def as_promtool(name: str, kind: str, severity: str) -> dict[str, Any]:
+    """A case in promtool's format."""
+    case = CASES[name][kind]
+    expected = [
+        {"exp_labels": {"severity": severity, **one.get("labels", {})}, "exp_annotations": {"summary": one["summary"]}}
+        for one in case.get("expect", [])
+    ]
+    return {
+        "name": f"{name} {kind}",
+        "interval": "1m",
+        "input_series": [{"series": series, "values": str(values)} for series, values in case["series"].items()],
+        "alert_rule_test": [{"eval_time": case["at"], "alertname": name, "exp_alerts": expected}],
+    }
+
+
+def test_every_alert_has_a_case_that_fires_and_one_that_does_not() -> None:
+    assert sorted(CASES) == sorted(rule["alert"] for rule in RULES)
+    for name, kinds in CASES.items():
+        assert kinds["fires"].get("expect") and "expect" not in kinds["silent"], name
+        assert kinds["silent"]["series"], f"{name}: nothing is silent without metrics"
+
+
+def test_alerts_fire_when_they_should(promtool: str, tmp_path: Path) -> None:
+    bare = [without(rule, "description", "runbook_url") for rule in RULES]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "all", "rules": bare}]}), encoding="utf-8")
+    severities = {rule["alert"]: rule["labels"]["severity"] for rule in RULES}
+    tests = [as_promtool(name, kind, severities[name]) for name in CASES for kind in ("fires", "silent")]
+    file = tmp_path / "test.yml"
+    file.write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests}), encoding="utf-8")
+    run(promtool, "test", "rules", file)
+
+
+def test_rules_are_valid(promtool: str) -> None:
+    assert f"SUCCESS: {len(RULES)} rules found" in run(promtool, "check", "rules", FILES / "alerts.yml")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in ("critical", "warning")
+    assert {"summary", "description", "runbook_url"} == set(rule["annotations"])
+    assert all(rule["annotations"].values())
+    assert rule["annotations"]["runbook_url"] == PAGE + rule["alert"].lower()
+    assert re.search(rf"^{rule['alert']}\n[\^~-]{{{len(rule['alert'])},}}\n", GUIDE.read_text(encoding="utf-8"), re.M)
+
+
+def test_queries_of_the_dashboard_are_valid(promtool: str, tmp_path: Path) -> None:
+    rules = [{"record": f"q:{number}", "expr": query} for number, query in enumerate(queries())]
+    file = tmp_path / "queries.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}), encoding="utf-8")
+    assert f"SUCCESS: {len(rules)} rules found" in run(promtool, "check", "rules", file)
+
+
+def test_rules_and_dashboard_use_metrics_that_there_are() -> None:
+    words = "\n".join([*queries(), *(rule["expr"] for rule in RULES)])
+    used = set(re.findall(r"\b(?:flower|haproxy)_\w+", words))
+    assert used <= set(METRICS) | GATEWAY
+    assert {name for name in used if name.startswith("flower_")}, "there are some"
+
+
+def test_panels_have_a_place_of_their_own_and_a_unit() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in DASHBOARD["panels"]:
+        place = panel["gridPos"]
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert place["x"] + place["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["title"] and panel["description"]
+    numbers = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(numbers) == len(set(numbers))

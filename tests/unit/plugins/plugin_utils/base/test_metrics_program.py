@@ -1,0 +1,239 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The exporter's program: what it makes of what it reads. The scenario of metrics runs it against a real hub."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program as program
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+
+GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
+KEY = {"pool": "default", "name": "0", "public_key": "ecdsa", "dead": False}
+NOW = 1_000_000.0
+
+
+def record(*nodes, **more):
+    return {"keys": {f"SHA256:{node}": {**KEY, "node_id": node} for node in nodes}, "retired": {}, **more}
+
+
+def values(samples, name):
+    return {tuple(one.labels.values()): one.value for one in samples if one.name == name}
+
+
+def ago(seconds):
+    return datetime.datetime.fromtimestamp(NOW - seconds, datetime.timezone.utc).isoformat()
+
+
+def run(status, sub_status="", **times):
+    return {
+        "status": status,
+        "sub_status": sub_status,
+        **dict.fromkeys(("pending_at", "starting_at", "running_at", "finished_at"), ""),
+        **{name: ago(seconds) for name, seconds in times.items()},
+    }
+
+
+def test_the_guide_lists_what_there_is():
+    text = GUIDE.read_text(encoding="utf-8")
+    rows = re.findall(r"^   \* - ``(flower_\w+)``\n     - (.*)\n     - (.*)\n", text, re.M)
+    found = {name: (tuple(re.findall("``(.*?)``", labels)), words) for name, labels, words in rows}
+    assert found == {name: (labels, words) for name, (_kind, labels, words) in program.METRICS.items()}
+
+
+def test_names_follow_the_conventions_of_prometheus():
+    for name, (kind, _labels, _words) in program.METRICS.items():
+        assert re.fullmatch("flower_[a-z_]+", name)
+        assert (kind == "counter") == name.endswith("_total")
+        assert not name.endswith(("_time", "_date", "_ms", "_minutes"))
+
+
+def test_supernodes_are_counted_by_site_and_state():
+    nodes = [("1", "online"), ("2", "offline"), ("3", "online"), ("4", "unregistered"), ("5", "registered"), ("9", "online")]
+    sites = {"a": record("1", "2", "4"), "b": record("3", "5"), "new": record(None)}
+    found = values(program.of_nodes(nodes, sites), "flower_supernodes")
+    assert found == {
+        ("a", "online"): 1, ("a", "offline"): 1, ("a", "registered"): 0,
+        ("b", "online"): 1, ("b", "offline"): 0, ("b", "registered"): 1,
+        ("new", "online"): 0, ("new", "offline"): 0, ("new", "registered"): 0,
+        ("unknown", "online"): 1,
+    }  # fmt: skip
+
+
+def test_without_the_ledger_all_sites_are_unknown():
+    assert values(program.of_nodes([("1", "online")], None), "flower_supernodes") == {("unknown", "online"): 1}
+
+
+def test_runs():
+    runs = [
+        run("pending", pending_at=30),
+        run("running", pending_at=900, running_at=600),
+        run("running", pending_at=9000, running_at=8000),
+        run("finished", "completed", pending_at=99, finished_at=50),
+        run("finished", "failed", pending_at=99, finished_at=70),
+        run("finished", "failed", pending_at=99, finished_at=20),
+    ]
+    found = program.of_runs(runs, NOW)
+    assert values(found, "flower_runs") == {
+        ("pending",): 1, ("starting",): 0, ("running",): 2, ("completed",): 1, ("failed",): 2, ("stopped",): 0,
+    }  # fmt: skip
+    assert values(found, "flower_oldest_run_age_seconds") == {("pending",): 30, ("starting",): 0, ("running",): 8000}
+    assert values(found, "flower_last_run_timestamp_seconds") == {("completed",): NOW - 50, ("failed",): NOW - 20}
+
+
+class Link:
+    """A SuperLink's list of runs, the newest first, which counts how often runs that have ended are listed."""
+
+    def __init__(self):
+        self.runs = []
+        self.cleaned = 0
+
+    def add(self, number, status):
+        self.runs.insert(0, {**run(status, "completed" if status == "finished" else "", pending_at=10_000 - number), "run_id": number})
+
+    def _listed(self, found):
+        self.cleaned += sum(one["status"] == "finished" for one in found)
+        return [dict(one) for one in found]
+
+    def newest(self, limit, skip):
+        return self._listed(self.runs[skip : skip + limit])
+
+    def one(self, number):
+        found = [one for one in self.runs if one["run_id"] == number]
+        if not found:
+            raise LookupError(number)
+        return self._listed(found)
+
+
+def numbers(found, status):
+    return sorted(one["run_id"] for one in found if one["status"] == status)
+
+
+def test_runs_that_have_ended_are_not_asked_for_again():
+    link, runs = Link(), program.Runs()
+    assert runs.read(link.newest, link.one) == []
+    for number in range(60):
+        link.add(number, "running" if number in (20, 55) else "finished")
+    first = runs.read(link.newest, link.one)
+    assert len(first) == program.NEWEST and numbers(first, "running") == [20, 55]
+    for _time in range(3):
+        link.cleaned = 0
+        assert numbers(runs.read(link.newest, link.one), "running") == [20, 55]
+        assert link.cleaned == 1
+    link.runs[-21]["status"] = "finished"  # number 20
+    for number in (60, 61, 62):
+        link.add(number, "finished" if number == 61 else "running")
+    found = runs.read(link.newest, link.one)
+    assert numbers(found, "running") == [55, 60, 62] and {20, 61} <= set(numbers(found, "finished"))
+    assert len(found) == program.NEWEST
+
+
+def test_a_database_that_was_replaced_is_read_anew():
+    link, runs = Link(), program.Runs()
+    link.add(1, "running")
+    runs.read(link.newest, link.one)
+    link.runs = []
+    link.add(2, "finished")
+    with pytest.raises(LookupError):
+        runs.read(link.newest, link.one)
+    assert numbers(runs.read(link.newest, link.one), "finished") == [2]
+
+
+@pytest.mark.parametrize("text", ["1970-01-12T13:46:40Z", "1970-01-12T13:46:40+00:00", "1970-01-12 13:46:40", "1970-01-12T15:46:40+02:00"])
+def test_times(text):
+    assert program.seconds(text) == NOW
+
+
+def test_every_certificate_of_a_bundle():
+    two = [certificates.make_ca(name, datetime.timedelta(days=days)).certificate for name, days in (("one", 10), ("two", 20))]
+    found = values(program.of_certificates({"ca": "".join(two), "client-ca": ""}), "flower_certificate_expiry_timestamp_seconds")
+    ends = {certificates.describe(pem)["serial"]: certificates.describe(pem)["not_after"] for pem in two}
+    assert found == {("ca", "", serial): program.seconds(end) for serial, end in ends.items()}
+
+
+def test_sites():
+    client = {"serial": "2d", "not_after": ago(0)}
+    found = program.of_sites({"a": record(client=client), "b": record(access={"since": ago(9)})})
+    assert values(found, "flower_site_admitted") == {("a",): 1, ("b",): 0}
+    assert values(found, "flower_certificate_expiry_timestamp_seconds") == {("client", "a", "2d"): NOW}
+
+
+def test_audit():
+    log = "\n".join(json.dumps({"time": ago(seconds)}) for seconds in (90, 60))
+    found = program.of_audit(json.dumps({"entries": 7, "log": 1}), log)
+    assert [(one.name, one.value) for one in found] == [
+        ("flower_audit_entries", 7.0),
+        ("flower_last_change_timestamp_seconds", NOW - 60),
+    ]
+    assert program.of_audit("", "") == []
+
+
+class Stand:
+    """Sources whose answers a test sets."""
+
+    def __init__(self):
+        self.broken = set()
+        self.asked = 0
+
+    def sites(self):
+        self.asked += 1
+        if "kubernetes" in self.broken:
+            raise OSError("403")
+        return {"a": record("1")}
+
+    def samples(self, sites):
+        return program.of_sites(sites)
+
+    def ask(self):
+        if "superlink" in self.broken:
+            raise OSError("503")
+        return [("1", "online")], []
+
+    def certificates(self, gateway):
+        if "gateway" in self.broken:
+            raise ValueError(gateway)
+        return []
+
+
+@pytest.mark.parametrize(
+    ("broken", "gone"),
+    [
+        ("superlink", {"flower_supernodes"}),
+        ("kubernetes", {"flower_site_admitted"}),
+        ("gateway", set()),
+    ],
+)
+def test_a_source_that_fails_is_a_metric_and_the_others_are_read(broken, gone, capsys):
+    clock = [0.0]
+    stand = Stand()
+    exporter = program.Exporter(stand, stand, "hub.example.com", lambda: clock[0])
+    before = {one.name for one in exporter.samples()}
+    stand.broken = {broken}
+    clock[0] = program.SECONDS
+    for number in (1, 2):
+        after = exporter.samples()
+        assert values(after, "flower_exporter_source_up") == {(one,): float(one != broken) for one in program.SOURCES}
+        assert values(after, "flower_exporter_errors_total")[broken,] == number
+        assert before - {one.name for one in after} == gone
+        assert f"{broken}: " in capsys.readouterr().err
+        clock[0] += program.SECONDS
+
+
+def test_answers_are_kept_for_a_while():
+    clock = [0.0]
+    stand = Stand()
+    exporter = program.Exporter(stand, stand, "", lambda: clock[0])
+    for now in (0.0, 5.0, program.SECONDS - 0.1):
+        clock[0] = now
+        exporter.samples()
+    assert stand.asked == 1
+    clock[0] = program.SECONDS
+    exporter.samples()
+    assert stand.asked == 2

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The exporter of metrics: rules behind its objects. Golden files are those of the hub."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import metrics_exporter
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import metrics_checks
+from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.superlink_faults import superlink_faults
+
+OWN = {"enabled": True, "image": "registry.example.com/flower-metrics:1"}
+
+
+def objects(spec, **own):
+    return render.superlink_objects(spec(metrics={**OWN, **own}))
+
+
+def find(listed, kind, name="superlink-metrics"):
+    (found,) = [one for one in listed if (one["kind"], one["metadata"]["name"]) == (kind, name)]
+    return found
+
+
+def test_without_it_there_is_nothing_of_it(superlink_spec):
+    for own in ({}, {"enabled": False}, {"enabled": False, "image": "x"}):
+        assert "metrics-control" not in str(render.superlink_objects(superlink_spec(metrics=own)))
+        assert "superlink-metrics" not in str(render.superlink_objects(superlink_spec(metrics=own)))
+
+
+def test_the_pod_may_list_config_maps_and_nothing_else(superlink_spec):
+    listed = objects(superlink_spec)
+    assert find(listed, "Role")["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]
+    pod = find(listed, "Deployment")["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False and pod["serviceAccountName"] == "superlink-metrics"
+    (container,) = pod["containers"]
+    assert container["securityContext"]["readOnlyRootFilesystem"] and not container["securityContext"]["allowPrivilegeEscalation"]
+    (secret,) = [one["secret"] for one in pod["volumes"] if "secret" in one]
+    assert [item["key"] for item in secret["items"]] == ["ca.crt", "token"], "not the port's key"
+
+
+def test_no_container_of_app_code_has_the_shared_secret(superlink_spec):
+    listed = objects(superlink_spec)
+    assert "superlink-metrics" not in str(find(listed, "StatefulSet", "serverapp"))
+    containers = find(listed, "StatefulSet", "superlink")["spec"]["template"]["spec"]["containers"]
+    mounting = [one["name"] for one in containers if "metrics-control" in str(one["volumeMounts"])]
+    assert mounting == ["gateway"]
+
+
+def test_the_port_refuses_all_but_two_reading_calls(superlink_spec):
+    text = find(objects(superlink_spec), "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
+    lines = text.split("frontend metrics\n")[1].split("\nbackend ")[0].splitlines()
+    calls = [line.split()[-1] for line in lines if "acl control_call path" in line]
+    assert calls == ["/v1/control/list-nodes", "/v1/control/list-runs"]
+    denials = [line for line in lines if " deny " in line]
+    assert all("deny_status 503" in line for line in denials)
+    assert "unless { req.hdr(x-flower-metrics) -m str -f /metrics-control/token }" in denials[0]
+    assert "unless METH_POST control_call" in denials[1]
+
+
+def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
+    before = find(objects(superlink_spec), "Deployment")
+    monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")
+    after = find(objects(superlink_spec), "Deployment")
+    assert before["spec"]["template"]["metadata"]["annotations"] != after["spec"]["template"]["metadata"]["annotations"]
+
+
+def test_the_program_compiles_as_it_is_shipped(superlink_spec):
+    text = find(objects(superlink_spec), "ConfigMap")["data"]["exporter.py"]
+    compile(text, "exporter.py", "exec")
+    assert "from ." not in text, "it has no package around it"
+    assert metrics_program.HEADER in text
+
+
+def test_the_monitor_selects_ports_that_there_are(superlink_spec):
+    listed = objects(superlink_spec, monitor=True)
+    wanted = {one["port"] for one in find(listed, "PodMonitor")["spec"]["podMetricsEndpoints"]}
+    (values,) = [one["values"] for one in find(listed, "PodMonitor")["spec"]["selector"]["matchExpressions"]]
+    offered = set()
+    for item in listed:
+        template = item.get("spec", {}).get("template", {})
+        if template.get("metadata", {}).get("labels", {}).get("app.kubernetes.io/name") in values:
+            offered |= {port["name"] for one in template["spec"]["containers"] for port in one.get("ports", [])}
+    assert wanted <= offered
+    assert find(listed, "PrometheusRule")["spec"] == metrics_exporter.alerts()
+    names = [port["name"] for one in listed if one["kind"] == "Service" for port in one["spec"]["ports"]]
+    assert all(len(name) <= 15 for name in [*names, *offered]), "Kubernetes takes no longer ones"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"enabled": True}, "superlink_metrics.image"),
+        ({"monitor": True}, "superlink_metrics.monitor"),
+        ({**OWN, "port": 1}, "superlink_metrics.port"),
+        ({**OWN, "api_server": [{"host": "x"}]}, "superlink_metrics.api_server[0]"),
+        ({**OWN, "resources": {"requests": {"cpu": "much"}}}, "superlink_metrics.resources"),
+        ("yes", "superlink_metrics"),
+    ],
+)
+def test_faults_name_the_variable(superlink_spec, given, words):
+    assert any(words in fault for fault in superlink_faults(superlink_spec(metrics=given)))
+
+
+def test_one_that_nobody_may_read_is_a_warning(parsed_hub):
+    assert "flower_monitoring_namespaces" in metrics_checks.warnings(parsed_hub(metrics=OWN))[0]
+    assert metrics_checks.warnings(parsed_hub(metrics=OWN, monitoring_namespaces=["monitoring"])) == []
+    assert metrics_checks.warnings(parsed_hub(metrics=OWN, network_policies=False)) == []
+    assert metrics_checks.warnings(parsed_hub()) == []
