@@ -37,12 +37,17 @@ class ActionModule(FleetAction):
             hub.name = params["hub"]
             healer = Healer(self, hub, params["namespace"], params["federation"], options)
             wrong = {name: outcome.msg for name, outcome in outcomes.sites.items() if outcome.failed}
-            told = healer.heal(sites, self.reach(sites), outcomes)
+            ways = self.reach(sites)
+            try:
+                told = healer.heal(sites, ways, outcomes)
+            finally:
+                for way in ways.values():
+                    way.rest()
         told["unreadable"] |= wrong
         lines = [f"{one['site']} {one['pool']}/{one['name']}: {word}: {one['why']}" for word, one in _listed(told)]
         lines += [words if words.startswith(name) else f"{name}: {words}" for name, words in told["unreadable"].items()]
         msg = ", ".join(f"{len(told[kind])} {word}" for kind, word in _WORDS.items())
-        return {"changed": healer.restarted > 0, "msg": msg, **told, "lines": [told["fault"]] * bool(told["fault"]) + lines}
+        return {"changed": healer.restarted > 0, "msg": msg, **told, "lines": [words for words in (told["fault"], told["pause"]) if words] + lines}
 
 
 def _listed(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -71,13 +71,15 @@ class Plan:
         restart: site -> those to restart, in this order, each when the one before it is online again.
         waiting: those that are left alone for now.
         given_up: those that were restarted C(TRIES) times, or that no restart helps.
-        fault: why nothing is restarted anywhere; empty where that is not so.
+        fault: what is wrong at the hub, so that nothing is restarted anywhere; empty where nothing is.
+        pause: why nothing is restarted yet; empty where that is not so.
     """
 
     restart: dict[str, list[Lost]] = field(default_factory=dict)
     waiting: list[Lost] = field(default_factory=list)
     given_up: list[Lost] = field(default_factory=list)
     fault: str = ""
+    pause: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,13 +121,13 @@ def plan(
         )
     elif away and hub.since is not None and now - hub.since < after:
         seconds = (now - hub.since).total_seconds()
-        found.fault = (
+        found.pause = (
             f"the SuperLink started {seconds:.0f} s ago: its SuperNodes have {after.total_seconds():.0f} s to come back"
         )
     for site in sorted(set(away) & set(pods)):
         lost = [_judged(one, hub, site, pods[site], now, after) for one in away[site]]
-        if found.fault:
-            found.waiting += [_with(one, found.fault) for one, _verdict in lost]
+        if found.fault or found.pause:
+            found.waiting += [_with(one, found.fault or found.pause) for one, _verdict in lost]
             continue
         found.waiting += [one for one, verdict in lost if verdict == _WAIT]
         found.given_up += [one for one, verdict in lost if verdict == _GIVE_UP]

@@ -67,7 +67,7 @@ class Healer:
 
         Returns:
             C(healed), C(due), C(waiting), C(given_up) (lists of dicts, see C(Lost.told); a healed one has C(seconds)), C(unreadable)
-            (site -> why) and C(fault).
+            (site -> why), and C(fault) and C(pause) of C(heal_plan.Plan).
 
         Raises:
             ClusterError: the hub cannot be read, or its SuperLink does not run: then nothing is restarted.
@@ -81,7 +81,8 @@ class Healer:
         hub = heal_plan.Hub(found, self.ledger.read_book(), nodes, started)
         now = datetime.datetime.now(datetime.timezone.utc)
         plan = heal_plan.plan(hub, pods, now, datetime.timedelta(seconds=self.options.after))
-        result: dict[str, Any] = {"healed": [], "due": [], "unreadable": unreadable, "fault": plan.fault}
+        result: dict[str, Any] = {"healed": [], "due": [], "unreadable": unreadable}
+        result |= {"fault": plan.fault, "pause": plan.pause}
         result["waiting"] = [one.told() for one in plan.waiting]
         result["given_up"] = [one.told() for one in plan.given_up]
         if not self.options.restart or self.run.check:

@@ -84,6 +84,9 @@ class Case:
 CASES = {
     "site.yml": Case(shows="3 SuperNodes of 2 sites are online", holds=lambda job: job.changed == {} and bool(job.artifacts["flower_site_result"]["address"])),
     "status.yml": Case(shows="site-b", holds=lambda job: job.artifacts["flower_status_result"]["healthy"] is True),
+    "reconcile.yml": Case(
+        {"flower_reconcile": "heal"}, shows="all SuperNodes are online", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
+    ),
     "rotate_certs.yml": Case({"flower_rotate": "due"}, shows="nothing is due"),
     "clientapp.yml": Case(shows="Update the ClientApps of the sites"),
     "run.yml": Case(
