@@ -31,7 +31,7 @@ class ActionModule(FleetAction):
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """A site whose variables are wrong, or that does not answer, is told of, and the others are healed."""
+        """A site whose variables are wrong, or that does not answer, is in the result, and the others are healed."""
         options = Options(params["restart"], params["all"], max(params["after"], 0), params["wait_timeout"])
         with self.connect(params["hub"]) as hub:
             hub.name = params["hub"]

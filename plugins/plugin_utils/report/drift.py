@@ -15,7 +15,7 @@ _SITES = "__supernode_deployed"
 
 
 def fleet_drift(hostvars: Mapping[str, Mapping[str, Any]], hosts: Iterable[str]) -> list[dict[str, str]]:
-    """One entry for each object that would be changed, or for a step that would change something that is no object.
+    """One entry for each object that would be changed, or for a step without objects.
 
     Args:
         hostvars: the variables of all hosts, after the plays of site.yml in check mode.

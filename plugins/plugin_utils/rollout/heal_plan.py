@@ -51,7 +51,7 @@ class Lost:
     why: str
     pod: Object = field(default_factory=dict, compare=False)
 
-    def told(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """For a result."""
         return {
             "site": self.site,

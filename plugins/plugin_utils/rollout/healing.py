@@ -31,7 +31,7 @@ class Options:
     """What is wanted.
 
     Attributes:
-        restart: whether to restart anything; without it, what would be done is told.
+        restart: whether to restart anything; without it, what would be done is shown.
         together: restart all SuperNodes of a site at once.
         after: seconds for which a pod must have been ready, and its node offline.
         seconds: how long a restarted one may take to be online.
@@ -66,7 +66,7 @@ class Healer:
         """Read the fleet, restart what is due, and wait for it.
 
         Returns:
-            C(healed), C(due), C(waiting), C(given_up) (lists of dicts, see C(Lost.told); a healed one has C(seconds)), C(unreadable)
+            C(healed), C(due), C(waiting), C(given_up) (lists of dicts, see C(Lost.as_dict); a healed one has C(seconds)), C(unreadable)
             (site -> why), and C(fault) and C(pause) of C(heal_plan.Plan).
 
         Raises:
@@ -83,10 +83,10 @@ class Healer:
         plan = heal_plan.plan(hub, pods, now, datetime.timedelta(seconds=self.options.after))
         result: dict[str, Any] = {"healed": [], "due": [], "unreadable": unreadable}
         result |= {"fault": plan.fault, "pause": plan.pause}
-        result["waiting"] = [one.told() for one in plan.waiting]
-        result["given_up"] = [one.told() for one in plan.given_up]
+        result["waiting"] = [one.as_dict() for one in plan.waiting]
+        result["given_up"] = [one.as_dict() for one in plan.given_up]
         if not self.options.restart or self.run.check:
-            result["due"] = [one.told() for listed in plan.restart.values() for one in listed]
+            result["due"] = [one.as_dict() for listed in plan.restart.values() for one in listed]
             return result
         for name in found:
             if found[name].get(heal_plan.HEALING):
@@ -121,15 +121,15 @@ class Healer:
         for number, batch in enumerate(batches):
             back = self._restart(way, batch)
             result["healed"] += [
-                {**one.told(), "seconds": round(back[one.node], 1)} for one in batch if one.node in back
+                {**one.as_dict(), "seconds": round(back[one.node], 1)} for one in batch if one.node in back
             ]
             missing = [one for one in batch if one.node not in back and one.node not in self._came]
             if missing:
                 late = f"it was restarted and is not online after {self.options.seconds} s"
                 behind = f"restart of {missing[0].pool}/{missing[0].name} did not help, so this one was left alone"
-                result["waiting"] += [{**one.told(), "why": late} for one in missing]
+                result["waiting"] += [{**one.as_dict(), "why": late} for one in missing]
                 result["waiting"] += [
-                    {**one.told(), "why": behind} for rest in batches[number + 1 :] for one in rest
+                    {**one.as_dict(), "why": behind} for rest in batches[number + 1 :] for one in rest
                 ]
                 return
 
