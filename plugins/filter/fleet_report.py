@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report import drift, fleet, fleet_page, summary, to_report
+from ansible_collections.federated.flower.plugins.plugin_utils.report import (
+    drift,
+    fleet,
+    fleet_page,
+    summary,
+    to_report,
+)
 
 
 class FilterModule:
