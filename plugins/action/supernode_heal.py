@@ -47,7 +47,8 @@ class ActionModule(FleetAction):
         lines = [f"{one['site']} {one['pool']}/{one['name']}: {word}: {one['why']}" for word, one in _listed(told)]
         lines += [words if words.startswith(name) else f"{name}: {words}" for name, words in told["unreadable"].items()]
         msg = ", ".join(f"{len(told[kind])} {word}" for kind, word in _WORDS.items())
-        return {"changed": healer.restarted > 0, "msg": msg, **told, "lines": [words for words in (told["fault"], told["pause"]) if words] + lines}
+        changed = healer.restarted > 0 or (self.check and params["restart"] and bool(told["due"]))
+        return {"changed": changed, "msg": msg, **told, "lines": [words for words in (told["fault"], told["pause"]) if words] + lines}
 
 
 def _listed(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
