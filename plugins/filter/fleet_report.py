@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet, fleet_page, summary, to_report
+from ansible_collections.federated.flower.plugins.plugin_utils.report import (
+    drift,
+    fleet,
+    fleet_page,
+    summary,
+    to_report,
+)
 
 
 class FilterModule:
@@ -17,6 +23,8 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
         return {
+            "drifting": drift.drifting,
+            "fleet_drift": drift.fleet_drift,
             "fleet_page": fleet_page.fleet_page,
             "fleet_report": fleet.fleet_report,
             "fleet_table": fleet.fleet_table,

@@ -27,7 +27,7 @@ Record = dict[str, Any]
 # So many previous keys of a site are kept in addition to one for each current key.
 RETIRED = 32
 # Survives when another controller writes the record from an older copy.
-LASTING = ("access", "revoked")
+LASTING = ("access", "revoked", "healing")
 
 
 def empty_record(site: str, region: str | None = None) -> Record:

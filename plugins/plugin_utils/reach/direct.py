@@ -180,6 +180,16 @@ class Way:
         found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
         return f"Pods on {self.site.name}: {pod_health.summary(found)}."
 
+    def pods(self) -> list[Object] | None:
+        """See C(site.Reach)."""
+        return self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+
+    def restart_pods(self, pods: Sequence[Object]) -> None:
+        """See C(site.Reach)."""
+        direct_restart.delete(
+            self.cluster, self.site.namespace, pods, lambda **facts: self.run.note(self.site.name, **facts)
+        )
+
     def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
         """See C(site.Reach)."""
         spec = self.site.spec

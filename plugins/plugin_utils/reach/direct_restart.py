@@ -14,10 +14,10 @@ from ..base.names import CLIENTAPP, keys_secret
 from ..kube.client import Cluster
 from ..manifests.supernode import TRUST
 from ..rotation import restart, site_proof
-from ..rotation.restart import replace
+from ..rotation.restart import delete, replace
 from ..site_keys import keys
 
-__all__ = ["FILES", "old", "replace"]
+__all__ = ["FILES", "delete", "old", "replace"]
 
 PODS = f"app.kubernetes.io/name in (supernode,{CLIENTAPP})"
 # What can be replaced -> the option of the process that names its file.

@@ -214,6 +214,14 @@ class Way:
         spec = self.site.spec
         return self.hub.get(api.WORKS, "ManifestWork", manifests.work_name(spec, nodes_work.PART), spec.ocm_cluster)
 
+    def pods(self) -> list[Object] | None:
+        """See C(site.Reach). Only the agent of its cluster reaches them."""
+        return None
+
+    def restart_pods(self, pods: Sequence[Object]) -> None:
+        """See C(site.Reach)."""
+        raise ClusterError(f"{self.site.name}: its pods are reached by the agent of its cluster only")
+
     def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
         """See C(site.Reach). Its pods cannot be asked; they report it themselves if that is wanted."""
         spec = self.site.spec

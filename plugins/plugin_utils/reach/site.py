@@ -299,6 +299,12 @@ class Reach(Protocol):
     def offline(self) -> str:
         """Where the site's pods run, and their state, for a site whose SuperNodes are not online."""
 
+    def pods(self) -> list[Object] | None:
+        """Live pods of the site's SuperNodes; None where they cannot be reached."""
+
+    def restart_pods(self, pods: Sequence[Object]) -> None:
+        """Delete exactly these pods of C(pods); their controllers replace them."""
+
     def packages(self, known: Mapping[str, Held]) -> dict[str, Held]:
         """Pool -> what the image of its ClientApps holds. What cannot be known has the reason. C(known): what was recorded, by pool."""
 

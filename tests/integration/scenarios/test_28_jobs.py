@@ -86,6 +86,9 @@ CASES = {
     "status.yml": Case(shows="site-b", holds=lambda job: job.artifacts["flower_status_result"]["healthy"] is True),
     # The test fleet's GPUs are only advertised.
     "verify.yml": Case(shows="apps compute has no device of a GPU", refused=True),
+    "reconcile.yml": Case(
+        {"flower_reconcile": "heal"}, shows="all SuperNodes are online", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
+    ),
     "rotate_certs.yml": Case({"flower_rotate": "due"}, shows="nothing is due"),
     "clientapp.yml": Case(shows="Update the ClientApps of the sites"),
     "run.yml": Case(
