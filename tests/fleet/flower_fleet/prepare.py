@@ -14,7 +14,7 @@ from typing import Any
 from . import binaries, golang, host
 from .console import Console
 from .errors import FleetError
-from .images import apps, ee, seed
+from .images import apps, ee, former, seed
 from .images.layer import Layered
 from .images.recipes import Recipe, recipes
 from .settings import LOCK, LOCK_TIMEOUT, Settings
@@ -88,10 +88,12 @@ def tool(settings: Settings, name: str) -> Path:
 
 
 def layered_image(name: str) -> Layered:
-    """The image of an app of examples/, or of the execution environment there."""
+    """The image of an app of examples/, of the execution environment there, or of another release of Flower (C(flower-1.40.0))."""
     base = next(recipe for recipe in recipes("") if recipe.name == "flower")
     if name == ee.NAME:
         return ee.ExecutionEnvironment(ee.Environment(base))
+    if name.startswith(former.PREFIX):
+        return former.FormerRelease(name.removeprefix(former.PREFIX), base)
     if name not in apps.names():
         raise FleetError(f"there is no image {name!r}; there are: {', '.join(sorted([*apps.names(), ee.NAME]))}.")
     return apps.AppImage(name, base)
