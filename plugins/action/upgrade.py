@@ -25,8 +25,21 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superli
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
 from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import as_before, releases, unfinished, verdict, wave_list, what_runs
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinished import BACK, BEGUN, DONE, WAITING, Progress
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
+    as_before,
+    releases,
+    unfinished,
+    verdict,
+    wave_list,
+    what_runs,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinished import (
+    BACK,
+    BEGUN,
+    DONE,
+    WAITING,
+    Progress,
+)
 
 # A pull that fails once may succeed with the next attempt. Seconds.
 IMAGE_SECONDS = 20
