@@ -369,7 +369,7 @@ class ActionModule(ClusterAction):
         """After a wave, and what was rolled back of it: the result of each site."""
         gate, names = params["gate"], params["sites"]
         if self.check:
-            return {"sites": {}, "stop": False, "failed": []}
+            return {"sites": {}, "stop": False, "failed_sites": []}
         back = (params["deployed"] or {}).get("sites") or {}
         told = verdict.results(names, gate, back)
 
@@ -388,7 +388,7 @@ class ActionModule(ClusterAction):
         return {
             "sites": told,
             "stop": gate["stop"],
-            "failed": failed,
+            "failed_sites": failed,
             "msg": verdict.stopped(number, params["plan"]["waves"], told, params["max_failed"]) if gate["stop"] else f"wave {number} is done",
         }
 

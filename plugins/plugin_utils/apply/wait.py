@@ -64,6 +64,7 @@ class Waiter:
         self.clock = Clock(seconds)
         self.image_seconds = image_seconds
         self._unpulled: dict[Id, float] = {}
+        self._given_up: set[Id] = set()
         self._looked = 0.0
         self._late_binding: dict[str, bool] = {}
 
@@ -103,7 +104,10 @@ class Waiter:
                 break
         if lost is not None:
             raise lost
-        return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}
+        return seen, {
+            which: f"not ready: {one.why}" if which in self._given_up else self._verdict(seen[which], one)
+            for which, one in waiting.items()
+        }
 
     def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
         """Mark what waits for an image that its nodes do not get."""
@@ -117,6 +121,7 @@ class Waiter:
                 self._unpulled.pop(which, None)
             elif now - self._unpulled.setdefault(which, now) >= self.image_seconds:
                 waiting[which] = State(False, why, failed=True)
+                self._given_up.add(which)
 
     def until_gone(self, objects: _Going) -> dict[Id, str]:
         """Wait for deleted objects to be gone. Returns those that are not, with what blocks them."""
