@@ -85,6 +85,7 @@ CASES = {
     "site.yml": Case(shows="3 SuperNodes of 2 sites are online", holds=lambda job: job.changed == {} and bool(job.artifacts["flower_site_result"]["address"])),
     "status.yml": Case(shows="site-b", holds=lambda job: job.artifacts["flower_status_result"]["healthy"] is True),
     "rotate_certs.yml": Case({"flower_rotate": "due"}, shows="nothing is due"),
+    "upgrade.yml": Case({"flower_upgrade_wait": 0}, shows="nothing to upgrade"),
     "clientapp.yml": Case(shows="Update the ClientApps of the sites"),
     "run.yml": Case(
         {"flower_app": "apps/quickstart", "flower_run_config": '{"num-server-rounds": 1}', "flower_outputs_directory": "/tmp/outputs"},

@@ -11,7 +11,13 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import as_before, releases, unfinished, verdict, what_runs
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
+    as_before,
+    releases,
+    unfinished,
+    verdict,
+    what_runs,
+)
 
 POOL = "federated.flower/pool"
 
