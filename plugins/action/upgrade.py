@@ -122,7 +122,8 @@ class ActionModule(ClusterAction):
             )
         begun = (known.get("hub") or {}).get("state") == BEGUN
         hub_changes = what_runs.differs(*pair) or begun
-        changes = [name for name in live if what_runs.differs(live[name], want[name])]
+        half = {name for name, site in (known.get("sites") or {}).items() if site["state"] == BEGUN}
+        changes = [name for name in live if name in half or what_runs.differs(live[name], want[name])]
         if hub_changes and not begun and params["backup"] and not params["can_back_up"]:
             faults.append(
                 f"{hub}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "

@@ -60,13 +60,16 @@ def begin(
         return {"was": live, "state": WAITING if differs(live, want) or not live["workloads"] else DONE}
 
     same = known.get("target") == hub[1]["version"]
+    # Of a site that takes no part in this run it is still known what ran there before.
+    half = {site: one for site, one in (known.get("sites") or {}).items() if site not in sites and one["state"] == BEGUN}
     return {
         "target": hub[1]["version"],
         "started": known["started"] if same else now,
         "backup": known.get("backup", "") if same and known["hub"]["state"] == BEGUN else "",
         "waves": [list(wave) for wave in waves],
         "hub": place(known.get("hub") or {}, *hub),
-        "sites": {site: place((known.get("sites") or {}).get(site) or {}, *pair) for site, pair in sites.items()},
+        "sites": half
+        | {site: place((known.get("sites") or {}).get(site) or {}, *pair) for site, pair in sites.items()},
     }
 
 

@@ -113,6 +113,8 @@ def test_what_ran_before_is_kept() -> None:
     assert again["sites"]["a"] == {"was": OLD, "state": "begun"} and again["hub"]["was"] == OLD and again["backup"] == "x"
     done = {**first, "sites": {"a": {"was": OLD, "state": "done"}, "b": {"was": OLD, "state": "waiting"}}}
     assert begin(done, NEW)["sites"]["a"] == {"was": NEW, "state": "done"}
+    left_out = unfinished.begin(half, "now", [["b"]], (OLD, NEW), {"b": (OLD, NEW)})
+    assert left_out["sites"]["a"]["was"] == OLD, "it is not reached in this run, and its state is still known"
     other = begin(half, broken, what("1.42.0"))
     assert other["target"] == "1.42.0" and other["sites"]["a"]["was"] == OLD, "what is half done is never what ran before"
 
