@@ -44,6 +44,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinishe
 # A pull that fails once may succeed with the next attempt. Seconds.
 IMAGE_SECONDS = 20
 _PAUSE = 1.0
+_WAIVED = "waived"
 _WAY_OUT = "flower_upgrade_wait", ""
 _KINDS = ("StatefulSet", "Deployment")
 _SELECTOR = "app.kubernetes.io/name in (superlink,serverapp)"
@@ -197,7 +198,7 @@ class ActionModule(ClusterAction):
         """Keep that the hub is changed from now on, and the archive that was written before."""
 
         def change(progress: Progress) -> Progress:
-            archive = params["archive"] or progress["backup"] or "waived"
+            archive = params["archive"] or progress["backup"] or _WAIVED
             return {**progress, "backup": archive, "hub": {**progress["hub"], "state": BEGUN}}
 
         return {"changed": self.store.change(change) if params["plan"]["hub_changes"] else False}
@@ -223,12 +224,18 @@ class ActionModule(ClusterAction):
         if not plan["hub_changes"] or not was["workloads"]:
             raise ClusterError(f"the hub is not ready: {why}. No site was upgraded.")
         if never_started or releases.same_database(was["version"], want["version"]):
-            return {"back": as_before.hub_as_before(was), "why": why}
+            safe = "The SuperLink was not started with it" if never_started else "Its database has the same format for both"
+            return {"back": as_before.hub_as_before(was), "why": why, "safe": safe}
+        archive = progress["backup"]
+        rest = (
+            f"go back with the backup {archive} and federated.flower.restore; runs since then are lost with it"
+            if archive != _WAIVED
+            else "there is no way back: no backup was written (flower_upgrade_backup)"
+        )
         raise ClusterError(
             f"the hub does not start with {want['version']}: {why}. No site was upgraded. The hub is not rolled back: this SuperLink was "
             f"started, so its database may have the format of {want['version']}, which {was['version']} cannot open. Correct the cause and run "
-            f"federated.flower.upgrade again; or remove the hub and restore the backup of before with federated.flower.restore "
-            f"(backup: {progress['backup']}). Runs since then are lost with it."
+            f"federated.flower.upgrade again. Otherwise: {rest}."
         )
 
     def _hub_back(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
@@ -245,8 +252,8 @@ class ActionModule(ClusterAction):
         self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": WAITING}})
         self.note(words=[f"the hub was rolled back to {was['version']}: {first}"])
         raise ClusterError(
-            f"{first}. The SuperLink had not been started with it, so the hub was rolled back: it runs {was['version']} again, and its SuperNodes "
-            "are online. No site was upgraded. Correct the image and run federated.flower.upgrade again."
+            f"{first}. {params['gate']['safe']}, so the hub was rolled back: it runs {was['version']} again, and its SuperNodes are online. "
+            "No site was upgraded. Correct the cause and run federated.flower.upgrade again."
         )
 
     def _await_hub(self, params: dict[str, Any], cluster: Cluster, want: what_runs.What) -> tuple[str, bool]:
