@@ -118,7 +118,7 @@ class ActionModule(ClusterAction):
             faults.append(str(error))
         if len(out) > params["max_failed"]:
             faults.append(
-                f"{len(out)} sites cannot be upgraded: {'; '.join(out.values())}. Repair them, or upgrade the others with "
+                f"{len(out)} of {len(names)} sites cannot be upgraded: {'; '.join(out.values())}. Repair them, or upgrade the others with "
                 f"-e flower_upgrade_max_failed={len(out)}"
             )
         begun = (known.get("hub") or {}).get("state") == BEGUN

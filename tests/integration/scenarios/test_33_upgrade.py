@@ -159,6 +159,24 @@ def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> Non
 
 
 @pytest.mark.soak
+def test_a_site_that_is_down_is_left_out(federation: Any, dead: str) -> None:
+    fed = federation
+    fed.settle()
+    hosts = other_names(fed, False)
+    hosts["site-b"]["flower_kubeconfig"] = dead
+    before = {site: fed.lives(site) for site in SITES}
+    told = fed.play("upgrade", *WAIVED, hosts=hosts, rc=2).messages("hub", failed=True)
+    assert "1 of 2 sites cannot be upgraded: site-b: " in told and "flower_upgrade_max_failed=1" in told, told
+    assert {site: fed.lives(site) for site in SITES} == before
+    run = fed.play("upgrade", *WAIVED, "-e", "flower_upgrade_max_failed=1", hosts=hosts, rc=2)
+    assert {host: numbers["failed"] for host, numbers in run.recap.items()} == {"hub": 0, "site-a": 0, "site-b": 1}
+    assert "site-b does not" in run.messages() and site_replaced(fed) and fed.lives("site-b") == before["site-b"]
+    assert progress(fed), "the upgrade is not complete"
+    done = fed.play("upgrade", *WAIVED, hosts=other_names(fed, False))
+    assert "is complete" in done.messages() and not progress(fed)
+
+
+@pytest.mark.soak
 def test_a_hub_whose_image_is_missing_goes_back(federation: Any) -> None:
     fed = federation
     fed.settle()
