@@ -85,7 +85,7 @@ def test_the_next_run_waits_for_a_run_and_completes_it(former: Any) -> None:
     assert progress(fed), "the test before did not leave an upgrade"
     shown = fed.play("upgrade", "--check", *WAIVED).messages()
     assert f"wave 2 of 2, site-b: {OLD} -> {NEW}" in shown and "is not complete" in shown, shown
-    number, finish = fed.begin(**{"num-server-rounds": 1, "sleep": 12.0})
+    number, finish = fed.begin(**{"num-server-rounds": 1, "sleep": 10.0})
     known = fed.app_runs()
     told = fed.play("upgrade", *WAIVED, "-e", "flower_upgrade_wait=0", rc=2).messages("hub", failed=True)
     assert f"run {number} of federated-flower/quickstart" in told and "flower_upgrade_wait" in told, told
@@ -155,7 +155,8 @@ def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> Non
     assert hub_replaced(fed) is at_hub and all(f"flwr/supernode:{NEW}" in images(fed, site) for site in SITES)
     assert {site: fed.keys(site) for site in SITES} == ids
     assert {fed.nodes()[node] for found in ids.values() for node in found.values()} == {"online"}
-    fed.unchanged(hosts)
+    if at_hub:
+        fed.unchanged(hosts)
 
 
 @pytest.mark.soak
