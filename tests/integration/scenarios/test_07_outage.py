@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+
 def test_site_that_is_down_fails_alone(fed, dead, tmp_path):
     hosts = fed.base()
     # The first site of the inventory: the one that asks the hub on behalf of all.
