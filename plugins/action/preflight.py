@@ -33,6 +33,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 
 
 class ActionModule(CertificateAction):
@@ -74,7 +75,8 @@ class ActionModule(CertificateAction):
                 secret = cluster.get("v1", "Secret", spec.tracking.secret, spec.namespace)
                 if fault := tracking_checks.fault(spec, secret):
                     raise ClusterError(fault)
-            rehearsed = rehearsal.rehearse(cluster, superlink.objects(spec.complete()), found.absent, SUPERLINK)
+            objects = superlink.objects(spec.complete())
+            rehearsed = rehearsal.rehearse(cluster, objects, found.absent, SUPERLINK)
             identity = Ledger(cluster, spec.namespace, spec.federation).identity()
             warnings += [word for word in [clocks.apart(cluster.skew)] if word]
             if not spec.insecure:
@@ -85,6 +87,7 @@ class ActionModule(CertificateAction):
             "version": version,
             "skew": skew,
             "rehearsed": rehearsed,
+            "flower": what_runs.wanted(spec.version, objects),
             "certificate": certificate,
             "identity": identity,
             "namespace": spec.namespace,

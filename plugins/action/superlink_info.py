@@ -27,6 +27,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
 
 
 class ActionModule(SkupperAction):
@@ -48,6 +49,7 @@ class ActionModule(SkupperAction):
             "changed": False, "reachable": True, "error": "", "deployed": False, "address": "", "version": "",
             "workloads": [], "trouble": "", "certificate": {}, "trust": [], "partitions": 0, "sites": {}, "nodes": {}, "runs": [],
             "unknown_nodes": [], "network": {}, "outputs": {}, "lease": {},
+            "upgrade": "",
         }  # fmt: skip
         try:
             with self.connect(params["hub"], timeout=params["timeout"]) as hub:
@@ -56,6 +58,7 @@ class ActionModule(SkupperAction):
                     self._read_network(hub, params["namespace"], result)
                 if result["deployed"]:
                     self._read_lease(hub, params, result)
+                    result["upgrade"] = unfinished.words(unfinished.Store(hub, params["namespace"], params["federation"]).read())
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params["namespace"], result)
                     if params["outputs"]:

@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers i
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.register import Registry
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.steps import AppsOptions, Options, Rollout
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import as_before
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 ALL, CLIENTAPP = "all", "clientapp"
@@ -33,6 +34,8 @@ class ActionModule(FleetAction):
         "renew": {"type": "list", "elements": "str", "choices": [KEYS, CLIENT], "default": []},
         "wait": {"type": "int", "default": 3600},
         "force": {"type": "bool", "default": False},
+        "before": {"type": "dict", "default": {}},
+        "image_seconds": {"type": "int", "default": 0},
     }
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
@@ -45,6 +48,9 @@ class ActionModule(FleetAction):
             faults = supernode_faults(site.given)
             if faults:
                 outcomes.fail(name, "\n".join(faults))
+            site.image_seconds = params["image_seconds"]
+            if name in params["before"]:
+                site.spec = as_before.site_as_before(site.spec, params["before"][name])
         if not outcomes.good():
             return {}
         first = sites[outcomes.good()[0]]

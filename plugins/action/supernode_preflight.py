@@ -12,9 +12,11 @@ from typing import Any
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import inventory_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.variables import OWN
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
 
@@ -43,7 +45,8 @@ class ActionModule(FleetAction):
             outcome = outcomes[name]
             outcome.msg = looked.msg
             outcome.warnings += [f"{name}: {word}" for word in looked.warnings]
-            outcome.facts = {"version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
+            flower = what_runs.wanted(sites[name].spec.version, supernode.objects(sites[name].spec.complete()))
+            outcome.facts = {"flower": flower, "version": looked.version, "skew": looked.skew, "rehearsed": looked.rehearsed}
 
         outcomes.each(resting(ways, look))
         return {}

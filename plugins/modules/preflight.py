@@ -93,6 +93,10 @@ rehearsed:
   description: Whether the API server was asked by a dry run, because a workload is not there yet or is going to change.
   returned: success, when a cluster was asked itself
   type: bool
+flower:
+  description: What the variables deploy, C(version) and C(workloads) with the images of their containers.
+  returned: success
+  type: dict
 certificate:
   description: >-
     The certificate that the gateway is going to serve, as returned by M(federated.flower.certificates).

@@ -145,6 +145,10 @@ network:
     (public facts). Empty without O(skupper).
   returned: always
   type: dict
+upgrade:
+  description: How far an upgrade is that is not complete. Empty if there is none.
+  returned: always
+  type: str
 lease:
   description: Who is changing the fleet now, and since when. Empty if the fleet is not being changed, or if the right to read C(leases) is missing.
   returned: always

@@ -54,6 +54,18 @@ options:
       - Restart pods even if a run is active or SuperNodes are offline.
     type: bool
     default: false
+  before:
+    description:
+      - Site to what ran there before an upgrade (C(version), C(workloads)). These sites get that release and those images again, whatever
+        their variables say.
+    type: dict
+    default: {}
+  image_seconds:
+    description:
+      - Seconds for which nodes may fail to get an image before a site fails. V(0) waits as long as for anything else, since a registry
+        may come back. For sites that are reached directly.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes

@@ -169,6 +169,16 @@ def test_images_of_apps_follow_what_the_apps_declare(tmp_path: Path, monkeypatch
     assert image.path(wanted) != before
 
 
+def test_images_of_another_release_of_flower() -> None:
+    image = prepare.layered_image("flower-1.40.0")
+    assert [one.reference for one in image.archives] == [f"docker.io/flwr/{program}:1.40.0" for program in ("superlink", "supernode", "superexec")]
+    assert len({one.name for one in image.archives}) == 3
+    assert image.key() != prepare.layered_image("flower-1.42.0").key()
+    for wrong in ("flower-1.41.0", "flower-latest"):
+        with pytest.raises(FleetError, match="not another release"):
+            prepare.layered_image(wrong)
+
+
 def test_the_image_of_the_execution_environment_follows_the_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = prepare.layered_image("awx-project")
     assert [one.reference for one in image.archives] == [f"{ee.REFERENCE}-environment", ee.REFERENCE]

@@ -93,6 +93,7 @@ def apply_objects(
     show_diff: bool = False,
     wait: bool = False,
     wait_timeout: float = WAIT_SECONDS,
+    image_seconds: float = 0,
     owner: Mapping[str, str] | None = None,
     claim: bool = False,
     own_only: bool = False,
@@ -103,7 +104,8 @@ def apply_objects(
 
     C(applyset) names the set that records what was created; C(applyset_namespace) (default: the namespace of the first
     namespaced object) contains its record. C(prune) (default: with a set, yes) deletes members that are no longer listed.
-    C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds.
+    C(check): nothing is written. C(wait): until all are ready, or gone, for up to C(wait_timeout) seconds; C(image_seconds): how
+    long nodes may fail to get an image, see C(wait.Waiter).
 
     An object that is rendered as this collection's own never replaces one that someone else created (C(ownership.proof)): then
     nothing at all is written. C(owner): whose deployment the set is (C(ownership.record)), stored in its record; a set with
@@ -116,6 +118,7 @@ def apply_objects(
     work = _Apply(
         cluster, order.prepare(objects), check=check, show_diff=show_diff, wait=wait, wait_timeout=wait_timeout
     )
+    work.image_seconds = image_seconds
     work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
@@ -177,6 +180,7 @@ class _Apply:
             if order.is_crd(item.desired) and _is_whole_crd(item.desired)
         }
         self.namespaces = {item.which.name: item for item in self.items if order.is_namespace(item.desired)}
+        self.image_seconds = 0.0
         self.own_only = False
         self.proven: frozenset[str] = frozenset()
         self.part: str | None = None
@@ -700,7 +704,7 @@ class _Apply:
 
     def _wait_ready(self) -> None:
         objects = [item.now for item in self.items if item.now is not None]
-        seen, unready = Waiter(self.cluster, self.wait_timeout).until_ready(objects)
+        seen, unready = Waiter(self.cluster, self.wait_timeout, self.image_seconds).until_ready(objects)
         for item in self.items:
             item.now = seen.get(item.which, item.now)
             if item.which in unready:

@@ -11,12 +11,14 @@ from typing import Any
 from ..base.labels import query
 from ..kube.api_errors import ApiError, NotServed, Unreachable
 from ..kube.client import Cluster
+from ..kube.pod_health import unpulled
 from .order import Id, id_of
 from .readiness import State, condition, may_wait, state
 
 _FIRST_PAUSE = 0.2  # seconds
 _LONGEST_PAUSE = 1.0
 _GROWTH = 1.4
+_LOOK = 3.0  # seconds between two looks at the pods of what is not ready
 _EVENTS = 3
 _PODS = 3
 _MESSAGE = 600  # characters of what a container said last
@@ -49,11 +51,21 @@ class Clock:
 
 
 class Waiter:
-    """Waits on one cluster."""
+    """Waits on one cluster.
 
-    def __init__(self, cluster: Cluster, seconds: float) -> None:
+    Args:
+        cluster: a connection.
+        seconds: how long.
+        image_seconds: how long a node may fail to get an image before waiting ends; 0 waits until the end, since a registry may come back.
+    """
+
+    def __init__(self, cluster: Cluster, seconds: float, image_seconds: float = 0) -> None:
         self.cluster = cluster
         self.clock = Clock(seconds)
+        self.image_seconds = image_seconds
+        self._unpulled: dict[Id, float] = {}
+        self._given_up: set[Id] = set()
+        self._looked = 0.0
         self._late_binding: dict[str, bool] = {}
 
     def until_ready(self, objects: Objects) -> tuple[dict[Id, dict[str, Any]], dict[Id, str]]:
@@ -82,6 +94,7 @@ class Waiter:
                         del waiting[which]
                         if not over:
                             passed.append(which)
+                self._give_up(seen, waiting)
                 lost = None
             except Unreachable as error:  # an API server that restarts is not a reason to fail early
                 lost, passed = error, passed + again
@@ -91,7 +104,24 @@ class Waiter:
                 break
         if lost is not None:
             raise lost
-        return seen, {which: self._verdict(seen[which], one) for which, one in waiting.items()}
+        return seen, {
+            which: f"not ready: {one.why}" if which in self._given_up else self._verdict(seen[which], one)
+            for which, one in waiting.items()
+        }
+
+    def _give_up(self, seen: Mapping[Id, dict[str, Any]], waiting: dict[Id, State]) -> None:
+        """Mark what waits for an image that its nodes do not get."""
+        now = time.monotonic()
+        if not self.image_seconds or now - self._looked < _LOOK:
+            return
+        self._looked = now
+        for which, one in waiting.items():
+            why = "" if one.failed else next(filter(None, map(unpulled, self._unready_pods(seen[which]))), "")
+            if not why:
+                self._unpulled.pop(which, None)
+            elif now - self._unpulled.setdefault(which, now) >= self.image_seconds:
+                waiting[which] = State(False, why, failed=True)
+                self._given_up.add(which)
 
     def until_gone(self, objects: _Going) -> dict[Id, str]:
         """Wait for deleted objects to be gone. Returns those that are not, with what blocks them."""

@@ -42,6 +42,27 @@ def _container(container: Mapping[str, Any]) -> str:
     return text
 
 
+# What a kubelet says of a container whose image it does not get.
+_UNPULLED = frozenset(("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"))
+
+
+def images_of_pod(pod: Mapping[str, Any]) -> dict[str, str]:
+    """Container -> image, as the pod wants them."""
+    return {one["name"]: one["image"] for one in [*(pod["spec"].get("initContainers") or []), *pod["spec"]["containers"]]}
+
+
+def unpulled(pod: Mapping[str, Any]) -> str:
+    """Which image of a pod its node does not get, and why, in a sentence; empty where it gets all."""
+    status = pod.get("status") or {}
+    images = images_of_pod(pod)
+    for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+        waiting = (one.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _UNPULLED:
+            why = " ".join(str(waiting.get("message") or waiting["reason"]).split())
+            return f"pod {pod['metadata']['name']}: the image {images.get(one['name'])} of container {one['name']} cannot be pulled: {why}"
+    return ""
+
+
 def is_ready(pod: Mapping[str, Any]) -> bool:
     """Whether the pod's condition Ready is true."""
     return any(c["type"] == "Ready" and c["status"] == "True" for c in pod.get("status", {}).get("conditions", []))

@@ -25,9 +25,18 @@ def awaits_a_volume(pod: Mapping[str, Any]) -> bool:
     """Whether the pod has a node, and none of its containers was ever started."""
     status = pod.get("status") or {}
     containers = [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
-    waiting = all("waiting" in one.get("state", {}) and not one.get("restartCount") for one in containers)
     assigned = bool(pod["spec"].get("nodeName")) and status.get("phase") == "Pending"
-    return assigned and waiting and not pod["metadata"].get("deletionTimestamp")
+    return assigned and all(map(_never_ran, containers)) and not pod["metadata"].get("deletionTimestamp")
+
+
+def _never_ran(container: Mapping[str, Any]) -> bool:
+    return "waiting" in container.get("state", {}) and not container.get("restartCount")
+
+
+def never_started(pod: Mapping[str, Any], name: str) -> bool:
+    """Whether the container C(name) of a pod was never started; others of the pod may run."""
+    found = [one for one in (pod.get("status") or {}).get("containerStatuses", []) if one["name"] == name]
+    return bool(found) and all(map(_never_ran, found)) and not pod["metadata"].get("deletionTimestamp")
 
 
 def nobody_binds(claim: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..apply.readiness import State, stateful_set
+from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..base.values import Object
 from ..ledger.package_index import Held
@@ -221,6 +222,7 @@ def rows(work: Mapping[str, Any] | None) -> list[dict[str, Any]]:
             "desired": item["spec"]["replicas"],
             "ready": item["status"].get("readyReplicas", 0),
             "image": item["spec"]["template"]["spec"]["containers"][0]["image"],
+            "images": images_of(item),
             "version": item["metadata"]["labels"].get("app.kubernetes.io/version", ""),
             "datasets": datasets.names_of(item),
         }

@@ -20,6 +20,7 @@ from ..rights.need import Spec
 from ..rights.table import SUPERLINK
 from ..site_keys import keys
 from ..spec.site_spec import SiteSpec
+from ..upgrade import unfinished
 
 #: Secrets and records of the hub, in its own namespace.
 HUB = {
@@ -27,7 +28,9 @@ HUB = {
         credentials.INTERNAL, credentials.RUNTIME, credentials.SUPEREXEC, gateway.SECRET, gateway.NEXT_SECRET, tracking.SECRET,
         METRICS,
     ),
-    "ConfigMap": (clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME),
+    "ConfigMap": (
+        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME, unfinished.NAME,
+    ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
 #: Secrets of the hub in the namespace of the CA keys.

@@ -128,6 +128,7 @@ class Way:
                 own_only=True,
                 wait=True,  # a pod that is about to be replaced still counts as online at the hub
                 wait_timeout=seconds,
+                image_seconds=self.site.image_seconds,
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)

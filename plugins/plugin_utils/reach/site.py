@@ -84,6 +84,7 @@ class Site:
         hub: inventory name of the hub.
         hub_namespace: the SuperLink's namespace.
         seconds: how long the site may take for one step.
+        image_seconds: how long its nodes may fail to get an image before it is given up; 0 waits as long as for anything else.
         claim: whether to take over what another hub, or another host, deployed there.
         identity: of the hub, which the site records; empty while it is not known.
         given: the variables of the specification.
@@ -95,6 +96,7 @@ class Site:
     hub: str = ""
     hub_namespace: str = "flower"
     seconds: int = 300
+    image_seconds: int = 0
     claim: bool = False
     identity: str = ""
     given: Facts = field(default_factory=dict)

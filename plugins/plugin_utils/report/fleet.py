@@ -82,6 +82,7 @@ def fleet_report(
             "partitions": hub["partitions"],
             "outputs": hub.get("outputs") or {},
             "lease": hub.get("lease") or {},
+            "upgrade": hub.get("upgrade") or "",
         },
         "sites": listed,
         "network": {"hub": around, "sites": joined} if around or joined else {},
@@ -230,6 +231,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     active = [run for run in report["runs"] if not str(run.get("status", "")).startswith("finished")]
     lines.append(f"address {hub['address'] or 'unknown'}, {hub['partitions']} partitions, {len(active)} active runs")
     lines += _lease_lines(hub.get("lease") or {})
+    lines += [hub["upgrade"]] if hub.get("upgrade") else []
     lines += _outputs_lines(hub.get("outputs") or {})
     lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])

@@ -33,4 +33,6 @@ def fleet_summary(hub: Mapping[str, Any], known: Sequence[str], gone: Sequence[s
             f"{', '.join(missing)} is not in the inventory, but still in the ledger: -e flower_forget_sites={','.join(missing)} "
             "unregisters its SuperNodes and frees its partitions."
         )
+    if hub.get("upgrade"):
+        words.append(f"{hub['upgrade'][0].upper()}{hub['upgrade'][1:]}.")
     return " ".join(words)

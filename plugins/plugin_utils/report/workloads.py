@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.images import images_of
 from ..base.labels import POOL_LABEL
 from ..kube import pod_health as site_pods
 from ..manifests import datasets
@@ -18,7 +19,8 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
     """What a Deployment, StatefulSet or DaemonSet wants and has.
 
     Returns:
-        C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container, C(version), C(datasets).
+        C(kind), C(name), C(pool) (None where there is none), C(desired), C(ready), C(image) of its main container, C(images) (container -> image), C(version),
+        C(datasets).
     """
     spec, status = obj["spec"], obj.get("status", {})
     daemon = obj["kind"] == "DaemonSet"
@@ -30,6 +32,7 @@ def workload(obj: Mapping[str, Any]) -> dict[str, Any]:
         "desired": status.get("desiredNumberScheduled", 0) if daemon else spec.get("replicas", 1),
         "ready": status.get("numberReady", 0) if daemon else status.get("readyReplicas", 0),
         "image": containers[0]["image"],
+        "images": images_of(obj),
         "version": obj["metadata"].get("labels", {}).get("app.kubernetes.io/version", ""),
         "datasets": datasets.names_of(obj),
     }

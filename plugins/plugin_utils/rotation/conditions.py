@@ -92,7 +92,7 @@ def wait_no_run(
         cli: the SuperLink's command line.
         seconds: how long to wait at most.
         say: shows what is waited for.
-        way_out: the variable with the limit, and the option without waiting.
+        way_out: the variable with the limit, and the option without waiting; the latter is empty where there is none.
 
     Raises:
         FlowerError: timeout; with the run and the remedy.
@@ -106,9 +106,10 @@ def wait_no_run(
         words = describe(busy)
         left = deadline - time.monotonic()
         if left <= 0:
+            remedy = f"with {way_out[1]} to do it nevertheless" if way_out[1] else f"with a longer {way_out[0]}"
             raise FlowerError(
                 f"pods must be restarted, which would fail {words}; it is not complete after {seconds:g} s "
-                f"({way_out[0]}). Run again later, or with {way_out[1]} to do it nevertheless"
+                f"({way_out[0]}). Run again later, or {remedy}"
             )
         if words != reported:
             say(f"{cli.cluster.name}: waiting for {words}, up to {left:.0f} s more")

@@ -56,7 +56,11 @@ def parser() -> argparse.ArgumentParser:
         "tool", help="build a test tool if need be; the last line is the folder with its programs"
     )
     tool.add_argument("name")
-    image = commands.add_parser("image", help="give the image of an app of examples/ to all clusters that run, or that of the execution environment to the hub")
+    image = commands.add_parser(
+        "image",
+        help="give the image of an app of examples/ to all clusters that run, that of the execution environment to the hub, "
+        "or those of another release of Flower (flower-1.40.0) to all",
+    )
     image.add_argument("name")
     addons = commands.add_parser("addon", help="start or stop what only some tests need")
     names = addons.add_subparsers(dest="addon", required=True)

@@ -14,7 +14,7 @@ from typing import Any
 from . import binaries, golang, host
 from .console import Console
 from .errors import FleetError
-from .images import apps, ee, metrics, seed
+from .images import apps, ee, former, metrics, seed
 from .images.layer import Layered
 from .images.recipes import Recipe, recipes
 from .settings import LOCK, LOCK_TIMEOUT, Settings
@@ -88,12 +88,14 @@ def tool(settings: Settings, name: str) -> Path:
 
 
 def layered_image(name: str) -> Layered:
-    """The image of an app of examples/, of the execution environment there, or of the exporter of metrics."""
+    """The image of an app of examples/, of the execution environment there, of the exporter of metrics, or of another release of Flower (C(flower-1.40.0))."""
     base = next(recipe for recipe in recipes("") if recipe.name == "flower")
     if name == ee.NAME:
         return ee.ExecutionEnvironment(ee.Environment(base))
     if name == metrics.NAME:
         return metrics.MetricsImage(base)
+    if name.startswith(former.PREFIX):
+        return former.FormerRelease(name.removeprefix(former.PREFIX), base)
     if name not in apps.names():
         known = sorted([*apps.names(), ee.NAME, metrics.NAME])
         raise FleetError(f"there is no image {name!r}; there are: {', '.join(known)}.")

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 from kubernetes.client import CoreV1Api
 from kubernetes.config import new_client_from_config
@@ -628,3 +629,14 @@ def fed(federation: Federation) -> Federation:
     """The federation, deployed as the base inventory wants it."""
     federation.settle()
     return federation
+
+
+@pytest.fixture
+def dead(federation: Federation) -> str:
+    """A kubeconfig whose clusters do not answer: there is no listener on port 1."""
+    config = yaml.safe_load(federation.kubeconfig.read_text())
+    for cluster in config["clusters"]:
+        cluster["cluster"]["server"] = "https://127.0.0.1:1"
+    path = federation.folder / "dead.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return str(path)

@@ -4,20 +4,6 @@
 
 from __future__ import annotations
 
-import pytest
-import yaml
-
-
-@pytest.fixture
-def dead(federation):
-    """A kubeconfig whose clusters do not answer: there is no listener on port 1."""
-    config = yaml.safe_load(federation.kubeconfig.read_text())
-    for cluster in config["clusters"]:
-        cluster["cluster"]["server"] = "https://127.0.0.1:1"
-    path = federation.folder / "dead.kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return str(path)
-
 
 def test_site_that_is_down_fails_alone(fed, dead, tmp_path):
     hosts = fed.base()

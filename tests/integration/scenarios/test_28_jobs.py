@@ -90,6 +90,7 @@ CASES = {
         {"flower_reconcile": "heal"}, shows="all SuperNodes are online", holds=lambda job: job.artifacts["flower_reconcile_result"]["drift"] == []
     ),
     "rotate_certs.yml": Case({"flower_rotate": "due"}, shows="nothing is due"),
+    "upgrade.yml": Case({"flower_upgrade_wait": 0}, shows="nothing to upgrade"),
     "clientapp.yml": Case(shows="Update the ClientApps of the sites"),
     "run.yml": Case(
         {"flower_app": "apps/quickstart", "flower_run_config": '{"num-server-rounds": 1}', "flower_outputs_directory": "/tmp/outputs"},

@@ -95,19 +95,12 @@ class Packages:
         self.wheels = self.root / "wheels"
         self.work = work
         self.log = log
-        archive = base.path(settings)
-        if not archive.exists():
-            raise FleetError("the fleet runs with other images than this version would make: 'down' and 'up' renew them.")
         self.wheels.mkdir(parents=True)
-        with tarfile.open(archive) as file:
-            manifest = json.load(_file(file, "manifest.json"))
-            names = next(one for one in manifest if "/superexec:" in one["RepoTags"][0])
-            config = json.load(_file(file, names["Config"]))
-            layer = {"digest": config["rootfs"]["diff_ids"][0], "size": file.getmember(names["Layers"][0]).size}
+        with opened(base, settings) as file:
+            self.below, packed = of_flower(file, "superexec")
             with subprocess.Popen(["tar", "-x", "-C", self.root], stdin=subprocess.PIPE) as unpack:
                 assert unpack.stdin is not None
-                shutil.copyfileobj(_file(file, names["Layers"][0]), unpack.stdin)
-        self.below = Below(config, [{"mediaType": f"{_KIND}.layer.v1.tar", **layer}])
+                shutil.copyfileobj(_file(file, packed), unpack.stdin)
         self.before = set(files(self.root))
 
     @property
@@ -165,6 +158,22 @@ class Packages:
         names = (name for name in files(self.root) if name not in self.before)
         added = sorted(name for name in names if not any(part in f"/{name}" for part in LEFT_OUT))
         write(target, reference, self.below, pack(self.root, added, self.work), config)
+
+
+def opened(base: Recipe, settings: Settings) -> tarfile.TarFile:
+    """The archive with Flower's images."""
+    archive = base.path(settings)
+    if not archive.exists():
+        raise FleetError("the fleet runs with other images than this version would make: 'down' and 'up' renew them.")
+    return tarfile.open(archive)
+
+
+def of_flower(archive: tarfile.TarFile, program: str) -> tuple[Below, str]:
+    """Flower's image of a program as what a layer lies on, and the name of its only layer in the archive."""
+    names = next(one for one in json.load(_file(archive, "manifest.json")) if f"/{program}:" in one["RepoTags"][0])
+    config = json.load(_file(archive, names["Config"]))
+    layer = {"digest": config["rootfs"]["diff_ids"][0], "size": archive.getmember(names["Layers"][0]).size}
+    return Below(config, [{"mediaType": f"{_KIND}.layer.v1.tar", **layer}]), names["Layers"][0]
 
 
 def key(below: str, sources: Iterable[Path]) -> str:

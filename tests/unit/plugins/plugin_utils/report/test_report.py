@@ -167,7 +167,7 @@ def test_a_node_that_nobody_knows_is_named():
 
 
 def test_workloads_in_few_words():
-    template = {"spec": {"containers": [{"image": "x"}]}}
+    template = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
     daemon = {
         "kind": "DaemonSet",
         "metadata": {"name": "d", "labels": {"federated.flower/pool": "edge"}},

@@ -1,0 +1,414 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.upgrade): one step of an upgrade of the fleet."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.readiness import state as readiness
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import CONTAINER, FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import pod_health, stranded
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.superlink import POD
+from ansible_collections.federated.flower.plugins.plugin_utils.marks import proof
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import named
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import conditions
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
+    as_before,
+    releases,
+    unfinished,
+    verdict,
+    wave_list,
+    what_runs,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade.unfinished import (
+    BACK,
+    BEGUN,
+    DONE,
+    WAITING,
+    Progress,
+)
+
+# A pull that fails once may succeed with the next attempt. Seconds.
+IMAGE_SECONDS = 20
+_PAUSE = 1.0
+_WAIVED = "waived"
+_WAY_OUT = "flower_upgrade_wait", ""
+_KINDS = ("StatefulSet", "Deployment")
+_SELECTOR = "app.kubernetes.io/name in (superlink,serverapp)"
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "step": {"type": "str", "required": True, "choices": ["plan", "begin", "hub_begin", "hub", "hub_back", "wave", "gate", "settle", "finish"]},
+        "superlink": {"type": "dict", "default": {}},
+        "supernodes": {"type": "dict", "default": {}},
+        "hub_checked": {"type": "dict", "default": {}},
+        "sites_checked": {"type": "dict", "default": {}},
+        "sites": {"type": "list", "elements": "str", "default": []},
+        "waves": {"type": "raw"},
+        "max_failed": {"type": "int", "default": 0},
+        "wait": {"type": "int", "default": 3600},
+        "wait_timeout": {"type": "int", "default": 300},
+        "backup": {"type": "bool", "default": True},
+        "archive": {"type": "str", "default": ""},
+        "can_back_up": {"type": "bool", "default": False},
+        "plan": {"type": "dict", "default": {}},
+        "deployed": {"type": "dict", "default": {}},
+        "gate": {"type": "dict", "default": {}},
+        "run": {"type": "dict", "default": {}},
+        "failed": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do one step."""
+        self.where = params["hub_namespace"]
+        if params["step"] == "plan" and not params["superlink"].get("deployed"):
+            raise ClusterError(self._not_deployed(params))
+        with self.connect(params["hub"]) as cluster:
+            self.store = unfinished.Store(cluster, self.where, params["federation"], check=self.check)
+            self.cli = FlowerCLI(cluster, self.where)
+            step = getattr(self, f"_{params['step']}")
+            result: dict[str, Any] = step(params, cluster)
+        return {"changed": False, "msg": "", **result}
+
+    @staticmethod
+    def _not_deployed(params: dict[str, Any]) -> str:
+        error = params["superlink"].get("error")
+        return error or f"there is no SuperLink in namespace {params['hub_namespace']}: federated.flower.site deploys one, and this upgrades it."
+
+    # ---- plan --------------------------------------------------------------------------------------------------------
+
+    def _plan(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """What is to be done; nothing is written."""
+        known, seen = self.store.read(), params["superlink"]
+        hub, names = params["hub"], params["sites"]
+        pair = what_runs.running(seen["workloads"]), params["hub_checked"]["flower"]
+        out = self._unusable(params)
+        live = {name: what_runs.running(self._workloads(params["supernodes"][name])) for name in names if name not in out}
+        want = {name: params["sites_checked"][name]["flower"] for name in live}
+        faults = what_runs.faults(hub, *pair, live, want)
+        denied = [name for name, site in seen["sites"].items() if site["access"]]
+        groups = {name: hosts for name, hosts in (self.task_vars.get("groups") or {}).items() if name not in names}
+        waves: list[list[str]] = []
+        try:
+            waves = [
+                [name for name in wave if name not in out]
+                for wave in wave_list.make(params["waves"], names, groups, [*denied, *out])
+            ]
+            waves = [wave for wave in waves if wave]
+        except ValueError as error:
+            faults.append(str(error))
+        if len(out) > params["max_failed"]:
+            faults.append(
+                f"{len(out)} of {len(names)} sites cannot be upgraded: {'; '.join(out.values())}. Repair them, or upgrade the others with "
+                f"-e flower_upgrade_max_failed={len(out)}"
+            )
+        begun = (known.get("hub") or {}).get("state") == BEGUN
+        hub_changes = what_runs.differs(*pair) or begun
+        half = {name for name, site in (known.get("sites") or {}).items() if site["state"] == BEGUN}
+        changes = [name for name in live if name in half or what_runs.differs(live[name], want[name])]
+        if hub_changes and not begun and params["backup"] and not params["can_back_up"]:
+            faults.append(
+                f"{hub}: flower_upgrade_backup: an upgrade of the SuperLink changes its database, and only a backup leads back. Set "
+                "flower_backup_directory and flower_backup_recipients, or do without one: -e flower_upgrade_backup=false"
+            )
+        if seen.get("error") and not begun:
+            faults.append(f"{hub}: the SuperLink does not answer, so nothing is known of runs: {seen['error']} Repair it with federated.flower.site first")
+        if faults:
+            raise ClusterError("\n".join(faults) + "\nNothing was changed.")
+        todo = bool(hub_changes or changes or known)
+        lines = what_runs.table(hub, *pair, waves, live, want)
+        lines = ([f"continued: {unfinished.words(known)}"] if known else []) + lines if todo else []
+        return {
+            "changed": todo and self.check,
+            "todo": todo,
+            "waves": waves if todo else [],
+            "changes": changes,
+            "hub_changes": hub_changes,
+            "back_up": bool(hub_changes and not begun and params["backup"] and params["can_back_up"]),
+            "hub_pair": list(pair),
+            "pairs": {name: [live[name], want[name]] for name in live},
+            "online": [node for node, facts in seen["nodes"].items() if facts["status"] == "online"],
+            "left_out": out,
+            "warnings": what_runs.warnings(pair[1], live, want) if todo else [],
+            "lines": lines or [f"{hub}: {pair[0]['version']}, and all {len(names)} sites: nothing to upgrade"],
+            "msg": f"{len(changes)} sites to upgrade" if todo else "nothing to upgrade",
+        }
+
+    @staticmethod
+    def _workloads(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [*(facts.get("workloads") or []), *(facts.get("clientapps") or [])]
+
+    @staticmethod
+    def _unusable(params: dict[str, Any]) -> dict[str, str]:
+        """Sites that cannot be upgraded, and why."""
+        out = {}
+        for name in params["sites"]:
+            checked, seen = params["sites_checked"].get(name) or {}, params["supernodes"].get(name) or {}
+            if checked.get("failed") or "flower" not in checked:
+                out[name] = str(checked.get("msg") or named(name, "it was not checked"))
+            elif not seen.get("reachable"):
+                out[name] = named(name, str(seen.get("error") or "it does not answer"))
+        return out
+
+    def _begin(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Keep what runs now, and wait for the end of runs."""
+        plan = params["plan"]
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        hub, sites = tuple(plan["hub_pair"]), {name: tuple(pair) for name, pair in plan["pairs"].items()}
+        begin = partial(unfinished.begin, now=now, waves=plan["waves"], hub=hub, sites=sites)
+        changed = self.store.change(begin)
+        if changed:
+            self.note(words=[f"upgrade to {hub[1]['version']}: {'; '.join(plan['lines'])}"])
+        if not self.check and (plan["hub_changes"] or plan["changes"]):
+            self._wait_no_run(params, self.store.read())
+        return {"changed": changed, "msg": "no run is active"}
+
+    def _wait_no_run(self, params: dict[str, Any], progress: Progress) -> None:
+        if progress.get("hub", {}).get("state") == BEGUN:
+            # An earlier run was interrupted while it replaced the SuperLink, which may be starting, or may not be able to.
+            try:
+                self.cli.wait_for_superlink(IMAGE_SECONDS)
+            except ClusterError as error:
+                self.say(f"{params['hub']}: the upgrade of the hub is completed without asking for runs: {error.message}")
+                return
+        conditions.wait_no_run(self.cli, params["wait"], self.say, _WAY_OUT)
+
+    # ---- hub ---------------------------------------------------------------------------------------------------------
+
+    def _hub_begin(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Keep that the hub is changed from now on, and the archive that was written before."""
+
+        def change(progress: Progress) -> Progress:
+            archive = params["archive"] or progress["backup"] or _WAIVED
+            return {**progress, "backup": archive, "hub": {**progress["hub"], "state": BEGUN}}
+
+        return {"changed": self.store.change(change) if params["plan"]["hub_changes"] else False}
+
+    def _hub(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Wait until the hub runs what is wanted; if it does not, find out whether there is a way back."""
+        if self.check:
+            return {"back": {}}
+        plan, want = params["plan"], params["plan"]["hub_pair"][1]
+        why, never_started = self._await_hub(params, cluster, want)
+        progress = self.store.read()
+        if not why:
+            away = self._await_nodes(plan["online"], params["wait_timeout"])
+            if away:
+                raise ClusterError(
+                    f"the SuperLink runs {want['version']}, and these SuperNodes, which were online before, are not online after "
+                    f"{params['wait_timeout']} s: {', '.join(away)}. No site was upgraded. Look at federated.flower.status, then run "
+                    "federated.flower.upgrade again: it continues with the sites."
+                )
+            changed = self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": DONE}})
+            return {"changed": changed, "back": {}, "msg": f"the hub runs {want['version']}"}
+        was = progress["hub"]["was"]
+        if not plan["hub_changes"] or not was["workloads"]:
+            raise ClusterError(f"the hub is not ready: {why}. No site was upgraded.")
+        if never_started or releases.same_database(was["version"], want["version"]):
+            safe = "The SuperLink was not started with it" if never_started else "Its database has the same format for both"
+            return {"back": as_before.hub_as_before(was), "why": why, "safe": safe}
+        archive = progress["backup"]
+        rest = (
+            f"go back with the backup {archive} and federated.flower.restore; runs since then are lost with it"
+            if archive != _WAIVED
+            else "there is no way back: no backup was written (flower_upgrade_backup)"
+        )
+        raise ClusterError(
+            f"the hub does not start with {want['version']}: {why}. No site was upgraded. The hub is not rolled back: this SuperLink was "
+            f"started, so its database may have the format of {want['version']}, which {was['version']} cannot open. Correct the cause and run "
+            f"federated.flower.upgrade again. Otherwise: {rest}."
+        )
+
+    def _hub_back(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Wait until the hub runs again what it ran before, and report why the upgrade stopped."""
+        was = self.store.read()["hub"]["was"]
+        first = params["gate"]["why"]
+        why, _never = self._await_hub(params, cluster, was)
+        away = [] if why else self._await_nodes(params["plan"]["online"], params["wait_timeout"])
+        if why or away:
+            raise ClusterError(
+                f"{first}. It was rolled back to {was['version']}, and is not healthy: {why or 'SuperNodes are offline: ' + ', '.join(away)}. "
+                "No site was upgraded."
+            )
+        self.store.change(lambda old: {**old, "hub": {**old["hub"], "state": WAITING}})
+        self.note(words=[f"the hub was rolled back to {was['version']}: {first}"])
+        raise ClusterError(
+            f"{first}. {params['gate']['safe']}, so the hub was rolled back: it runs {was['version']} again, and its SuperNodes are online. "
+            "No site was upgraded. Correct the cause and run federated.flower.upgrade again."
+        )
+
+    def _await_hub(self, params: dict[str, Any], cluster: Cluster, want: what_runs.What) -> tuple[str, bool]:
+        """Wait until the hub's workloads are ready with these images.
+
+        Returns:
+            Why they are not, empty if they are; and whether the SuperLink was never started with its image.
+        """
+        deadline = time.monotonic() + params["wait_timeout"]
+        images = what_runs.by_name(want)
+        since = 0.0
+        while True:
+            items = [{"kind": kind, **one} for kind in _KINDS for one in cluster.list("apps/v1", kind, self.where, labels=_SELECTOR)]
+            pods = cluster.list("v1", "Pod", self.where, labels=_SELECTOR)
+            waiting = [why for item in items if (why := self._unready(item, images))]
+            waiting += [f"{name} is not there" for name in images if name not in {item["metadata"]["name"] for item in items}]
+            if not waiting:
+                return "", False
+            current = [pod for pod in pods if self._is_current(pod, images)]
+            unpulled = next(filter(None, map(pod_health.unpulled, current)), "")
+            now = time.monotonic()
+            since = (since or now) if unpulled else 0.0
+            if (unpulled and now - since >= IMAGE_SECONDS) or now >= deadline:
+                own = next((pod for pod in current if pod["metadata"]["name"] == POD), None)
+                never = own is not None and stranded.never_started(own, CONTAINER)
+                return unpulled or f"{'; '.join(waiting)} ({pod_health.summary(pods)})", never
+            self._replace_outdated(cluster, params["federation"], pods, images)
+            time.sleep(_PAUSE)
+
+    @staticmethod
+    def _unready(item: Mapping[str, Any], images: Mapping[str, Mapping[str, str]]) -> str:
+        name = item["metadata"]["name"]
+        if name not in images:
+            return ""
+        if images_of(item) != images[name]:
+            return f"{name} has other images"
+        state = readiness({"apiVersion": "apps/v1", **item})
+        return "" if state.ready else f"{name}: {state.why}"
+
+    @staticmethod
+    def _is_current(pod: Mapping[str, Any], images: Mapping[str, Mapping[str, str]]) -> bool:
+        """Whether a pod has images that are wanted."""
+        own = pod_health.images_of_pod(pod).items()
+        return any(wanted.items() <= own for wanted in images.values())
+
+    def _replace_outdated(
+        self, cluster: Cluster, federation: str, pods: list[dict[str, Any]], images: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        """Delete a SuperLink pod of which nothing ever ran and whose image is not wanted any more.
+
+        A StatefulSet does not replace a pod that never became ready when its template is corrected (Kubernetes documentation, «StatefulSets»,
+        «Forced rollback»).
+        """
+        for pod in pods:
+            if pod["metadata"]["name"] != POD or self._is_current(pod, images) or not proof.belongs(pod, federation):
+                continue
+            if pod_health.unpulled(pod) and stranded.never_started(pod, CONTAINER):
+                stranded.replace(cluster, pod)
+                self.note(words=[f"pod {POD} was created again: it waited for an image that is not wanted any more"])
+
+    def _await_nodes(self, nodes: list[str], seconds: int) -> list[str]:
+        """Wait until SuperNodes are online; returns those that are not."""
+        if not nodes:
+            return []
+        found = self.cli.nodes(nodes, seconds)
+        return [node for node in nodes if found.get(node, {}).get("status") not in ("online", "unregistered")]
+
+    # ---- waves -------------------------------------------------------------------------------------------------------
+
+    def _wave(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Before a wave: no run is active, and it is kept that its sites are changed from now on."""
+        changing = [name for name in params["sites"] if name in params["plan"]["changes"]]
+        if self.check or not changing:
+            return {}
+        self._wait_no_run(params, {})
+
+        def change(progress: Progress) -> Progress:
+            sites = progress["sites"]
+            return {**progress, "sites": {**sites, **{name: {**sites[name], "state": BEGUN} for name in changing}}}
+
+        return {"changed": self.store.change(change)}
+
+    def _gate(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """After a wave: what failed, and what goes back."""
+        if self.check:
+            return {"back": {}, "why": {}, "stop": False}
+        names, plan = params["sites"], params["plan"]
+        results = params["deployed"]["sites"]
+        ledger = Ledger(cluster, self.where, params["federation"])
+        book, found = ledger.read_book(), ledger.read_records()
+        expected = {
+            name: [node for node, _key in records.node_ids(found[name]).items()]
+            for name in names
+            if name in found and not conditions.exemption(name, book, found)
+        }
+        deployed = [name for name in names if not results[name].get("failed")]
+        online = self.cli.nodes([node for name in deployed for node in expected.get(name, [])], params["wait_timeout"])
+        away = conditions.offline({name: found[name] for name in deployed if name in found}, book, online)
+        seen = {name: what_runs.running(self._workloads(params["supernodes"].get(name) or {})) for name in deployed}
+        progress = self.store.read()
+        judged = verdict.of_wave(
+            names,
+            results=results,
+            offline=away,
+            other={name: why for name in deployed if (why := verdict.other_images(seen[name], plan["pairs"][name][1]))},
+            run=params["run"],
+            was={name: progress["sites"][name]["was"] for name in names},
+            want={name: plan["pairs"][name][1] for name in names},
+            before=params["failed"],
+            allowed=params["max_failed"],
+        )
+        done = [name for name in names if name not in judged["back"] and name not in judged["why"]]
+
+        def change(old: Progress) -> Progress:
+            sites = old["sites"]
+            return {**old, "sites": {**sites, **{name: {**sites[name], "state": DONE} for name in done}}}
+
+        return {**judged, "changed": self.store.change(change)}
+
+    def _settle(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """After a wave, and what was rolled back of it: the result of each site."""
+        gate, names = params["gate"], params["sites"]
+        if self.check:
+            return {"sites": {}, "stop": False, "failed_sites": []}
+        back = (params["deployed"] or {}).get("sites") or {}
+        told = verdict.results(names, gate, back)
+
+        def change(old: Progress) -> Progress:
+            sites = dict(old["sites"])
+            for name in {*gate["back"], *gate["why"]}:
+                good = name in gate["back"] and not back.get(name, {}).get("failed")
+                sites[name] = {**sites[name], "state": BACK if good else BEGUN, "why": gate["why"].get(name, "rolled back with its wave")}
+            return {**old, "sites": sites}
+
+        self.store.change(change)
+        for name in gate["back"]:
+            self.note(name, words=[told[name]["msg"]])
+        failed = [*params["failed"], *gate["why"]]
+        number = params["plan"]["waves"].index(names) + 1
+        return {
+            "sites": told,
+            "stop": gate["stop"],
+            "failed_sites": failed,
+            "msg": verdict.stopped(number, params["plan"]["waves"], told, params["max_failed"]) if gate["stop"] else f"wave {number} is done",
+        }
+
+    def _finish(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+        """Nothing is left to be done, but for sites that failed or were left out."""
+        open_sites = [*params["failed"], *params["plan"]["left_out"]]
+        version = params["plan"]["hub_pair"][1]["version"]
+        if open_sites:
+            return {
+                "msg": f"the hub runs {version}; {', '.join(open_sites)} does not. Correct what is reported of them, and run federated.flower.upgrade again"
+            }
+        gone = self.store.delete()
+        if gone:
+            self.note(words=[f"the upgrade to {version} is complete"])
+        return {"changed": gone, "msg": f"the upgrade to {version} is complete" if gone else f"the fleet runs {version}"}

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What becomes of a wave: which sites failed, which go back to what they ran before, and whether the upgrade stops. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .what_runs import What, by_name, differs
+
+Facts = Mapping[str, Any]
+
+
+def other_images(seen: What, want: What) -> str:
+    """Which images run although others are wanted; empty where it is as wanted."""
+    there, then = by_name(seen), by_name(want)
+    wrong = [
+        f"{name}/{container} runs {there.get(name, {}).get(container, 'nothing')}, not {image}"
+        for name, images in then.items()
+        for container, image in images.items()
+        if there.get(name, {}).get(container) != image
+    ]
+    return "; ".join(wrong)
+
+
+def of_wave(
+    names: Sequence[str],
+    *,
+    results: Mapping[str, Facts],
+    offline: Mapping[str, str],
+    other: Mapping[str, str],
+    run: Facts,
+    was: Mapping[str, What],
+    want: Mapping[str, What],
+    before: Sequence[str],
+    allowed: int,
+) -> dict[str, Any]:
+    """Judge a wave.
+
+    Args:
+        names: its sites.
+        results: site -> C(failed) and C(msg) of its deployment.
+        offline: site -> its SuperNodes that are not online.
+        other: site -> images that are not those that are wanted.
+        run: of the acceptance run, C(status) and C(msg); empty for none.
+        was: site -> what it ran before the upgrade.
+        want: site -> what it is to run.
+        before: sites that failed in earlier waves.
+        allowed: how many may fail in all.
+
+    Returns:
+        C(why): site -> why it failed; C(back): site -> what it is to run again; C(stop).
+    """
+    why = {name: str(results[name]["msg"]) for name in names if results[name].get("failed")}
+    for name, words in [*offline.items(), *other.items()]:
+        why.setdefault(name, f"{name}: {words}")
+    refused = bool(run) and run.get("status") != "finished:completed"
+    if refused:
+        why |= {name: f"{name}: the acceptance run failed: {run.get('msg') or run.get('status')}" for name in names if name not in why}
+    stop = len({*before, *why}) > allowed
+    chosen = names if stop else list(why)
+    back = {name: was[name] for name in chosen if was[name]["workloads"] and differs(was[name], want[name])}
+    return {"why": why, "back": back, "stop": stop}
+
+
+def results(names: Sequence[str], gate: Facts, back: Mapping[str, Facts]) -> dict[str, dict[str, Any]]:
+    """Site -> its result, of those that failed or were rolled back.
+
+    Args:
+        names: the sites of the wave.
+        gate: of C(of_wave).
+        back: site -> C(failed) and C(msg) of its return to what it ran before.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        why, was = gate["why"].get(name, ""), gate["back"].get(name)
+        if was is not None:
+            failed = back.get(name, {}).get("failed")
+            end = f"and could not be rolled back to {was['version']}: {back[name]['msg']}" if failed else f"it runs {was['version']} again"
+            first = why or f"{name}: its wave failed"
+            found[name] = {"changed": True, "failed": bool(why or failed), "msg": f"{first.rstrip('.')}; {end}"}
+        elif why:
+            found[name] = {"changed": False, "failed": True, "msg": why}
+    return found
+
+
+def stopped(number: int, waves: Sequence[Sequence[str]], told: Mapping[str, Facts], allowed: int) -> str:
+    """Why the upgrade stops, and what to do."""
+    untouched = [name for wave in waves[number:] for name in wave]
+    rest = f" Not touched: {', '.join(untouched)}." if untouched else ""
+    words = " ".join(f"{one['msg'].rstrip('.')}." for one in told.values())
+    return (
+        f"wave {number} of {len(waves)} failed, and the upgrade stops: {words}{rest} Correct the cause and run federated.flower.upgrade again: it "
+        f"continues with this wave. flower_upgrade_max_failed ({allowed}) is the number of sites that may fail."
+    )

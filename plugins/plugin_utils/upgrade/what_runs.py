@@ -1,0 +1,125 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What runs, what is wanted, and what an upgrade has to do about it. Pure.
+
+What runs in a cluster, or is wanted there, is a dict: C(version), the release of Flower, and C(workloads), a list of dicts with C(name), C(pool) (None for
+those of the hub) and C(images) (container -> image).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..base.images import images_of
+from ..base.labels import POOL_LABEL
+from . import releases
+
+What = dict[str, Any]
+
+_KINDS = ("StatefulSet", "DaemonSet", "Deployment")
+NOTHING: What = {"version": "", "workloads": []}
+
+
+def wanted(version: str, objects: Iterable[Mapping[str, Any]]) -> What:
+    """What rendered objects would run."""
+    found = [
+        {
+            "name": one["metadata"]["name"],
+            "pool": (one["metadata"].get("labels") or {}).get(POOL_LABEL),
+            "images": images_of(one),
+        }
+        for one in objects
+        if one["kind"] in _KINDS
+    ]
+    return {"version": version, "workloads": found}
+
+
+def running(workloads: Iterable[Mapping[str, Any]]) -> What:
+    """What runs, from the workloads in the results of superlink_info and supernode_info."""
+    listed = list(workloads)
+    version = min((str(one.get("version") or "") for one in listed), key=releases.release_of, default="")
+    return {"version": version, "workloads": [{name: one.get(name) for name in ("name", "pool", "images")} for one in listed]}
+
+
+def by_name(what: What) -> dict[str, dict[str, str]]:
+    """Workload -> container -> image."""
+    return {one["name"]: one["images"] or {} for one in what["workloads"]}
+
+
+def differs(live: What, want: What) -> bool:
+    """Whether workloads that exist would run another release or other images. One that is new is not an upgrade."""
+    there, then = by_name(live), by_name(want)
+    common = set(there) & set(then)
+    return bool(common) and (live["version"] != want["version"] or any(there[name] != then[name] for name in common))
+
+
+def change(live: What, want: What) -> str:
+    """From what to what, for people."""
+    if not live["workloads"]:
+        return f"new: {want['version']}"
+    if not differs(live, want):
+        return f"{live['version']}, as it is"
+    if live["version"] != want["version"]:
+        return f"{live['version']} -> {want['version']}"
+    there, then = by_name(live), by_name(want)
+    pairs = {
+        (there[name].get(container, "none"), image)
+        for name in sorted(set(there) & set(then))
+        for container, image in then[name].items()
+        if there[name].get(container) != image
+    }
+    return f"{live['version']}, " + "; ".join(f"{before} -> {after}" for before, after in sorted(pairs))
+
+
+def faults(hub: str, hub_live: What, hub_want: What, live: Mapping[str, What], want: Mapping[str, What]) -> list[str]:
+    """Why an upgrade must not begin: sentences that name host, variable and remedy.
+
+    Args:
+        hub: inventory name of the hub.
+        hub_live: what runs there; C(hub_want): what is to run there.
+        live: site -> what runs there; C(want): site -> what is to run there.
+    """
+    found = []
+    if releases.is_older(hub_want["version"], hub_live["version"]):
+        found.append(
+            f"{hub}: flower_version: {hub_want['version']} is older than {hub_live['version']}, which the SuperLink runs, and it could not open "
+            f"the newer database. Set flower_version to {hub_live['version']} or later; the way back is a backup and federated.flower.restore"
+        )
+    for site, then in want.items():
+        version, runs = then["version"], (live.get(site) or NOTHING)["version"]
+        if releases.is_older(hub_want["version"], version):
+            found.append(
+                f"{site}: flower_version: {version} is newer than {hub_want['version']} of the hub {hub}; SuperNodes are never newer than their "
+                "SuperLink. Set the same release for the hub"
+            )
+        elif releases.is_older(version, runs):
+            found.append(
+                f"{site}: flower_version: {version} is older than {runs}, which its SuperNodes run; an upgrade does not go back. Set {runs} or later"
+            )
+    return found
+
+
+def warnings(hub_want: What, live: Mapping[str, What], want: Mapping[str, What]) -> list[str]:
+    """Releases that meet for a while, or permanently, and of which nothing shows that they work together."""
+    found = []
+    for site in want:
+        for version in dict.fromkeys([(live.get(site) or NOTHING)["version"], want[site]["version"]]):
+            if version and releases.untested(hub_want["version"], version):
+                found.append(
+                    f"{site}: nothing is known of SuperNodes {version} with a SuperLink {hub_want['version']}; they may be offline until they "
+                    "are upgraded"
+                )
+    return found
+
+
+def table(
+    hub: str, hub_live: What, hub_want: What, waves: Sequence[Sequence[str]], live: Mapping[str, What], want: Mapping[str, What]
+) -> list[str]:
+    """The plan in lines for people."""
+    lines = [f"hub {hub}: {change(hub_live, hub_want)}"]
+    for number, wave in enumerate(waves, 1):
+        lines += [f"wave {number} of {len(waves)}, {site}: {change(live.get(site) or NOTHING, want[site])}" for site in wave]
+    return lines

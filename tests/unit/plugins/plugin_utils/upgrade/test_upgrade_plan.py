@@ -1,0 +1,176 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an upgrade compares, refuses, keeps and judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import (
+    as_before,
+    releases,
+    unfinished,
+    verdict,
+    what_runs,
+)
+
+POOL = "federated.flower/pool"
+
+
+def what(version: str, registry: str = "r", pools: tuple[str, ...] = ("cpu",)) -> dict[str, Any]:
+    """What runs, or is wanted, at a site."""
+    images = {"supernode": f"{registry}/supernode:{version}", "superexec": f"{registry}/superexec:{version}"}
+    return {"version": version, "workloads": [{"name": f"supernode-{pool}", "pool": pool, "images": dict(images)} for pool in pools]}
+
+
+OLD, NEW = what("1.40.0"), what("1.41.0")
+
+
+@pytest.mark.parametrize(
+    ("live", "want", "differs", "words"),
+    [
+        (OLD, NEW, True, "1.40.0 -> 1.41.0"),
+        (NEW, NEW, False, "1.41.0, as it is"),
+        (NEW, what("1.41.0", "mirror"), True, "1.41.0, r/superexec:1.41.0 -> mirror/superexec:1.41.0; r/supernode:1.41.0 -> mirror/supernode:1.41.0"),
+        (NEW, what("1.41.0", pools=("cpu", "gpu")), False, "1.41.0, as it is"),
+        (what_runs.NOTHING, NEW, False, "new: 1.41.0"),
+    ],
+)
+def test_what_changes(live: Any, want: Any, differs: bool, words: str) -> None:
+    assert what_runs.differs(live, want) is differs
+    assert what_runs.change(live, want) == words
+
+
+def test_what_is_wanted_is_what_is_rendered() -> None:
+    given = {"version": "1.40.0", "federation": "f", "namespace": "n", "cluster": "c", "pools": [{"name": "cpu", "replicas": 1}]}
+    spec = SiteSpec.parse(given).complete()
+    objects = supernode.objects(spec)
+    found = what_runs.wanted(spec.version, objects)
+    (one,) = found["workloads"]
+    assert (one["name"], one["pool"]) == ("supernode-cpu", "cpu")
+    assert one["images"]["supernode"] == "docker.io/flwr/supernode:1.40.0" and "sidecar" in one["images"]
+    # The way back renders what ran before.
+    newer = SiteSpec.parse({**given, "version": "1.41.0", "image": "x/supernode:none", "sidecar_image": "x/haproxy:1"}).complete()
+    assert what_runs.wanted(newer.version, supernode.objects(newer)) != found
+    back = as_before.site_as_before(newer, found)
+    assert what_runs.wanted(back.version, supernode.objects(back)) == found
+
+
+def test_the_hub_as_before() -> None:
+    was = {
+        "version": "1.40.0",
+        "workloads": [
+            {"name": "superlink", "pool": None, "images": {"superlink": "s", "gateway": "g"}},
+            {"name": "serverapp", "pool": None, "images": {"superexec": "e"}},
+        ],
+    }
+    assert as_before.hub_as_before(was) == {
+        "superlink_version": "1.40.0", "superlink_image": "s", "superlink_gateway_image": "g", "superlink_serverapp_image": "e",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hub", "site", "words"),
+    [
+        (("1.41.0", "1.40.0"), ("1.40.0", "1.40.0"), "hub: flower_version: 1.40.0 is older than 1.41.0, which the SuperLink runs"),
+        (("1.40.0", "1.40.0"), ("1.40.0", "1.41.0"), "a: flower_version: 1.41.0 is newer than 1.40.0 of the hub hub"),
+        (("1.41.0", "1.41.0"), ("1.41.0", "1.40.0"), "a: flower_version: 1.40.0 is older than 1.41.0, which its SuperNodes run"),
+        (("1.40.0", "1.41.0"), ("1.40.0", "1.40.0"), ""),
+        (("1.40.0", "1.41.0"), ("1.40.0", "1.41.0"), ""),
+        (("1.41.0", "1.41.0"), ("1.40.0", "1.41.0"), ""),
+    ],
+)
+def test_what_is_refused(hub: tuple[str, str], site: tuple[str, str], words: str) -> None:
+    found = what_runs.faults("hub", what(hub[0]), what(hub[1]), {"a": what(site[0])}, {"a": what(site[1])})
+    assert [words in one for one in found] == ([True] if words else [])
+
+
+def test_releases() -> None:
+    assert releases.release_of("1.41.0") == releases.release_of("v1.41") == releases.release_of("1.41.0-py3.13") == (1, 41, 0)
+    assert releases.is_older("1.40.0", "1.41.0") and not releases.is_older("1.41.0", "1.41.0") and not releases.is_older("", "1.41.0")
+    assert not releases.untested("1.41.0", "1.40.0") and not releases.untested("1.43.0", "1.43.2") and releases.untested("1.42.0", "1.40.0")
+    assert releases.same_database("1.41.0", "1.41.0") and not releases.same_database("1.40.0", "1.41.0")
+    assert not releases.same_database("1.42.0", "1.42.1"), "of what is not known nothing is claimed"
+
+
+def begin(known: Any, live: Any = OLD, target: Any = NEW) -> Any:
+    sites = {"a": (live, target), "b": (OLD, target)}
+    return unfinished.begin(known, "now", [["a"], ["b"]], (live, target), sites)
+
+
+def test_what_ran_before_is_kept() -> None:
+    first = begin({})
+    assert first["sites"]["a"] == {"was": OLD, "state": "waiting"} and first["hub"]["state"] == "waiting"
+    assert begin(first) == first
+    broken = what("1.41.0", "none")
+    half = {**first, "hub": {"was": OLD, "state": "begun"}, "backup": "x", "sites": {**first["sites"], "a": {"was": OLD, "state": "begun"}}}
+    again = begin(half, broken)
+    assert again["sites"]["a"] == {"was": OLD, "state": "begun"} and again["hub"]["was"] == OLD and again["backup"] == "x"
+    done = {**first, "sites": {"a": {"was": OLD, "state": "done"}, "b": {"was": OLD, "state": "waiting"}}}
+    assert begin(done, NEW)["sites"]["a"] == {"was": NEW, "state": "done"}
+    left_out = unfinished.begin(half, "now", [["b"]], (OLD, NEW), {"b": (OLD, NEW)})
+    assert left_out["sites"]["a"]["was"] == OLD, "it is not reached in this run, and its state is still known"
+    other = begin(half, broken, what("1.42.0"))
+    assert other["target"] == "1.42.0" and other["sites"]["a"]["was"] == OLD, "what is half done is never what ran before"
+
+
+def test_words() -> None:
+    progress = {**begin({}), "sites": {"a": {"state": "rolled back"}, "b": {"state": "done"}}}
+    assert "hub waiting, 1 of 2 sites done, a rolled back" in unfinished.words(progress)
+    assert unfinished.words({}) == ""
+
+
+def judge(**changed: Any) -> Any:
+    given: dict[str, Any] = {
+        "results": {"a": {}, "b": {}},
+        "offline": {},
+        "other": {},
+        "run": {},
+        "was": {"a": OLD, "b": OLD},
+        "want": {"a": NEW, "b": NEW},
+        "before": [],
+        "allowed": 0,
+    }
+    return verdict.of_wave(["a", "b"], **{**given, **changed})
+
+
+def test_a_wave_that_is_good() -> None:
+    assert judge() == {"why": {}, "back": {}, "stop": False}
+    assert judge(run={"status": "finished:completed"})["stop"] is False
+
+
+def test_a_site_that_fails() -> None:
+    failed = {"results": {"a": {"failed": True, "msg": "a: no"}, "b": {}}}
+    assert judge(**failed) == {"why": {"a": "a: no"}, "back": {"a": OLD, "b": OLD}, "stop": True}
+    assert judge(**failed, allowed=1) == {"why": {"a": "a: no"}, "back": {"a": OLD}, "stop": False}
+    assert judge(**failed, allowed=1, before=["z"])["stop"] is True
+    assert judge(**failed, was={"a": what_runs.NOTHING, "b": NEW})["back"] == {}, "a new site, and one that was there already"
+    assert judge(offline={"b": "cpu/0 is offline"})["why"] == {"b": "b: cpu/0 is offline"}
+    assert judge(other={"b": "x"})["stop"] is True
+
+
+def test_an_acceptance_run_that_fails() -> None:
+    found = judge(run={"status": "finished:failed", "msg": "no"})
+    assert found["stop"] and set(found["back"]) == {"a", "b"} and "the acceptance run failed: no" in found["why"]["a"]
+
+
+def test_other_images() -> None:
+    assert verdict.other_images(NEW, NEW) == ""
+    assert "supernode-cpu/supernode runs r/supernode:1.40.0, not r/supernode:1.41.0" in verdict.other_images(OLD, NEW)
+    assert "runs nothing" in verdict.other_images(what_runs.NOTHING, NEW)
+
+
+def test_the_results_of_sites() -> None:
+    gate = judge(results={"a": {"failed": True, "msg": "a: no"}, "b": {}})
+    found = verdict.results(["a", "b"], gate, {"a": {}, "b": {}})
+    assert found["a"] == {"changed": True, "failed": True, "msg": "a: no; it runs 1.40.0 again"}
+    assert found["b"]["failed"] is False and found["b"]["msg"] == "b: its wave failed; it runs 1.40.0 again"
+    text = verdict.stopped(1, [["a", "b"], ["c"]], found, 0)
+    assert "wave 1 of 2 failed" in text and "Not touched: c." in text
+    worse = verdict.results(["a"], gate, {"a": {"failed": True, "msg": "a: gone"}})
+    assert worse["a"]["failed"] and "could not be rolled back to 1.40.0: a: gone" in worse["a"]["msg"]
