@@ -98,7 +98,8 @@ def test_releases() -> None:
     assert not releases.same_database("1.42.0", "1.42.1"), "of what is not known nothing is claimed"
 
 
-def begin(known: Any, live: Any = OLD, target: Any = NEW) -> Any:
+def begin(known: Any, live: Any = None, target: Any = None) -> Any:
+    live, target = live or OLD, target or NEW
     sites = {"a": (live, target), "b": (OLD, target)}
     return unfinished.begin(known, "now", [["a"], ["b"]], (live, target), sites)
 
