@@ -12,10 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 PACKAGE = "prometheus"
 PROGRAMS = Path("usr/bin")
+SECONDS, PAUSE = 180, 5
 
 
 def ensure() -> Path:
@@ -29,15 +31,25 @@ def ensure() -> Path:
             partial = folder.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
-            # As root, apt drops to a user that may not write there.
-            fetch = ["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", PACKAGE]
-            subprocess.run(fetch, cwd=partial, stdout=sys.stderr, check=True)
+            _fetch(partial)
             (package,) = partial.glob("*.deb")
             subprocess.run(["dpkg-deb", "-x", package, partial], stdout=sys.stderr, check=True)
             package.unlink()
             shutil.rmtree(folder, ignore_errors=True)
             partial.rename(folder)
     return folder / PROGRAMS
+
+
+def _fetch(folder: Path) -> None:
+    """Download the package. The lists of packages may be missing or old, and another program may be reading them anew."""
+    # As root, apt drops to a user that may not write there.
+    fetch = ["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", PACKAGE]
+    deadline = time.monotonic() + SECONDS
+    while subprocess.run(fetch, cwd=folder, stdout=sys.stderr, check=False).returncode:
+        if time.monotonic() >= deadline:
+            raise SystemExit(f"prometheus: apt-get cannot download the package {PACKAGE}, also after {SECONDS} s of apt-get update: see above")
+        if subprocess.run(["apt-get", "-q", "update"], stdout=sys.stderr, check=False).returncode:
+            time.sleep(PAUSE)
 
 
 if __name__ == "__main__":
