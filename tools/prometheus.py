@@ -41,7 +41,7 @@ def ensure() -> Path:
 
 
 def _fetch(folder: Path) -> None:
-    """Download the package. The lists of packages may be missing or old, and another program may be reading them anew."""
+    """Download the package. The lists of packages may be missing or old, and another program may be updating them."""
     # As root, apt drops to a user that may not write there.
     fetch = ["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", PACKAGE]
     deadline = time.monotonic() + SECONDS
