@@ -57,12 +57,13 @@ def result(run):
 
 def test_a_ghost_a_zombie_and_drift(federation, plain):
     fed, other = federation, federation.cluster("site-b")
-    ghost, zombie = fed.keys("site-a")["cpu", "0"], fed.keys("site-a")["cpu", "1"]
+    (one, ghost), (two, zombie) = sorted((int(name), node) for (_pool, name), node in fed.keys("site-a").items())
+    first_pod, second_pod = f"supernode-cpu-{one}", f"supernode-cpu-{two}"
     before, others = fed.lives("site-a"), fed.lives("site-b")
     configured = fed.hub.get("v1", "ConfigMap", GATEWAY, fed.namespace)["data"]["haproxy.cfg"]
     first = "  http-request deny deny_status 503 if { src -f /etc/gw/denied.lst }\n"
     assert configured.count(first) == 1
-    lines = rule(fed, "site-a", "0", 403, "send-node-heartbeat") + rule(fed, "site-a", "1", 404, "pull-messages")
+    lines = rule(fed, "site-a", str(one), 403, "send-node-heartbeat") + rule(fed, "site-a", str(two), 404, "pull-messages")
     begun = time.monotonic()
     answers(fed, configured.replace(first, first + lines))
     other.patch("apps/v1", "StatefulSet", "supernode-gpu", fed.namespace, {"spec": {"replicas": 2}})
@@ -80,10 +81,10 @@ def test_a_ghost_a_zombie_and_drift(federation, plain):
     run = fed.play("reconcile", *HEAL, "--check", **plain)
     assert ghost in {one["node_id"] for one in result(run)["due"]}, result(run)
     # A zombie is ended by its liveness probe and started again by the kubelet, so what is to be healed of it may be nothing.
-    seen = fed.nodes()[zombie], fed.lives("site-a")["supernode-cpu-1"][1]
+    seen = fed.nodes()[zombie], fed.lives("site-a")[second_pod][1]
     assert fed.nodes()[ghost] == "offline", "it came back by itself"
-    assert fed.lives("site-a")["supernode-cpu-0"] == before["supernode-cpu-0"], "check mode restarted it, or its probe"
-    assert pod_health.is_ready(fed.pods("site-a")["supernode-cpu-0"]), "Kubernetes saw it"
+    assert fed.lives("site-a")[first_pod] == before[first_pod], "check mode restarted it, or its probe"
+    assert pod_health.is_ready(fed.pods("site-a")[first_pod]), "Kubernetes saw it"
 
     begun = time.monotonic()
     run = fed.play("reconcile", *SOON, "-e", "flower_reconcile=repair", **plain)
@@ -93,8 +94,8 @@ def test_a_ghost_a_zombie_and_drift(federation, plain):
     fed.wait_online(ghost, zombie)
     back = time.monotonic() - begun
     after = fed.lives("site-a")
-    assert after["supernode-cpu-0"][0] != before["supernode-cpu-0"][0]
-    assert any(f"restarted pod {fed.namespace}/supernode-cpu-0" in str(entry) for entry in fed.trail())
+    assert after[first_pod][0] != before[first_pod][0]
+    assert any(f"restarted pod {fed.namespace}/{first_pod}" in str(entry) for entry in fed.trail())
     times = f"ghost offline after {lost:.0f} s; zombie then (state, restarts): {seen}; healed, in seconds: {healed}; "
     times += f"playbook {took:.0f} s; all online after {back:.0f} s"
     (fed.logs / "reconcile-times.txt").write_text(times, encoding="utf-8")
