@@ -89,8 +89,11 @@ events: stage ## tests of the rulebooks, with ansible-rulebook in an environment
 metrics: stage ## tests of the alert rules and the dashboard, with promtool of Debian's package
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/metrics.xml tests/metrics
 
-check: stage ## lint, sanity of changed files, unit tests, those of the example, of the rulebooks and of the alerts side by side: what to run before every commit
-	@SANITY=--changed python tools/test.py "lint unit examples events metrics sanity"
+page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
+	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
+
+check: stage ## lint, sanity of changed files, unit tests, those of the example, of the rulebooks, of the alerts and of the page side by side: what to run before every commit
+	@SANITY=--changed python tools/test.py "lint unit examples events metrics page sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 

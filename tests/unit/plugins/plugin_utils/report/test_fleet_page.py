@@ -222,7 +222,7 @@ def test_what_scrolls_is_reached_by_keyboard_and_all_that_is_named_exists() -> N
     named = {name for _tag, attrs in page.tags for name in (attrs.get("aria-labelledby") or "").split()}
     assert named and named <= set(ids)
     scrolling = [attrs for tag, attrs in page.tags if attrs.get("class") == "scroll" or tag == "pre"]
-    assert scrolling and all(attrs.get("tabindex") == "0" and attrs.get("role") == "region" for attrs in scrolling)
+    assert scrolling and all(attrs.get("tabindex") == "0" and attrs.get("role") == "group" for attrs in scrolling)
     pictures = [attrs for tag, attrs in page.tags if tag == "svg"]
     assert pictures and all(attrs.get("aria-hidden") or (attrs["role"] == "img" and {"aria-label", "aria-labelledby"} & set(attrs)) for attrs in pictures)
     columns = [attrs for tag, attrs in page.tags if tag == "th"]
