@@ -36,8 +36,8 @@ def a_broken_image(fed, context, workload):
     cluster.replace(live)
 
     def waits():
-        (pod,) = fed.pods(context).values()
-        states = [one.get("state", {}).get("waiting", {}).get("reason", "") for one in pod["status"].get("containerStatuses", [])]
+        found = [one for pod in fed.pods(context).values() for one in pod["status"].get("containerStatuses", [])]
+        states = [one.get("state", {}).get("waiting", {}).get("reason", "") for one in found]
         return {"ErrImagePull", "ImagePullBackOff"} & set(states)
 
     fed.wait("a pod that waits for its image", waits, 90)
