@@ -80,7 +80,7 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
     fed.play("status", "-e", f"flower_status_page={page}", "-e", f"flower_status_file={data}", hosts=hosts)
     report = json.loads(data.read_text())
     broken = {
-        "127.0.0.1:1: no connection": ("site-c", "flower_forget_sites=site-c"),
+        "site-c: the API server https://127.0.0.1:1": ("site-c", "flower_forget_sites=site-c"),
         IMAGE: ("site-b", "credentials of its registry"),
         "site-a is denied since": ("site-a", "flower_access=admitted"),
         f"node {node} is registered": ("", "flwr supernode unregister"),
@@ -89,6 +89,8 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
         "jane@laptop": ("hub", "The lease is free"),
     }
     found = report["findings"]
+    levels = [one["level"] for one in found]
+    assert levels == sorted(levels) and levels.count("problem") >= 4, found
     for words, (cluster, remedy) in broken.items():
         (one,) = [one for one in found if words in one["text"]]
         assert (one["cluster"], remedy in one["remedy"]) == (cluster, True), one
