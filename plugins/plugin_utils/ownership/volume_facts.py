@@ -44,4 +44,3 @@ def facts(namespace: str, before: Mapping[str, str], after: Collection[str], *, 
         {"change": KEPT if name in after else DELETED, "claim": f"{namespace}/{name}", "storage": policy, "choice": choice}
         for name, policy in sorted(before.items())
     ]
-

@@ -44,17 +44,17 @@ class Findings:
         self.problems: list[str] = []
         self.warnings: list[str] = []
 
-    def problem(self, cluster: str, text: str, remedy: str, told: bool = False) -> None:
+    def problem(self, cluster: str, text: str, remedy: str, with_remedy: bool = False) -> None:
         """Add one that makes the federation unhealthy.
 
         Args:
             cluster: what it is about.
             text: the sentence.
             remedy: what to do.
-            told: whether the sentence of C(problems) has the remedy, too.
+            with_remedy: whether the sentence of C(problems) has the remedy, too.
         """
         self.found.append(Finding(PROBLEM, cluster, text, remedy))
-        self.problems.append(f"{text}; {remedy}" if told else text)
+        self.problems.append(f"{text}; {remedy}" if with_remedy else text)
 
     def warning(self, cluster: str, text: str, remedy: str) -> None:
         """Add one that does not."""

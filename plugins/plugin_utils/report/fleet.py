@@ -46,7 +46,7 @@ def fleet_report(
     listed = [_site(name, sites[name], hub, found, now) for name in sites]
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
-        found.problem(name, f"{name} is not in the inventory, but still in the ledger", remedies.forgotten(name), told=True)
+        found.problem(name, f"{name} is not in the inventory, but still in the ledger", remedies.forgotten(name), with_remedy=True)
     joined = {
         name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]
     }
@@ -55,7 +55,7 @@ def fleet_report(
         for text in network.problems(hub_name, around, joined, now, _SOON):
             found.problem(_named(text, sites), text, remedies.NETWORK)
     for node in hub["unknown_nodes"]:
-        found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, told=True)
+        found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, with_remedy=True)
     for run in _last_failed(hub["runs"]):
         text = f"run {run['run-id']}{_of_app(run)} failed{_details(run)}"
         found.warning("", text, remedies.run_failed(str(run["run-id"])))

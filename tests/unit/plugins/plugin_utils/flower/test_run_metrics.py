@@ -59,7 +59,8 @@ def test_curves_have_a_point_for_each_round() -> None:
 
 
 def test_curves_of_a_long_run_and_of_many_metrics_stay_small() -> None:
-    line = "INFO :      	└──> Aggregated MetricRecord: {%s}\n" % ", ".join(f"'m{number:02}': 1e999, 'n{number:02}': 0.5" for number in range(20))
+    metrics = ", ".join(f"'m{number:02}': 1e999, 'n{number:02}': 0.5" for number in range(20))
+    line = f"INFO :      	└──> Aggregated MetricRecord: {{{metrics}}}\n"
     found = curves("".join(f"INFO :      [ROUND {number}/5000]\n{line}" for number in range(1, 5001)).splitlines())
     assert len(found) == CURVES and all(name.startswith("train n") for name in found), found.keys()
     for points in found.values():
