@@ -68,7 +68,8 @@ def evaluate(page: Path, script: str, width: int = DESK, dark: bool = False) -> 
     text = _POLICY.sub("", page.read_text(encoding="utf-8"))
     program = (
         f"(async () => {{ {script} }})().catch(error => ({{error: String(error)}})).then(found => {{"
-        f"document.documentElement.replaceChildren(document.createTextNode('{begin}' + btoa(unescape(encodeURIComponent(JSON.stringify(found)))) + '{end}')) }})"
+        f"document.documentElement.replaceChildren(document.createTextNode("
+        f"'{begin}' + btoa(unescape(encodeURIComponent(JSON.stringify(found)))) + '{end}')) }})"
     )
     copy = page.with_name(f"{page.stem}-script.html")
     copy.write_text(text.replace("</body>", f"<script>{program}</script></body>"), encoding="utf-8")

@@ -26,8 +26,8 @@ _PULL = ("ErrImage", "ImagePull", "InvalidImageName", "RegistryUnavailable")
 def site_away(site: str) -> str:
     """For a site whose cluster does not answer."""
     return (
-        f"Check flower_kubeconfig and flower_context of {site}, and the way to its API server. If its cluster no longer exists, take it out of the inventory and "
-        f"run {SITE} -e flower_forget_sites={site}"
+        f"Check flower_kubeconfig and flower_context of {site}, and the way to its API server. If its cluster no longer exists, take it out of the inventory "
+        f"and run {SITE} -e flower_forget_sites={site}"
     )
 
 

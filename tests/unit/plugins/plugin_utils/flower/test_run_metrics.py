@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import CURVES, POINTS, curves, last_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import (
+    CURVES,
+    POINTS,
+    curves,
+    last_metrics,
+)
 
 ROUND = """\
 INFO :      [ROUND {0}/3]
