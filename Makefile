@@ -29,7 +29,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit examples events metrics check integration fleet-tests scenarios soak fleet-lifecycle molecule test awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit examples events metrics page check integration fleet-tests scenarios soak fleet-lifecycle molecule test awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -89,8 +89,11 @@ events: stage ## tests of the rulebooks, with ansible-rulebook in an environment
 metrics: stage ## tests of the alert rules and the dashboard, with promtool of Debian's package
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/metrics.xml tests/metrics
 
-check: stage ## lint, sanity of changed files, unit tests, those of the example, of the rulebooks and of the alerts side by side: what to run before every commit
-	@SANITY=--changed python tools/test.py "lint unit examples events metrics sanity"
+page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
+	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
+
+check: stage ## lint, sanity of changed files, unit tests, those of the example, of the rulebooks, of the alerts and of the page side by side: what to run before every commit
+	@SANITY=--changed python tools/test.py "lint unit examples events metrics page sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 

@@ -20,7 +20,7 @@ from together import exit_on_signals, together
 
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
 # it runs.
-PHASES = ["lint unit examples events metrics fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
+PHASES = ["lint unit examples events metrics page fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
 ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
 SLOWEST = 10
 

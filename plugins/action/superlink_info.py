@@ -14,7 +14,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_rotating import HubRotation
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
@@ -24,7 +26,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ledger import dat
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.records import empty_record
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import library
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
 from ansible_collections.federated.flower.plugins.plugin_utils.report import workloads
 from ansible_collections.federated.flower.plugins.plugin_utils.skupper import network, rotation_plan
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import unfinished
@@ -41,6 +43,7 @@ class ActionModule(SkupperAction):
         "wait_timeout": {"type": "int", "default": 0},
         "skupper": {"type": "bool", "default": False},
         "outputs": {"type": "bool", "default": False},
+        "curves": {"type": "int", "default": 0},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -61,6 +64,7 @@ class ActionModule(SkupperAction):
                     result["upgrade"] = unfinished.words(unfinished.Store(hub, params["namespace"], params["federation"]).read())
                     self._read_ledger(hub, params, result)
                     self._ask_flower(hub, params["namespace"], result)
+                    self._read_curves(hub, params, result)
                     if params["outputs"]:
                         result["outputs"] = outputs_reader.facts(FlowerCLI(hub, params["namespace"]))
         except ClusterError as error:
@@ -117,11 +121,13 @@ class ActionModule(SkupperAction):
     @staticmethod
     def _read_lease(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
         try:
-            held = Lease(hub, params["namespace"], params["federation"]).held()
+            live, ended = Lease(hub, params["namespace"], params["federation"]).look()
         except Forbidden:
             return  # not a reason to know nothing of the fleet: rights that an earlier release rendered do not have it
-        if held is not None:
-            result["lease"] = {"holder": lease_object.words(held), "since": lease_object.since(held)}
+        if live is not None and not ended:
+            result["lease"] = {"holder": lease_object.words(live), "since": lease_object.since(live)}
+        elif live is not None and lease_object.holder(live):
+            result["lease"] = {"ended": lease_object.words(live)}
 
     @staticmethod
     def _read_ledger(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
@@ -145,10 +151,17 @@ class ActionModule(SkupperAction):
                 "datasets": dataset_index.of_site(index, site),
                 "retired": len(record["retired"]),
                 "access": record.get("access") or {},
-                "client": {
-                    name: record.get("client", {}).get(name, "") for name in ("serial", "fingerprint", "not_after")
-                },
+                "client": _client(record.get("client") or {}),
             }
+
+    @staticmethod
+    def _read_curves(hub: Cluster, params: dict[str, Any], result: dict[str, Any]) -> None:
+        """Metrics of the newest runs that have begun."""
+        newest = sorted(result["runs"], key=lambda run: str(run.get("pending-at") or ""), reverse=True)
+        begun = [run for run in newest if run["status"] not in ("pending", "starting")][: max(params["curves"], 0)]
+        logs = runs_of.read_logs(FlowerCLI(hub, params["namespace"]), [runs_of.Run(run["run-id"], run["status"]) for run in begun])
+        for run, log in zip(begun, logs):
+            run["curves"] = curves(log)
 
     @staticmethod
     def _ask_flower(hub: Cluster, namespace: str, result: dict[str, Any]) -> None:
@@ -161,3 +174,13 @@ class ActionModule(SkupperAction):
         result["unknown_nodes"] = sorted(
             node for node, facts in result["nodes"].items() if node not in known and facts["status"] != "unregistered"
         )
+
+
+def _client(client: dict[str, Any]) -> dict[str, Any]:
+    """Public facts of a client certificate; since when it is valid is in the certificate alone."""
+    known = {name: client.get(name, "") for name in ("serial", "fingerprint", "not_after")}
+    try:
+        begun = certificates.describe(client["certificate"])["not_before"] if client.get("certificate") else ""
+    except ValueError:
+        begun = ""  # a record that people changed: the playbook that needs the certificate says so
+    return {**known, "not_before": begun}

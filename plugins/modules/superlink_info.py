@@ -50,6 +50,11 @@ options:
       - Whether to return how much room is left on the volume for outputs of runs.
     type: bool
     default: false
+  curves:
+    description:
+      - Of how many of the newest runs the metrics of all rounds are returned, which are read from their logs.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -129,7 +134,9 @@ nodes:
   returned: always
   type: dict
 runs:
-  description: Flower's runs.
+  description: >-
+    Flower's runs. With O(curves), C(curves) of the newest ones: place and name of a metric, as in C(evaluate accuracy), with a list of rounds and
+    values.
   returned: always
   type: list
   elements: dict
@@ -150,7 +157,9 @@ upgrade:
   returned: always
   type: str
 lease:
-  description: Who is changing the fleet now, and since when. Empty if the fleet is not being changed, or if the right to read C(leases) is missing.
+  description: >-
+    Who is changing the fleet now, and since when; or C(ended), who did not return the lease before it ended. Empty if
+    the fleet is not being changed, or if the right to read C(leases) is missing.
   returned: always
   type: dict
   sample:

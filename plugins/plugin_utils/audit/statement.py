@@ -16,6 +16,12 @@ from ..base.people import who_where
 from .hash_chain import Entry
 
 FORMAT = "federated.flower/leaving/v1"
+#: Kinds of the networks and of the delivery that a site may have been part of, by the word for it in a statement.
+KINDS = {
+    "skupper": {"AccessGrant", "AccessToken", "Connector", "Link", "Listener", "RouterAccess", "Site"},
+    "ocm": {"ManagedClusterAddOn", "ManifestWork"},
+}
+UNTOUCHED = "nothing was deleted in the site's cluster: the hub alone forgot the site, and what was created there may still be there"
 Statement = dict[str, Any]
 
 
@@ -48,6 +54,9 @@ def state(trail: Sequence[Entry], site: str, *, federation: str, hub: str, time:
         time: now, ISO 8601, UTC.
     """
     entries = entries_of(trail, site)
+    deleted = [str(fact.get("object")) for entry in entries for fact in _changes(entry, site, "objects", "deleted")]
+    staying = left(trail, site)
+    untouched = [{"entry": entry["seq"], "message": UNTOUCHED} for entry in entries[-1:] if not deleted]
     return {
         "format": FORMAT,
         "federation": federation,
@@ -56,13 +65,16 @@ def state(trail: Sequence[Entry], site: str, *, federation: str, hub: str, time:
         "time": time,
         "unregistered": [fact for entry in entries for fact in _changes(entry, site, "keys", "retired")],
         "revoked": [str(fact.get("serial")) for entry in entries for fact in _changes(entry, site, "certificates", "revoked")],
-        "deleted": [str(fact.get("object")) for entry in entries for fact in _changes(entry, site, "objects", "deleted")],
+        "deleted": deleted,
+        "volumes": _volumes(entries, site),
+        **{word: {"deleted": _of_kinds(deleted, kinds), "left": _of_kinds(staying, kinds)} for word, kinds in KINDS.items()},
         "out_of_reach": [
             {"entry": entry["seq"], "message": str(entry["failed"][site])}
             for entry in entries
             if site in (entry.get("failed") or {})
-        ],
-        "left": left(trail, site),
+        ]
+        + untouched,
+        "left": staying,
         "entries": [
             {
                 "entry": entry["seq"],
@@ -103,6 +115,11 @@ def text(statement: Mapping[str, Any]) -> str:
     )
     lines += _part("Client certificates revoked, by serial number", statement["revoked"])
     lines += _part("Deleted in the site's cluster", statement["deleted"])
+    lines += _part("Volume claims", [_volume_words(one) for one in statement.get("volumes", [])])
+    for word, title in (("skupper", "Skupper"), ("ocm", "Open Cluster Management")):
+        found = statement.get(word) or {"deleted": [], "left": []}
+        rows = [*(f"{one}: deleted" for one in found["deleted"]), *(f"{one}: created and not deleted" for one in found["left"])]
+        lines += _part(f"Objects of {title} among these", rows)
     lines += _part("Created there and not deleted, as far as is known", statement["left"])
     lines += _part("Out of reach", [f"entry {one['entry']}: {one['message']}" for one in statement["out_of_reach"]])
     lines += _part(
@@ -123,6 +140,24 @@ def differing(statement: Mapping[str, Any], entries: Sequence[Entry]) -> str:
 
 def _part(title: str, rows: Sequence[str]) -> list[str]:
     return [f"{title}:", *(f"  - {row}" for row in rows or ["nothing"]), ""]
+
+
+def _volumes(entries: Sequence[Entry], site: str) -> list[dict[str, Any]]:
+    """The last that is known of each claim."""
+    facts = [one for entry in entries for one in _facts(entry, site).get("volumes") or [] if isinstance(one, dict)]
+    return list({str(one.get("claim")): one for one in facts}.values())
+
+
+def _volume_words(fact: Mapping[str, Any]) -> str:
+    if fact.get("change") == "kept":
+        return f"{fact.get('claim')}: kept with its data, {fact.get('choice')}"
+    storage = {"Delete": "its provisioner deletes the storage", "Retain": "the storage still has the data"}.get(str(fact.get("storage")))
+    policy = f"{storage} (reclaim policy {fact.get('storage')})" if storage else "what became of the storage is not known"
+    return f"{fact.get('claim')}: deleted, {policy}"
+
+
+def _of_kinds(objects: Sequence[str], kinds: set[str]) -> list[str]:
+    return [one for one in objects if one.partition(" ")[0] in kinds]
 
 
 def _facts(entry: Entry, site: str) -> Mapping[str, Any]:

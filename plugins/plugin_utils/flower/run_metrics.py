@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The last metrics of a run, from what Flower's strategies log in each round. Pure.
+"""The metrics of a run, from what Flower's strategies log in each round. Pure.
 
 Flower stores no metrics of a run; its strategies (C(flwr.serverapp.strategy)) log them::
 
@@ -18,14 +18,16 @@ Flower stores no metrics of a run; its strategies (C(flwr.serverapp.strategy)) l
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 _ROUND = re.compile(r"\[ROUND (\d+)(?:/\d+)?\]")
 _PHASE = re.compile(r"\b(?:aggregate_(train|evaluate): Received|(Global evaluation)$)")
 _METRICS = re.compile(r"(Aggregated )?MetricRecord: (\{.*\})$")
 _INITIAL = re.compile(r"Initial global evaluation results: (\{.*\})$")
+CURVES, POINTS = 8, 100
 _NO_NUMBER = re.compile(r"(?<![\w'\"])(?:-?inf|nan)\b")
 
 
@@ -40,17 +42,53 @@ def last_metrics(lines: Iterable[str]) -> dict[str, Any]:
         that is there; empty for an app that logs none. A number that is not finite is None.
     """
     found: dict[str, Any] = {}
+    for entry in _entries(lines):
+        found |= entry
+    return found
+
+
+def curves(lines: Iterable[str]) -> dict[str, list[tuple[int, float]]]:
+    """The metrics of all rounds.
+
+    Args:
+        lines: of the log, cleaned.
+
+    Returns:
+        Place and name of a metric, as in C(evaluate accuracy) -> round and value, of at most C(CURVES) metrics that are finite numbers in
+        two rounds or more; of a long run C(POINTS) rounds, the first and the last one among them.
+    """
+    found: dict[str, dict[int, float]] = {}
+    for entry in _entries(lines):
+        number = entry.pop("round")
+        for place, values in entry.items():
+            for name, value in values.items():
+                if isinstance(value, (int, float)) and math.isfinite(value):
+                    found.setdefault(f"{place} {name}", {})[number] = float(value)
+    drawn = {name: sorted(points.items()) for name, points in sorted(found.items()) if len(points) > 1}
+    return {name: _thinned(points) for name, points in list(drawn.items())[:CURVES]}
+
+
+def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    if len(points) <= POINTS:
+        return points
+    return [points[round(step * (len(points) - 1) / (POINTS - 1))] for step in range(POINTS)]
+
+
+def _entries(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Round and values of each line with metrics, by where they were measured."""
     number, phase = 0, "train"
     for line in lines:
+        entry: dict[str, Any] = {}
         if match := _ROUND.search(line):
             number, phase = int(match[1]), "train"
         elif match := _PHASE.search(line):
             phase = match[1] or "server"
         elif match := _INITIAL.search(line):
-            found |= _entry("server", 0, match[1])
+            entry = _entry("server", 0, match[1])
         elif match := _METRICS.search(line):
-            found |= _entry(phase if match[1] else "server", number, match[2])
-    return found
+            entry = _entry(phase if match[1] else "server", number, match[2])
+        if entry:
+            yield entry
 
 
 def _entry(phase: str, number: int, text: str) -> dict[str, Any]:

@@ -186,11 +186,19 @@ def read_log(cli: FlowerCLI, run: Run) -> list[str]:
     """
     if run.status in ("", "pending", "starting"):
         return []
-    (answer,) = cli.do([{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": LOG_LINES}], seconds=60)
-    lines = clean_log(answer.text)
-    while lines and HEADER.search(lines[0]):  # messages of the command line
-        lines.pop(0)
-    return trim(lines)
+    return read_logs(cli, [run])[0]
+
+
+def read_logs(cli: FlowerCLI, begun: Sequence[Run]) -> list[list[str]]:
+    """As C(read_log), of several runs that have started."""
+    steps = [{"command": ["log", run.run_id, CONNECTION, "--show"], "lines": LOG_LINES} for run in begun]
+    found = []
+    for answer in cli.do(steps, seconds=50 + 10 * len(steps)) if steps else []:
+        lines = clean_log(answer.text)
+        while lines and HEADER.search(lines[0]):  # messages of the command line
+            lines.pop(0)
+        found.append(trim(lines))
+    return found
 
 
 def trim(lines: list[str]) -> list[str]:

@@ -69,8 +69,13 @@ class Lease:
 
     def held(self) -> Object | None:
         """The object while its holder has not lost it, as far as the hub's clock tells; for looking."""
+        live, ended = self.look()
+        return None if ended else live
+
+    def look(self) -> tuple[Object | None, bool]:
+        """The object, and whether its holder has lost it without returning it, as far as the hub's clock tells."""
         live = self.read()
-        return None if live is None or self._has_ended(live) else live
+        return live, live is not None and self._has_ended(live)
 
     def take(self, seconds: float, say: Callable[[str], None]) -> Object | None:
         """Take it when it is free, or has ended.

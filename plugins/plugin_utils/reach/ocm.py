@@ -24,6 +24,7 @@ from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
+from ..ownership import volume_facts
 from ..preflight import dataset_checks, rehearsal
 from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
@@ -258,7 +259,10 @@ class Way:
         delivery = self._delivery([])
         delivery.remove(self.site.seconds)
         done = self._done(delivery)
-        kept = ", ".join(one.claim_name for one in datasets.created(self.site.spec))
+        claims = [one.claim_name for one in datasets.created(self.site.spec)]
+        if done.changed and not self.run.check:
+            done.volumes = volume_facts.facts(self.site.namespace, dict.fromkeys(claims, volume_facts.UNKNOWN), claims, wanted=volumes)
+        kept = ", ".join(claims)
         if volumes and kept:
             done.warnings.append(
                 f"{self.site.name}: the claims {kept} stay in namespace {self.site.namespace} of the managed cluster "

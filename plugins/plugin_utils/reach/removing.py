@@ -15,7 +15,7 @@ from ..base.errors import ClusterError
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
 from ..marks import parts, proof, record
-from ..ownership import ca_namespace, removal
+from ..ownership import ca_namespace, removal, volume_facts
 from ..rights.table import SUPERLINK, SUPERNODE
 from ..site_keys import job
 from .site import Done
@@ -62,6 +62,7 @@ def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
     made_at_site = wanted.key_source == SITE
     if made_at_site and not check:
         job.make_room(cluster, wanted.namespace, wanted.seconds)
+    before = volume_facts.claims(cluster, wanted.namespace) if wanted.site else {}
     going = _delete_set(cluster, wanted, check=check)
     kept: list[str] = []
     if wanted.credentials or wanted.volumes:
@@ -75,7 +76,9 @@ def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
             _await_keys(cluster, wanted)
     gone = [item for item in going if item["change"] == "deleted"]
     msg = f"{len(gone)} objects {'to delete' if check else 'deleted'} from {cluster.name}"
-    return Done(changed=bool(gone), objects=gone, msg=msg + "".join(f"; {sentence}" for sentence in kept))
+    after = volume_facts.claims(cluster, wanted.namespace) if before and gone else before
+    volumes = volume_facts.facts(wanted.namespace, before, after, wanted=wanted.volumes) if gone and not check else []
+    return Done(changed=bool(gone), objects=gone, volumes=volumes, msg=msg + "".join(f"; {sentence}" for sentence in kept))
 
 
 def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[str, str]]:

@@ -160,6 +160,7 @@ class Done:
     Attributes:
         changed: whether something was changed, or would be.
         objects: the result for each object, in the format of C(apply).
+        volumes: what became of the volume claims of a site that was removed, as C(ownership.volume_facts).
         diff: entries for C(--diff).
         warnings: sentences.
         requests: requests to API servers.
@@ -169,6 +170,7 @@ class Done:
 
     changed: bool = False
     objects: list[dict[str, str]] = field(default_factory=list)
+    volumes: list[dict[str, str]] = field(default_factory=list)
     diff: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     requests: int = 0

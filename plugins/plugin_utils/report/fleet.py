@@ -10,9 +10,12 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base import times
 from ..base.sizes import readable
 from ..ocm import health
 from ..skupper import network
+from . import remedies
+from .findings import Findings
 
 # How early the expiry of a certificate in the Skupper network is a problem: only the playbooks renew it.
 _SOON = datetime.timedelta(days=30)
@@ -34,43 +37,30 @@ def fleet_report(
         C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
         (those in their own pods) and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and
         C(sites) of the Skupper network; empty without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs)
-        (list), C(problems) (list of sentences).
+        (list), C(problems) and C(warnings) (lists of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
-    problems: list[str] = []
-    if not hub["reachable"] or hub["error"]:
-        problems.append(f"hub {hub_name}: {hub['error'] or 'not reachable'}")
-    elif not hub["deployed"]:
-        problems.append(f"hub {hub_name}: no SuperLink is deployed")
-    if hub["trouble"]:
-        problems.append(f"hub {hub_name}: {hub['trouble']}")
-    if hub["certificate"].get("fault"):
-        problems.append(
-            f"hub {hub_name}: sites refuse the gateway's certificate: {hub['certificate']['fault']}; federated.flower.site "
-            "resolves it, or reports the remedy"
-        )
-    problems += _outputs_problems(hub_name, hub.get("outputs") or {})
-    listed = [_site(name, sites[name], hub, problems) for name in sites]
+    now = datetime.datetime.now(datetime.timezone.utc)
+    found = Findings(hub_name)
+    _hub_findings(hub_name, hub, found, now)
+    listed = [_site(name, sites[name], hub, found, now) for name in sites]
     forgotten = sorted(set(hub["sites"]) - set(known))
     for name in forgotten:
-        problems.append(
-            f"{name} is not in the inventory, but still in the ledger; "
-            f"-e flower_forget_sites={name} unregisters its SuperNodes and frees its partitions"
-        )
+        found.problem(name, f"{name} is not in the inventory, but still in the ledger", remedies.forgotten(name), with_remedy=True)
     joined = {
         name: site.get("network") or {} for name, site in sites.items() if site.get("skupper") and site["reachable"]
     }
     around = hub.get("network") or {}
     if hub["reachable"] and joined:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        problems += network.problems(hub_name, around, joined, now, _SOON)
+        for text in network.problems(hub_name, around, joined, now, _SOON):
+            found.problem(_named(text, sites), text, remedies.NETWORK)
     for node in hub["unknown_nodes"]:
-        problems.append(
-            f"node {node} is registered at the SuperLink, but not in the ledger; "
-            "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
-        )
+        found.problem("", f"node {node} is registered at the SuperLink, but not in the ledger", remedies.NODE_UNKNOWN, with_remedy=True)
+    for run in _last_failed(hub["runs"]):
+        text = f"run {run['run-id']}{_of_app(run)} failed{_details(run)}"
+        found.warning("", text, remedies.run_failed(str(run["run-id"])))
     return {
-        "healthy": not problems,
+        "healthy": not found.problems,
         "hub": {
             "cluster": hub_name,
             "reachable": hub["reachable"],
@@ -89,20 +79,71 @@ def fleet_report(
         "forgotten": forgotten,
         "unknown_nodes": list(hub["unknown_nodes"]),
         "runs": list(hub["runs"]),
-        "problems": problems,
+        "problems": found.problems,
+        "warnings": found.warnings,
+        "findings": found.facts(),
     }
 
 
-def _outputs_problems(hub_name: str, found: Mapping[str, Any]) -> list[str]:
-    if found.get("error"):
-        return [f"hub {hub_name}: how much room is left for outputs of runs is not known: {found['error']}"]
-    if found and found["free"] < found["min_free"]:
-        return [
-            f"hub {hub_name}: the volume for outputs of runs has {readable(found['free'])} left, less than superlink_outputs_min_free "
-            f"({readable(found['min_free'])}), so no run is submitted. Delete outputs (federated.flower.outputs -e flower_outputs=prune), or "
-            "set superlink_outputs_size to more"
-        ]
-    return []
+def _hub_findings(name: str, hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> None:
+    if not hub["reachable"] or hub["error"]:
+        found.problem(name, f"hub {name}: {hub['error'] or 'not reachable'}", remedies.HUB_AWAY)
+    elif not hub["deployed"]:
+        found.problem(name, f"hub {name}: no SuperLink is deployed", remedies.HUB_BARE)
+    if hub["trouble"]:
+        found.problem(name, f"hub {name}: {hub['trouble']}", remedies.HUB_PODS)
+    if hub["certificate"].get("fault"):
+        found.problem(
+            name,
+            f"hub {name}: sites refuse the gateway's certificate: {hub['certificate']['fault']}; federated.flower.site "
+            "resolves it, or reports the remedy",
+            remedies.HUB_CERTIFICATE,
+        )
+    elif ends_soon(hub["certificate"], now):
+        found.warning(name, f"hub {name}: the gateway's certificate ends on {hub['certificate']['not_after'][:16]}", remedies.renew(name, True))
+    _outputs_findings(name, hub.get("outputs") or {}, found)
+    if stale := (hub.get("lease") or {}).get("ended"):
+        found.warning(name, f"hub {name}: {stale} did not return the lease of the fleet, which has ended", remedies.LEASE_LEFT)
+
+
+def _outputs_findings(name: str, outputs: Mapping[str, Any], found: Findings) -> None:
+    if outputs.get("error"):
+        text = f"hub {name}: how much room is left for outputs of runs is not known: {outputs['error']}"
+        found.problem(name, text, remedies.OUTPUTS_UNKNOWN)
+    elif outputs and outputs["free"] < outputs["min_free"]:
+        text = (
+            f"hub {name}: the volume for outputs of runs has {readable(outputs['free'])} left, less than superlink_outputs_min_free "
+            f"({readable(outputs['min_free'])}), so no run is submitted. {remedies.OUTPUTS_FULL}"
+        )
+        found.problem(name, text, remedies.OUTPUTS_FULL)
+
+
+def ends_soon(certificate: Mapping[str, Any], now: datetime.datetime) -> bool:
+    """Whether a certificate that should have been renewed, at half of its lifetime, has only a tenth of it left. What has ended is not meant."""
+    start, end = times.moment(certificate.get("not_before") or ""), times.moment(certificate.get("not_after") or "")
+    return bool(start and end and start < end and now < end and end - now < (end - start) / 10)
+
+
+def _named(text: str, sites: Mapping[str, Any]) -> str:
+    """The site that a sentence begins with; empty for another."""
+    first = text.partition(":")[0]
+    return first if first in sites else ""
+
+
+def _last_failed(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The run that ended last, if it failed: a list of one or none."""
+    ended = [run for run in runs if str(run.get("status", "")).startswith("finished")]
+    last = max(ended, key=lambda run: str(run.get("finished-at") or ""), default=None)
+    return [last] if last is not None and last["status"] == "finished:failed" else []
+
+
+def _of_app(run: Mapping[str, Any]) -> str:
+    return f" of {run['fab-id']}" if run.get("fab-id") else ""
+
+
+def _details(run: Mapping[str, Any]) -> str:
+    words = " ".join(str(run.get("status-details") or "").split())
+    return f": {words}" if words and words != "N/A" else ""
 
 
 def _outputs_lines(found: Mapping[str, Any]) -> list[str]:
@@ -114,10 +155,10 @@ def _outputs_lines(found: Mapping[str, Any]) -> list[str]:
 
 def _lease_lines(found: Mapping[str, Any]) -> list[str]:
     """Who is changing the fleet now."""
-    return [f"{found['holder']} is changing the fleet since {found['since']}"] if found else []
+    return [f"{found['holder']} is changing the fleet since {found['since']}"] if found.get("holder") else []
 
 
-def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Findings, now: datetime.datetime) -> dict[str, Any]:
     record = hub["sites"].get(name, {"region": None, "keys": [], "pools": {}})
     access = record.get("access") or {}
     live = {item["pool"]: item for item in site["workloads"]}
@@ -125,33 +166,37 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], problems: 
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
     pools = [_pool(pool, live.get(pool), record, hub["nodes"], apart.get(pool)) for pool in names]
     if record.get("fault"):
-        problems.append(f"{name}: {record['fault']}")
+        found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
     if not site["reachable"]:
-        problems.append(site["error"])
+        found.problem(name, site["error"], remedies.site_away(name))
     elif not pools:
-        problems.append(f"{name}: no SuperNodes are deployed")
+        found.problem(name, f"{name}: no SuperNodes are deployed", remedies.site_bare(name))
     if site["trouble"]:
-        problems.append(f"{name}: {site['trouble']}")
+        found.problem(name, f"{name}: {site['trouble']}", remedies.site_pods(name, site["trouble"]))
     if access:
-        problems.append(f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})")
+        found.problem(name, f"{name} is denied since {access['since']} ({access['reason'] or 'no reason given'})", remedies.site_denied(name))
     apps = [_clientapp(one) for one in site.get("clientapps") or []]
     if not site.get("ocm"):
         for one in apps:
             if one["ready"] < one["desired"]:
-                problems.append(
-                    f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
-                )
+                text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
+                found.problem(name, text, remedies.site_pods(name, ""))
     for pool in pools if not access else ():
         if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
-            problems.append(
-                f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online"
-            )
+            text = f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online"
+            found.problem(name, text, remedies.nodes_offline(name))
+        if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
+            text = f"{name}: pool {pool['name']} runs Flower {pool['version']}, the hub {hub['version']}"
+            found.warning(name, text, remedies.skew(name))
+    client = record.get("client") or {}
+    if not access and ends_soon(client, now):
+        found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
     return {
         "cluster": name,
         "region": record["region"],
         "reachable": site["reachable"],
         "access": access,
-        "certificate": record.get("client") or {},
+        "certificate": client,
         "pools": pools,
         "clientapps": apps,
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
@@ -236,7 +281,8 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])
     lines += _network_lines(report.get("network") or {})
-    return "\n".join(lines + [f"! {problem}" for problem in report["problems"]])
+    lines += [f"! {problem}" for problem in report["problems"]]
+    return "\n".join(lines + [f"~ {warning}" for warning in report["warnings"]])
 
 
 def _dataset_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:

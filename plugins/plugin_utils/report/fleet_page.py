@@ -16,7 +16,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 
 from ..base import times
-from .picture import SHAPES, WORDS, draw, state_of
+from .curve import drawn
+from .picture import SHAPES, WORDS, draw, state_of, way_of
 
 _SOON = 30  # days before a certificate ends in which it is marked
 _RUNS = 50
@@ -31,7 +32,7 @@ def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()
         changes: lines of the audit trail's table.
     """
     now = times.moment(time) or datetime.datetime.now(datetime.timezone.utc)
-    sites, hub = report["sites"], report["hub"]
+    sites, hub, network = report["sites"], report["hub"], report.get("network") or {}
     anchors = {site["cluster"]: f"site-{number}" for number, site in enumerate(sites)}
     counts = Counter(state_of(site) for site in sites)
     runs = sorted(report["runs"], key=lambda run: str(run.get("pending-at") or ""), reverse=True)
@@ -41,14 +42,15 @@ def fleet_page(report: Mapping[str, Any], time: str, changes: Sequence[str] = ()
         hub=hub,
         hub_state="ok" if hub["reachable"] and all(item["ready"] >= item["desired"] for item in hub["workloads"]) else "unreachable",
         hub_ends=_ends(hub["certificate"].get("not_after", ""), now),
-        problems=[{"text": text, "anchor": _anchor(text, anchors)} for text in report["problems"]],
-        picture=draw(sites),
+        findings=[{**one, "anchor": anchors.get(one["cluster"], "")} for one in report["findings"]],
+        picture=draw(sites, network),
         shapes=SHAPES,
         words=WORDS,
         states=[{"name": name, "count": counts[name]} for name in WORDS if counts[name]],
-        rows=[row for site in sites for row in _rows(site, anchors[site["cluster"]], now)],
+        rows=[row for site in sites for row in _rows(site, anchors[site["cluster"]], way_of(site, network), now)],
         runs=[_run(run) for run in runs[:_RUNS]],
         runs_caption=f"The last {_RUNS} of {len(runs)} runs" if len(runs) > _RUNS else f"{len(runs)} runs",
+        curves=[figure for run in runs[:_RUNS] if (figure := _figure(run))],
         changes=list(changes),
     )
 
@@ -66,15 +68,11 @@ def _clean(value: Any) -> str:
 
 
 def _headline(report: Mapping[str, Any]) -> str:
-    number = len(report["problems"])
+    number, later = len(report["problems"]), len(report["warnings"])
     online = sum(pool["online"] for site in report["sites"] for pool in site["pools"])
     state = "no problems" if not number else f"{number} problem{'s' if number > 1 else ''}"
+    state += f", {later} warning{'s' if later > 1 else ''}" if later else ""
     return f"{state}, {online} SuperNodes of {len(report['sites'])} sites are online"
-
-
-def _anchor(text: str, anchors: Mapping[str, str]) -> str:
-    """Where the site is that a problem begins with: C(NAME: …), C(NAME is …)."""
-    return anchors.get(text.partition(":")[0]) or anchors.get(text.partition(" ")[0]) or ""
 
 
 def _ends(not_after: str, now: datetime.datetime) -> dict[str, str]:
@@ -87,12 +85,13 @@ def _ends(not_after: str, now: datetime.datetime) -> dict[str, str]:
     return {"text": f"{not_after[:10]}, {days} days left", "state": "soon" if days < _SOON else ""}
 
 
-def _rows(site: Mapping[str, Any], anchor: str, now: datetime.datetime) -> list[dict[str, Any]]:
+def _rows(site: Mapping[str, Any], anchor: str, way: str, now: datetime.datetime) -> list[dict[str, Any]]:
     common = {
         "site": site["cluster"],
         "region": site["region"] or "",
         "state": state_of(site),
         "ends": _ends(site["certificate"].get("not_after", ""), now),
+        "way": way,
     }
     empty = {"pool": "", "online": "", "ready": "", "version": "", "last_seen": "", "datasets": ""}
     rows = [
@@ -113,3 +112,9 @@ def _rows(site: Mapping[str, Any], anchor: str, now: datetime.datetime) -> list[
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     app = f"{run.get('fab-id') or ''} {run.get('fab-version') or ''}".strip()
     return {"id": run.get("run-id", ""), "app": app, "status": run.get("status", ""), "elapsed": run.get("elapsed", "")}
+
+
+def _figure(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The curves of a run; empty without any."""
+    found = [drawn(name, points) for name, points in (run.get("curves") or {}).items()]
+    return {"run": run.get("run-id", ""), "app": run.get("fab-id") or "", "curves": found} if found else {}

@@ -36,14 +36,29 @@ def state_of(site: Mapping[str, Any]) -> str:
     return "ok" if all(pool["online"] >= (pool["desired"] or 0) for pool in site["pools"]) else "offline"
 
 
-def draw(sites: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def way_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
+    """How the hub and a site are connected, as far as the report knows.
+
+    Args:
+        site: one of the report.
+        network: that of the report.
+    """
+    delivery = "Open Cluster Management" if site.get("ocm") else "direct"
+    if site["cluster"] not in (network.get("sites") or {}):
+        return delivery
+    own = ((network["sites"][site["cluster"]] or {}).get("site") or {}).get("name") or site["cluster"]
+    up = ((network.get("hub") or {}).get("linked") or {}).get(own)
+    return f"Skupper, link {'up' if up else 'down'}"
+
+
+def draw(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Coordinates: C(width), C(height), C(hub_x), C(hub_y), C(regions) with their C(marks); and C(words), the picture as a sentence."""
     regions: dict[str, list[Mapping[str, Any]]] = {}
     for site in sites:
         regions.setdefault(site["region"] or "no region", []).append(site)
     boxes, y = [], 10
     for name, members in sorted(regions.items()):
-        box = _box(name, members, y)
+        box = _box(name, members, y) | _link(members, network or {})
         boxes.append(box)
         y += box["height"] + _GAP
     height = max(y, 80)
@@ -52,6 +67,14 @@ def draw(sites: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     parts = [f"{counts[state]} {words}" for state, words in WORDS.items() if counts[state]]
     words = f"{len(sites)} sites in {len(regions)} regions: {', '.join(parts)}" if sites else "There are no sites"
     return {"width": width, "height": height, "hub_x": _HUB_X, "hub_y": height // 2, "regions": boxes, "words": words}
+
+
+def _link(sites: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> dict[str, str]:
+    """The line between the hub and a region: whole if all sites are online, dotted if none is, otherwise dashed; and what it stands for."""
+    online = sum(state_of(site) == "ok" for site in sites)
+    ways = Counter(way_of(site, network) for site in sites)
+    words = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
+    return {"link": "whole" if online == len(sites) else "part" if online else "none", "way": f"{online} of {len(sites)} sites online; {words}"}
 
 
 def _box(name: str, sites: Sequence[Mapping[str, Any]], y: int) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Outcomes:
     def add(self, name: str, done: Done) -> None:
         """Add the outcome of a step, and record its changes for the audit trail."""
         self.sites[name].add(done)
-        self.run.note(name, objects=of_objects(done.objects))
+        self.run.note(name, objects=of_objects(done.objects), volumes=done.volumes)
 
     def fail(self, name: str, message: str) -> None:
         """Mark a site as failed. Only its first error counts."""

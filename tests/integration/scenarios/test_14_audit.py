@@ -21,9 +21,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import NAME, Trail, log_name
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import canonical
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.gateway import SECRET
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.integration.scenarios import supernodes
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 POOL = {"name": "late", "replicas": 1, "node_config": {"partition-id": "{partition}", "num-partitions": "{partitions}"}}
@@ -90,7 +92,13 @@ def test_no_change_no_entry(fed, news):
     assert news() == []
 
 
-def test_a_site_joins_and_leaves(fed, news):
+@pytest.fixture(scope="module")
+def taken():
+    """What somebody at site-c kept when it left: its client certificate with the key, and the key of its SuperNode."""
+    return {}
+
+
+def test_a_site_joins_and_leaves(fed, news, taken):
     hosts = {
         **fed.base(),
         "site-c": {"flower_context": "site-a", "supernode_namespace": f"{NAMESPACE}-c", "supernode_pools": [POOL]},
@@ -104,6 +112,10 @@ def test_a_site_joins_and_leaves(fed, news):
     assert f"StatefulSet {NAMESPACE}-c/supernode-late" in objects(fed, joined, "site-c", "created")
     held = keys(fed, joined, "site-c", "registered")
     assert held == set(fed.ledger().read_records()["site-c"]["keys"])
+    taken["identity"] = fed.identity("site-a", f"{NAMESPACE}-c")
+    secret = fed.cluster("site-a").get("v1", "Secret", "supernode-late-keys", f"{NAMESPACE}-c")
+    (taken["key"],) = (text for text in entries(secret).values() if "PRIVATE KEY" in text)
+    assert fed.call([{}], taken["identity"])[0]["alert"] is None, "it cannot be refused later if it is refused now"
     fed.play("teardown", "--limit", "site-c", "-e", "flower_teardown=true", hosts=hosts)
     left = news()[1]
     assert left["playbook"] == "federated.flower.teardown" and left["options"] == {"limit": "site-c"}
@@ -112,6 +124,29 @@ def test_a_site_joins_and_leaves(fed, news):
     assert keys(fed, left, "site-c", "retired") == held and f"Namespace {NAMESPACE}-c" in objects(
         fed, left, "site-c", "deleted"
     )
+
+
+def strangers_verdict(path):
+    """Exit status and words of the commands of the guide, which need the files alone."""
+    key = path.with_suffix(".pub")
+    subprocess.run(["openssl", "x509", "-in", path.with_suffix(".crt"), "-pubkey", "-noout", "-out", key], check=True)
+    command = ["openssl", "dgst", "-sha256", "-verify", key, "-signature", path.with_suffix(".sig"), path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip()
+
+
+def test_who_left_is_refused_with_all_that_was_kept(fed, taken):
+    """The site of the test before: its certificate at the gateway; its key at the SuperLink, over the connection of a site that is a member."""
+    assert fed.call([{}], taken["identity"])[0]["alert"] == "SSLV3_ALERT_CERTIFICATE_REVOKED"
+    assert fed.call([{}], fed.identity("site-a"))[0]["alert"] is None
+    before = fed.nodes()
+    pod = min(fed.pods("site-a"))
+    request = {"keys": {"old": taken["key"]}}
+    output = in_pod.run(fed.cluster("site-a"), fed.namespace, pod, "supernode", supernodes, request, seconds=90)
+    assert output.rc == 0, output.said
+    told = json.loads(output.answers[0])["old"]
+    assert "SuperNode ID" not in told, told
+    assert fed.nodes() == before, "it has changed something"
 
 
 def test_a_statement_on_a_site_that_left(fed, news, tmp_path):
@@ -125,6 +160,7 @@ def test_a_statement_on_a_site_that_left(fed, news, tmp_path):
     assert made.changed["hub"] == 1
     (path,) = tmp_path.glob("site-c-entry-*.json")
     statement = json.loads(path.read_text())
+    assert statement["volumes"] == [] and not any(statement[word][what] for word in ("skupper", "ocm") for what in ("deleted", "left"))
     assert f"Namespace {NAMESPACE}-c" in statement["deleted"] and statement["unregistered"] and statement["revoked"]
     assert statement["left"] == [] and statement["out_of_reach"] == []
     assert statement["unregistered"][0]["fingerprint"] in path.with_suffix(".txt").read_text()
@@ -132,9 +168,11 @@ def test_a_statement_on_a_site_that_left(fed, news, tmp_path):
     assert again.changed["hub"] == 0 and json.loads(path.read_text()) == statement
     verified = fed.play("leaving_statement", "-e", f"flower_statement_file={path}")
     assert "the audit trail says the same" in verified.messages("hub")
+    assert strangers_verdict(path) == (0, "Verified OK")
     path.write_text(path.read_text().replace('"revoked": [', '"revoked": ["00",'))
     changed = fed.play("leaving_statement", "-e", f"flower_statement_file={path}", rc=2)
     assert "it was changed after it was signed" in changed.messages("hub", failed=True)
+    assert strangers_verdict(path) == (1, "Verification failure")
     assert news() == [], "nothing in a cluster is changed"
 
 

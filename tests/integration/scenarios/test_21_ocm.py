@@ -348,6 +348,13 @@ def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goe
     assert set(fleet.play("site", hosts=hosts).changed.values()) == {0}
     site = fleet.federation.cluster("site-b")
     fleet.until(lambda: not site.list("apps/v1", "StatefulSet", NAME) + site.list("v1", "Secret", NAME))
+    # Its cluster gets the label again, as by someone who wants it back: it is chosen, and gets nothing that could work.
+    fleet.label("site-b", None)
+    fleet.until(lambda: not fleet.hub.list(api.ADDONS, "ManagedClusterAddOn", "site-b"))
+    fleet.label("site-b", NAME)
+    fleet.until(lambda: fleet.hub.list(api.ADDONS, "ManagedClusterAddOn", "site-b"))
+    time.sleep(10)  # that nothing comes cannot be waited for
+    assert not site.list("apps/v1", "StatefulSet", NAME) + site.list("v1", "Secret", NAME)
 
 
 def test_a_teardown_leaves_nothing_but_namespaces_and_data(fleet):

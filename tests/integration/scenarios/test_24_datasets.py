@@ -198,6 +198,11 @@ def test_data_goes_only_when_that_is_requested(fed: Any, data: None) -> None:
     teardown = ("--limit", "site-a", "-e", "flower_teardown=true")
     fed.play("teardown", *teardown, hosts=hosts)
     assert "dataset-ct" in names(fed, "site-a") and not fed.pods("site-a")
+    kept = fed.noted(fed.trail()[-1], "site-a", "volumes", "kept")
+    assert {one["claim"] for one in kept} == {f"{fed.namespace}/{name}" for name in names(fed, "site-a")}
+    assert {one["choice"] for one in kept} == {"flower_delete_volumes is not set"}
     run = fed.play("teardown", *teardown, "-e", "flower_delete_volumes=true", hosts=hosts)
+    told = {change: {one["claim"].rpartition("/")[2] for one in fed.noted(fed.trail()[-1], "site-a", "volumes", change)} for change in ("deleted", "kept")}
+    assert "dataset-ct" in told["deleted"] and told["kept"] == {"one-pod", "stuck"}, told
     assert names(fed, "site-a") == {"one-pod", "stuck"} and "icd-codes" in names(fed, "site-a", "ConfigMap")
     assert "created by someone else" in run.messages("site-a"), run.messages("site-a")

@@ -78,6 +78,45 @@ def test_a_site_that_did_not_leave(contents: list[dict[str, Any]]) -> None:
     assert leaving.entries_of(trail(*contents), "lab") == []
 
 
+def test_volumes_are_kept_or_deleted_by_choice() -> None:
+    kept = {"change": "kept", "claim": "flower/a", "storage": "Delete", "choice": "flower_delete_volumes is not set"}
+    gone = [{"change": "deleted", "claim": f"flower/{name}", "storage": name, "choice": "x"} for name in ("Delete", "Retain", "unknown")]
+    first, second = {**REMOVED, "volumes": [kept]}, {**REMOVED, **FORGOTTEN, "objects": REMOVED["objects"], "volumes": gone}
+    found = stated({"sites": {"lab": JOINED}}, {"sites": {"lab": first}}, {"sites": {"lab": second}})
+    assert found["volumes"] == [kept, *gone]
+    text = leaving.text(found)
+    for line in (
+        "flower/a: kept with its data, flower_delete_volumes is not set",
+        "flower/Delete: deleted, its provisioner deletes the storage (reclaim policy Delete)",
+        "flower/Retain: deleted, the storage still has the data (reclaim policy Retain)",
+        "flower/unknown: deleted, what became of the storage is not known",
+    ):
+        assert f"  - {line}\n" in text, text
+    later = {**second, "volumes": [{**kept, "change": "deleted"}]}
+    assert [one["change"] for one in stated({"sites": {"lab": first}}, {"sites": {"lab": later}})["volumes"]] == ["deleted"], "the last counts"
+
+
+def test_networks_have_their_own_lists() -> None:
+    made = [{"change": "created", "object": f"{kind} flower/x"} for kind in ("Link", "Listener", "ManifestWork", "Secret")]
+    went = [{"change": "deleted", "object": f"{kind} flower/x"} for kind in ("Link", "ManifestWork", "Secret")]
+    found = stated({"sites": {"lab": {"objects": made}}}, {"sites": {"lab": {**FORGOTTEN, "objects": went}}})
+    assert found["skupper"] == {"deleted": ["Link flower/x"], "left": ["Listener flower/x"]}
+    assert found["ocm"] == {"deleted": ["ManifestWork flower/x"], "left": []}
+    assert "Listener flower/x: created and not deleted" in leaving.text(found)
+
+
+def test_a_site_that_was_only_forgotten_was_out_of_reach() -> None:
+    found = stated({"sites": {"lab": JOINED}}, {"sites": {"lab": FORGOTTEN}})
+    assert found["out_of_reach"] == [{"entry": 2, "message": leaving.UNTOUCHED}]
+    assert found["left"] == ["ClusterRole flower-nodes", "Namespace flower", "StatefulSet flower/supernode-gpu"]
+
+
+def test_a_statement_of_an_earlier_release_has_a_text() -> None:
+    found = stated({"sites": {"lab": JOINED}}, {"sites": {"lab": FORGOTTEN}})
+    earlier = {name: value for name, value in found.items() if name not in ("volumes", "skupper", "ocm")}
+    assert "Volume claims:\n  - nothing" in leaving.text(earlier)
+
+
 def test_the_text_has_all_of_it() -> None:
     found = stated({"sites": {"lab": JOINED}}, {"sites": {"lab": {**FORGOTTEN, "objects": REMOVED["objects"]}}})
     text = leaving.text(found)

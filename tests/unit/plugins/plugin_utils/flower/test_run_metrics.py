@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import last_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import (
+    CURVES,
+    POINTS,
+    curves,
+    last_metrics,
+)
 
 ROUND = """\
 INFO :      [ROUND {0}/3]
@@ -45,3 +50,23 @@ def test_the_last_of_each_place() -> None:
 )
 def test_an_app_may_print_anything(line: str) -> None:
     assert last_metrics([line]) == {}
+
+
+def test_curves_have_a_point_for_each_round() -> None:
+    log = "INFO :      Initial global evaluation results: {'accuracy': 0.1}\n" + "".join(ROUND.format(number) for number in (1, 2, 3))
+    log += "INFO :      Global evaluation\nINFO :      	└──> MetricRecord: {'accuracy': 0.3, 'broken': nan}\n"
+    assert curves(log.splitlines()) == {
+        "evaluate accuracy": [(1, 0.15), (2, 0.25), (3, 0.35)],
+        "server accuracy": [(0, 0.1), (3, 0.3)],
+        "train loss": [(1, 0.1), (2, 0.2), (3, 0.3)],
+    }
+    assert curves(ROUND.format(1).splitlines()) == {}, "one point is no curve"
+
+
+def test_curves_of_a_long_run_and_of_many_metrics_stay_small() -> None:
+    metrics = ", ".join(f"'m{number:02}': 1e999, 'n{number:02}': 0.5" for number in range(20))
+    line = f"INFO :      	└──> Aggregated MetricRecord: {{{metrics}}}\n"
+    found = curves("".join(f"INFO :      [ROUND {number}/5000]\n{line}" for number in range(1, 5001)).splitlines())
+    assert len(found) == CURVES and all(name.startswith("train n") for name in found), found.keys()
+    for points in found.values():
+        assert len(points) == POINTS and points[0][0] == 1 and points[-1][0] == 5000

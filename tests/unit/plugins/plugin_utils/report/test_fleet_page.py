@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.report.curve import HEIGHT, WIDTH, drawn
+from ansible_collections.federated.flower.plugins.plugin_utils.report.findings import Finding
+from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet import fleet_report
 from ansible_collections.federated.flower.plugins.plugin_utils.report.fleet_page import fleet_page
 from ansible_collections.federated.flower.plugins.plugin_utils.report.picture import SHAPES, WORDS, draw, state_of
 
@@ -40,8 +43,14 @@ def report(*sites: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "cluster": "hub", "reachable": True, "address": "hub.example.com:9092", "version": "1.41.0", "partitions": 4, "lease": {}, "outputs": {}, "trust": [],
         "workloads": [{"name": "superlink", "ready": 1, "desired": 1}], "certificate": {"not_after": "2026-12-01T10:00:00+00:00"},
     }  # fmt: skip
-    found: dict[str, Any] = {"healthy": True, "hub": hub, "sites": list(sites), "network": {}, "forgotten": [], "unknown_nodes": [], "runs": [], "problems": []}
-    return copy.deepcopy({**found, **changes})
+    found: dict[str, Any] = {"healthy": True, "hub": hub, "sites": list(sites), "network": {}, "forgotten": [], "unknown_nodes": [], "runs": []}
+    findings = changes.setdefault("findings", [])
+    sentences = {f"{level}s": [one["text"] for one in findings if one["level"] == level] for level in ("problem", "warning")}
+    return copy.deepcopy({**found, **sentences, **changes})
+
+
+def finding(text: str, cluster: str = "", remedy: str = "Deploy it.", level: str = "problem") -> dict[str, str]:
+    return Finding(level, cluster, text, remedy).facts()
 
 
 class Page(HTMLParser):
@@ -71,14 +80,19 @@ class Page(HTMLParser):
             self.text += data
 
 
-def test_problems_come_first_and_lead_to_their_site() -> None:
-    problems = ["lab-b: https://lab-b:6443 does not answer", "lab-a is denied since Monday (a leak)", "hub hub: no SuperLink is deployed"]
-    page = Page(fleet_page(report(site("lab-a", access={"since": "x", "reason": ""}), site("lab-b", reachable=False), problems=problems), NOW))
-    assert page.text.index(problems[0]) < page.text.index(problems[2]) < page.text.index("Topology")
+def test_problems_come_first_with_remedies_and_lead_to_their_site() -> None:
+    found = [
+        finding("lab-b: https://lab-b:6443 does not answer", "lab-b", "Check the way."),
+        finding("hub hub: no SuperLink is deployed", "hub"),
+        finding("lab-a: its client certificate ends", "lab-a", "Renew it.", "warning"),
+    ]
+    page = Page(fleet_page(report(site("lab-a"), site("lab-b", reachable=False), findings=found), NOW))
+    order = [page.text.index(text) for one in found for text in (one["text"], one["remedy"])]
+    assert order == sorted(order) and order[-1] < page.text.index("Topology")
     links = {attrs["href"] for tag, attrs in page.tags if tag == "a"}
     anchors = {f"#{attrs['id']}" for tag, attrs in page.tags if tag == "tr" and "id" in attrs}
     assert links == anchors == {"#site-0", "#site-1"}
-    assert "3 problems, 4 SuperNodes of 2 sites are online" in page.text
+    assert "2 problems, 1 warning, 4 SuperNodes of 2 sites are online" in page.text
 
 
 def test_a_healthy_fleet() -> None:
@@ -102,11 +116,11 @@ def test_nothing_is_loaded_or_run() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_stays_text(name: str) -> None:
-    run = {"run-id": name, "fab-id": name, "fab-version": name, "status": name, "elapsed": name}
+    run = {"run-id": name, "fab-id": name, "fab-version": name, "status": name, "elapsed": name, "curves": {name: [(1, 0.5), (2, 0.25)]}}
     hostile = site(name, name, pool={"name": name, "version": name, "last_seen": name, "datasets": [name]})
-    given = report(hostile, problems=[f"{name}: {name}"], runs=[run])
+    given = report(hostile, findings=[finding(name, name, name)], runs=[run])
     given["hub"] |= {"cluster": name, "address": name, "version": name}
-    plain = Page(fleet_page(report(site(), problems=["x"], runs=[run]), NOW))
+    plain = Page(fleet_page(report(site(), findings=[finding("x")], runs=[run]), NOW))
     page = Page(fleet_page(given, NOW, [name]))
     assert {tag for tag, _attrs in page.tags} <= {tag for tag, _attrs in plain.tags} | {"a", "pre"}
     assert {key for _tag, attrs in page.tags for key in attrs} <= {key for _tag, attrs in plain.tags for key in attrs} | {"href"}
@@ -135,11 +149,81 @@ def test_a_hub_alone_and_a_hub_that_is_down() -> None:
     assert "unknown" in Page(fleet_page(down, NOW)).text
 
 
+def played(number: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What the hub and as many sites answer; every tenth site has lost a SuperNode, every hundredth does not answer."""
+    ended, names = "2026-12-01T10:00:00+00:00", [f"hospital-{index:04}" for index in range(number)]
+    records, nodes, sites = {}, {}, {}
+    for index, name in enumerate(names):
+        ids = [str(10**18 + 2 * index), str(10**18 + 2 * index + 1)]
+        gone = {"status": "offline", "offline-at": ended}
+        nodes |= {ids[0]: {"status": "online", "offline-at": "N/A"}, ids[1]: gone if index % 10 == 0 else {"status": "online", "offline-at": "N/A"}}
+        keys = [{"pool": "cpu", "name": f"supernode-cpu-{order}", "node_id": node} for order, node in enumerate(ids)]
+        client = {"not_before": "2026-09-01T10:00:00+00:00", "not_after": "2027-02-01T10:00:00+00:00"}
+        pools = {"cpu": {"offset": 2 * index, "size": 2}}
+        records[name] = {"region": f"region-{index % 12}", "pools": pools, "keys": keys, "client": client, "datasets": {"cpu": ["ct"]}}
+        live = {"kind": "StatefulSet", "name": "supernode-cpu", "pool": "cpu", "desired": 2, "ready": 2, "version": "1.41.0", "datasets": ["ct"]}
+        away = {"reachable": False, "error": f"{name}: no connection from the API server https://{name}:6443: time-out", "workloads": [], "trouble": ""}
+        sites[name] = away if index % 100 == 0 else {"reachable": True, "error": "", "workloads": [live], "trouble": ""}
+    runs = [{"run-id": str(index), "status": "finished:completed", "fab-id": "a/b", "curves": {"train loss": [(1, 2.0), (2, 1.0)]}} for index in range(200)]
+    hub = {
+        "reachable": True, "error": "", "deployed": True, "trouble": "", "address": "hub.example:9092", "version": "1.41.0", "certificate": {}, "trust": [],
+        "partitions": 2 * number, "workloads": [{"name": "superlink", "desired": 1, "ready": 1}], "sites": records, "nodes": nodes, "runs": runs,
+        "unknown_nodes": [],
+    }  # fmt: skip
+    return hub, sites
+
+
 def test_a_thousand_sites() -> None:
-    names = [site(f"hospital-{number:04}", f"region-{number % 12}") for number in range(1000)]
-    problems = [f"hospital-{number:04}: 1 of 2 SuperNodes of pool cpu are online" for number in range(0, 1000, 10)]
+    hub, sites = played(1000)
     begun = clock.perf_counter()
-    text = fleet_page(report(*names, problems=problems), NOW)
-    assert clock.perf_counter() - begun < 3
-    assert len(text.encode()) < 2**20
+    found = fleet_report("hub", hub, sites)
+    text = fleet_page(found, NOW, ["an entry of the audit trail"] * 20)
+    seconds = clock.perf_counter() - begun
+    assert seconds < 3, f"{seconds:.2f} s"
+    assert len(text.encode()) < 2**20, len(text.encode())
+    assert len(found["problems"]) == 100 and "1000 sites in 12 regions: 10 not reachable, 90 SuperNodes are offline, 900 online" in text
     Page(text)
+
+
+def test_curves_say_in_words_what_they_draw() -> None:
+    run = {"run-id": "7", "status": "running", "curves": {"evaluate accuracy": [[1, 0.5], [2, 0.75], [3, 0.7]]}}
+    page = Page(fleet_page(report(site(), runs=[run]), NOW))
+    (line,) = (attrs["points"] for tag, attrs in page.tags if tag == "polyline")
+    assert line == "4,56 120,4 236,14.4"
+    words = "from 0.5 in round 1 to 0.7 in round 3, lowest 0.5, highest 0.75"
+    assert words in page.text and f"evaluate accuracy: {words}" in {attrs.get("aria-label") for _tag, attrs in page.tags}
+
+
+@pytest.mark.parametrize(
+    "values", [(1.0, 1.0), (0.0, -0.0), (-1.7e308, 1.7e308), (5e-324, 0.0)], ids=["flat", "zero", "largest", "smallest"]
+)
+def test_a_curve_stays_in_its_box(values: tuple[float, float]) -> None:
+    points = [point.split(",") for point in drawn("x", list(enumerate(values)))["points"].split()]
+    assert all(0 <= float(x) <= WIDTH and 0 <= float(y) <= HEIGHT for x, y in points)
+
+
+def test_the_line_to_a_region_shows_whether_its_sites_are_online() -> None:
+    network = {"hub": {"linked": {"lab-b": True}}, "sites": {"b": {"site": {"name": "lab-b"}}}}
+    both = [site("a", pool={"online": 0}), site("b"), site("c", "us", reachable=False), site("d", "asia", ocm={"state": "ready"})]
+    boxes = {box["name"]: (box["link"], box["way"]) for box in draw(both, network)["regions"]}
+    assert boxes == {
+        "asia": ("whole", "1 of 1 sites online; 1 Open Cluster Management"),
+        "eu": ("part", "1 of 2 sites online; 1 Skupper, link up, 1 direct"),
+        "us": ("none", "0 of 1 sites online; 1 direct"),
+    }
+    text = Page(fleet_page(report(*both, network=network), NOW)).text
+    assert "Skupper, link up" in text and "eu: 1 of 2 sites online" in text
+
+
+def test_what_scrolls_is_reached_by_keyboard_and_all_that_is_named_exists() -> None:
+    page = Page(fleet_page(report(site(), findings=[finding("x", "lab")], runs=[{"run-id": "1", "status": "x"}]), NOW, ["x"]))
+    ids = [attrs["id"] for _tag, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    named = {name for _tag, attrs in page.tags for name in (attrs.get("aria-labelledby") or "").split()}
+    assert named and named <= set(ids)
+    scrolling = [attrs for tag, attrs in page.tags if attrs.get("class") == "scroll" or tag == "pre"]
+    assert scrolling and all(attrs.get("tabindex") == "0" and attrs.get("role") == "group" for attrs in scrolling)
+    pictures = [attrs for tag, attrs in page.tags if tag == "svg"]
+    assert pictures and all(attrs.get("aria-hidden") or (attrs["role"] == "img" and {"aria-label", "aria-labelledby"} & set(attrs)) for attrs in pictures)
+    columns = [attrs for tag, attrs in page.tags if tag == "th"]
+    assert columns and all(attrs.get("scope") in ("col", "row") for attrs in columns)

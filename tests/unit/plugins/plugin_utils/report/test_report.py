@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 
 from ansible_collections.federated.flower.plugins.plugin_utils.report import fleet
 from ansible_collections.federated.flower.plugins.plugin_utils.report.workloads import workload
@@ -177,3 +178,65 @@ def test_workloads_in_few_words():
     assert (workload(daemon)["desired"], workload(daemon)["ready"], workload(daemon)["pool"]) == (3, 2, "edge")
     stateful = {"kind": "StatefulSet", "metadata": {"name": "s"}, "spec": {"replicas": 2, "template": template}}
     assert (workload(stateful)["desired"], workload(stateful)["ready"], workload(stateful)["pool"]) == (2, 0, None)
+
+
+def finding(report, level):
+    (one,) = [one for one in report["findings"] if one["level"] == level]
+    return one
+
+
+def test_every_problem_has_a_remedy():
+    away = {"reachable": False, "error": "site-c: no connection", "workloads": [], "trouble": ""}
+    pods = {**SITE, "trouble": "supernode-cpu-0 (Pending): supernode ErrImagePull: no such host"}
+    changed = hub(nodes={"10": NODE}, unknown_nodes=["99"], trouble="superlink-0 waits", outputs={"error": "not running"})
+    changed["sites"]["site-d"] = {"region": None, "pools": {}, "keys": []}
+    report = fleet.fleet_report("hub", changed, {"site-a": pods, "site-c": away}, ["site-a", "site-c"])
+    assert len(report["problems"]) == len(report["findings"]) == 7 and report["warnings"] == []
+    assert all(one["remedy"] for one in report["findings"])
+    told = {one["cluster"]: one["remedy"] for one in report["findings"] if "ErrImagePull" in one["text"]}
+    assert "credentials of its registry" in told["site-a"]
+    assert {one["cluster"] for one in report["findings"]} == {"hub", "site-a", "site-c", "site-d", ""}
+
+
+def test_another_release_than_the_hubs_is_a_warning_but_during_an_upgrade():
+    old = {**SITE, "workloads": [{**POOL, "version": "1.40.0"}]}
+    report = fleet.fleet_report("hub", HUB, {"site-a": old})
+    assert report["healthy"] and "pool cpu runs Flower 1.40.0, the hub 1.41.0" in finding(report, "warning")["text"]
+    assert any(line.startswith("~ site-a: pool cpu runs Flower 1.40.0") for line in fleet.fleet_table(report).splitlines())
+    assert fleet.fleet_report("hub", hub(upgrade="an upgrade is not complete"), {"site-a": old})["warnings"] == []
+
+
+def test_a_certificate_with_a_tenth_of_its_lifetime_left_is_a_warning():
+    now = datetime.datetime.now(datetime.timezone.utc)
+
+    def lasting(past, future):
+        day = datetime.timedelta(days=1)
+        return {"not_before": (now - past * day).isoformat(), "not_after": (now + future * day).isoformat()}
+
+    changed = hub(certificate={**lasting(85, 5), "fault": ""})
+    assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["text"].startswith("hub hub: the gateway's certificate ends on")
+    changed = hub()
+    changed["sites"]["site-a"]["client"] = lasting(85, 5)
+    assert finding(fleet.fleet_report("hub", changed, {"site-a": SITE}), "warning")["cluster"] == "site-a"
+    for past, future in ((60, 30), (0.1, 0.4), (90, -1)):
+        changed["sites"]["site-a"]["client"] = lasting(past, future)
+        assert fleet.fleet_report("hub", changed, {"site-a": SITE})["warnings"] == []
+    changed["sites"]["site-a"]["client"] = {"not_after": (now + datetime.timedelta(days=1)).isoformat()}
+    assert fleet.fleet_report("hub", changed, {"site-a": SITE})["warnings"] == [], "since when it is valid is not known"
+
+
+def test_the_last_run_that_ended_may_have_failed():
+    runs = [
+        {"run-id": "1", "status": "finished:failed", "fab-id": "a/b", "finished-at": "2026-11-21 10:00:00Z", "status-details": "no\n memory"},
+        {"run-id": "2", "status": "running", "finished-at": "N/A"},
+    ]
+    report = fleet.fleet_report("hub", hub(runs=runs), {"site-a": SITE})
+    assert report["healthy"] and finding(report, "warning")["text"] == "run 1 of a/b failed: no memory"
+    runs[1] |= {"status": "finished:completed", "finished-at": "2026-11-21 11:00:00Z"}
+    assert fleet.fleet_report("hub", hub(runs=runs), {"site-a": SITE})["warnings"] == []
+
+
+def test_a_lease_that_was_not_returned_is_a_warning():
+    report = fleet.fleet_report("hub", hub(lease={"ended": "jane@laptop, federated.flower.site"}), {"site-a": SITE})
+    assert report["warnings"][0].startswith("hub hub: jane@laptop, federated.flower.site did not return the lease")
+    assert "is changing the fleet" not in fleet.fleet_table(report)

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What to do about what a report finds: one sentence or two each, with the command. Pure."""
+
+from __future__ import annotations
+
+SITE = "ansible-playbook -i INVENTORY federated.flower.site"
+
+HUB_AWAY = (
+    "Check flower_kubeconfig, flower_context and the way to its API server. Sites and runs do not need this connection: they may be well."
+)
+HUB_BARE = f"Deploy it: {SITE}"
+HUB_PODS = f"Correct what the message names, then run {SITE} --limit flower_hub"
+HUB_CERTIFICATE = f"{SITE} issues another one, or says what to correct"
+OUTPUTS_UNKNOWN = "If the SuperLink's pod is not ready, that is the cause; otherwise look at its log."
+OUTPUTS_FULL = "Delete outputs (federated.flower.outputs -e flower_outputs=prune), or set superlink_outputs_size to more"
+NETWORK = f"{SITE} repairs links and listeners and renews their certificates. What then remains is in the guide on Skupper."
+NODE_UNKNOWN = "`flwr supernode unregister` in the SuperLink's pod removes it if it is not used"
+LEDGER = f"Run {SITE}: it says how the record is made again"
+LEASE_LEFT = f"It was killed, or lost its connection: what it had begun may be half done. The lease is free. Run {SITE} to complete it."
+_PULL = ("ErrImage", "ImagePull", "InvalidImageName", "RegistryUnavailable")
+
+
+def site_away(site: str) -> str:
+    """For a site whose cluster does not answer."""
+    return (
+        f"Check flower_kubeconfig and flower_context of {site}, and the way to its API server. If its cluster no longer exists, take it out of the inventory "
+        f"and run {SITE} -e flower_forget_sites={site}"
+    )
+
+
+def site_bare(site: str) -> str:
+    """For a site without SuperNodes."""
+    return f"Deploy them: {SITE} --limit {site}"
+
+
+def site_pods(site: str, trouble: str) -> str:
+    """For pods that are not ready."""
+    if any(word in trouble for word in _PULL):
+        return f"Correct the image's name or the credentials of its registry in the variables of {site}, then run {SITE} --limit {site}"
+    return f"Correct what the message names, in the variables of {site} or in its cluster, then run {SITE} --limit {site}"
+
+
+def site_denied(site: str) -> str:
+    """For a site that the hub denies."""
+    return f"If the reason no longer exists: ansible-playbook -i INVENTORY federated.flower.site_access -e flower_site={site} -e flower_access=admitted"
+
+
+def nodes_offline(site: str) -> str:
+    """For SuperNodes that are not online."""
+    return (
+        "If their pods are ready, ansible-playbook -i INVENTORY federated.flower.reconcile -e flower_reconcile=heal restarts those that hang. "
+        f"ansible-playbook -i INVENTORY federated.flower.verify --limit {site} shows where the way to the hub ends."
+    )
+
+
+def forgotten(site: str) -> str:
+    """For a site that has left the inventory alone."""
+    return f"-e flower_forget_sites={site} unregisters its SuperNodes and frees its partitions"
+
+
+def renew(cluster: str, hub: bool) -> str:
+    """For a certificate that ends."""
+    return f"{SITE}{'' if hub else f' --limit {cluster}'} renews it. Schedule that playbook: it renews what has passed half of its lifetime."
+
+
+def skew(site: str) -> str:
+    """For a pool of another release than the hub's."""
+    return f"ansible-playbook -i INVENTORY federated.flower.upgrade brings all sites to the hub's release; {SITE} --limit {site} brings this one."
+
+
+def run_failed(run: str) -> str:
+    """For a run that failed."""
+    return f"Its log says why: ansible-playbook -i INVENTORY federated.flower.runs -e flower_runs=logs -e flower_run_id={run}"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026, the federated.flower authors
+"""The page of federated.flower.status in a real browser: on a phone and a desk, dark and light, printed, and judged by axe-core."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.tests.page import browser
+from ansible_collections.federated.flower.tests.page.browser import DESK, PHONE
+from ansible_collections.federated.flower.tests.unit.plugins.plugin_utils.report import test_fleet_page as unit
+
+RUN = {"run-id": "42", "fab-id": "example/tabular", "status": "running", "elapsed": "12.3", "curves": {"evaluate accuracy": [[1, 0.5], [2, 0.7], [3, 0.8]]}}
+FOUND = [unit.finding("lab-a: a pod waits", "lab-a", "Wait."), unit.finding("lab-b: its certificate ends", "lab-b", "Renew it.", "warning")]
+SITES = [
+    unit.site("lab-a", pool={"online": 1}),
+    unit.site("lab-b", access={"since": "x"}),
+    unit.site("lab-c", "us", reachable=False),
+    unit.site("lab-d", "us", pools=[]),
+]
+
+
+def write(folder: Path, report: dict[str, Any]) -> Path:
+    page = folder / "fleet.html"
+    page.write_text(unit.fleet_page(report, unit.NOW, ["entry  time  who", "1      now   jane@laptop"]), encoding="utf-8")
+    return page
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """A page with everything that a page can have."""
+    return write(tmp_path, unit.report(*SITES, findings=FOUND, runs=[RUN]))
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm, which fetches axe-core, is not installed")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_nothing_hinders_readers(page: Path, width: int, dark: bool) -> None:
+    assert browser.hindrances(page, width, dark) == []
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm, which fetches axe-core, is not installed")
+def test_a_hindrance_would_be_found(page: Path) -> None:
+    page.write_text(page.read_text(encoding="utf-8").replace('<html lang="en">', "<html>").replace("--soft: #57606a", "--soft: #ddd"), encoding="utf-8")
+    assert {one.partition(":")[0] for one in browser.hindrances(page)} >= {"html-has-lang", "color-contrast"}
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_the_page_is_not_wider_than_the_window(page: Path, width: int) -> None:
+    found = browser.evaluate(page, "return [window.innerWidth, document.documentElement.scrollWidth]", width)
+    assert found == [width, width]
+
+
+def test_problems_are_on_the_first_screen_of_a_phone(page: Path) -> None:
+    top = browser.evaluate(page, "return document.querySelector('.problems li').getBoundingClientRect().bottom", PHONE)
+    assert 0 < top < 844
+
+
+def test_dark_readers_get_a_dark_page(page: Path) -> None:
+    script = "return getComputedStyle(document.body).backgroundColor"
+    assert browser.evaluate(page, script) == "rgb(255, 255, 255)" and browser.evaluate(page, script, dark=True) == "rgb(13, 17, 23)"
+
+
+def test_pictures_and_print(page: Path, tmp_path: Path) -> None:
+    for width in (PHONE, DESK):
+        data = browser.screenshot(page, tmp_path / f"{width}.png", width, 1600)
+        assert struct.unpack(">II", data[16:24]) == (width, 1600)
+    assert browser.pdf(page, tmp_path / "fleet.pdf").startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", unit.HOSTILE)
+def test_no_name_runs_a_script(tmp_path: Path, name: str) -> None:
+    """Also without the policy that forbids scripts."""
+    run = {**RUN, "run-id": name, "fab-id": name, "curves": {name: [[1, 0.5], [2, 0.7]]}}
+    hostile = unit.site(name, name, pool={"name": name, "version": name})
+    page = write(tmp_path, unit.report(hostile, findings=[unit.finding(name, name, name)], runs=[run]))
+    page.write_text(page.read_text(encoding="utf-8").replace("<head>", "<head><script>window.alert = () => { window.ran = true }</script>"), encoding="utf-8")
+    script = "return [window.ran === true, document.querySelectorAll('script').length, document.querySelectorAll('img,iframe,[onload],[onmouseover]').length]"
+    assert browser.evaluate(page, script) == [False, 2, 0]
+
+
+def test_a_thousand_sites_are_shown(tmp_path: Path) -> None:
+    hub, sites = unit.played(1000)
+    page = write(tmp_path, unit.fleet_report("hub", hub, sites))
+    script = "return [document.querySelectorAll('tbody tr[id]').length, document.querySelectorAll('svg g').length, document.documentElement.scrollWidth]"
+    assert browser.evaluate(page, script, PHONE) == [1000, 1000, PHONE]
