@@ -15,12 +15,13 @@ from ansible import constants
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import HELD, LOST, RETURNED, Holding
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import term_record, terms
 
 Result = dict[str, Any]
 
@@ -36,6 +37,7 @@ class ActionModule(ClusterAction):
         "state": {"type": "str", "choices": ["taken", "returned"], "default": "taken"},
         "wait": {"type": "int", "default": 60},
         "claim": {"type": "bool", "default": False},
+        "any_state": {"type": "bool", "default": False},
     }
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> Result:
@@ -62,6 +64,8 @@ class ActionModule(ClusterAction):
         with self._hub(params) as hub:
             # Ansible names the folder after its process and random letters.
             lease = self._lease(hub, params, record.identity(facts, folder.name))
+            if not params["any_state"]:
+                self._refuse_other_hub(hub, lease, params)
             try:
                 taken = lease.take(params["wait"], self.say)
             except Unreachable as error:
@@ -87,6 +91,15 @@ class ActionModule(ClusterAction):
                         f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
                     ) from error
         return _same(f"{record.words(taken)} holds the lease of the federation {lease.federation}", missing=False)
+
+    def _refuse_other_hub(self, hub: Cluster, lease: Lease, params: dict[str, Any]) -> None:
+        """Refuse a hub that another one took over from, or that is a standby."""
+        try:
+            why = terms.refusal(params["hub"] or self.hub_host(), term_record.read(hub, lease.namespace))
+        except (Forbidden, Unreachable):
+            return  # taking the lease says so
+        if why:
+            raise ClusterError(f"{why}. Nothing was changed.")
 
     def _return(self, params: dict[str, Any], holding: Holding) -> Result:
         with holding.locked():

@@ -59,6 +59,12 @@ options:
       - Whether to continue without a lease, with a warning, if the hub cannot be reached. For a hub that is lost.
     type: bool
     default: false
+  any_state:
+    description:
+      - Whether the lease of a hub that does not serve is taken, too, that is, of a standby, or of one that another hub took over from. The playbooks
+        C(federated.flower.standby) and C(federated.flower.failover) set it.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -55,24 +55,29 @@ class Volume:
 class Copy(io.RawIOBase):
     """A copy of the database, which is read piece by piece. As a context manager it removes the copy from the volume.
 
+    Args:
+        volume: where it is.
+        use: what the copy is for, one of C(database_program.COPIES).
+
     Attributes:
         size: bytes.
         sha256: its SHA-256.
     """
 
-    def __init__(self, volume: Volume) -> None:
+    def __init__(self, volume: Volume, use: str = "backup") -> None:
         self._volume = volume
+        self._use = use
         self._at = 0
         self._rest = b""
         self._digest = hashlib.sha256()
 
     def __enter__(self) -> Copy:
-        answer = self._volume.ask("copy", seconds=_SECONDS)
+        answer = self._volume.ask("copy", seconds=_SECONDS, use=self._use)
         self.size, self.sha256 = int(answer["size"]), str(answer["sha256"])
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._volume.ask("end")
+        self._volume.ask("end", use=self._use)
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes.
@@ -81,32 +86,33 @@ class Copy(io.RawIOBase):
             ClusterError: what was read is not the copy.
         """
         if not self._rest and self._at < self.size:
-            answer = self._volume.ask("send", offset=self._at, size=_PIECE)
+            answer = self._volume.ask("send", use=self._use, offset=self._at, size=_PIECE)
             self._rest = base64.b64decode(answer["data"])
             self._at += len(self._rest)
             self._digest.update(self._rest)
             if not self._rest or (self._at >= self.size and self._digest.hexdigest() != self.sha256):
-                raise ClusterError("the copy of the database changed while it was read: does another backup run? Run again")
+                raise ClusterError("the copy of the database changed while it was read: does another copy run? Run again")
         cut = len(self._rest) if size < 0 else size
         piece, self._rest = self._rest[:cut], self._rest[cut:]
         return piece
 
 
-def put(volume: Volume, facts: Mapping[str, Any], data: BinaryIO) -> bool:
+def put(volume: Volume, facts: Mapping[str, Any], data: BinaryIO, *, replace: bool = False) -> bool:
     """Put a database on the volume; returns whether it was not there yet.
 
     Args:
         facts: its C(size) and C(sha256).
         data: its content.
+        replace: whether another one that is there is replaced; otherwise it is an error.
     """
-    wanted = {"size": facts["size"], "sha256": facts["sha256"]}
+    wanted = {"size": facts["size"], "sha256": facts["sha256"], "replace": replace}
     if volume.ask("look", seconds=_SECONDS, **wanted)["done"]:
         return False
     at = 0
     while at < facts["size"]:
         piece = data.read(min(_PIECE, facts["size"] - at))
         if not piece:
-            raise ClusterError("the database in the archive is shorter than the archive says. Choose another backup")
+            raise ClusterError("the database that arrives is shorter than it should be. Choose another backup, or run again")
         volume.ask("receive", data=piece, offset=at, size=len(piece))
         at += len(piece)
     volume.ask("finish", seconds=_SECONDS, **wanted)

@@ -21,7 +21,8 @@ from typing import Any
 from urllib.parse import quote
 
 DATABASE = "/data/state.db"
-COPY, PART = f"{DATABASE}.backup", f"{DATABASE}.restore"
+PART = f"{DATABASE}.restore"
+COPIES = {"backup": f"{DATABASE}.backup", "standby": f"{DATABASE}.standby"}  # what a copy is for: its file, so that two can be made at a time
 BESIDE = ("", "-wal", "-shm", "-journal")  # files of one database
 SPARE = 16 * 2**20  # bytes that stay free for the SuperLink
 
@@ -66,46 +67,54 @@ def lack(needed: int) -> str:
     return "" if free >= needed + SPARE else f"it needs {needed + SPARE} bytes on the SuperLink's volume, and {free} are free"
 
 
+def place(request: dict[str, Any]) -> str:
+    """The file of a copy."""
+    return COPIES[request.get("use", "backup")]
+
+
 def copy(request: dict[str, Any]) -> dict[str, Any]:
     """Copy the database while it is in use, with the online backup of SQLite: one moment of it, whatever is written meanwhile."""
-    remove(COPY)
+    target_path = place(request)
+    remove(target_path)
     if not os.path.exists(DATABASE):
         return {"fault": f"the SuperLink has no database {DATABASE}: one in memory cannot be copied, and is lost when its pod ends"}
     fault = lack(size_of(DATABASE) + size_of(f"{DATABASE}-wal"))
     if fault:
         return {"fault": fault}
-    os.close(os.open(COPY, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    os.close(os.open(target_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
-        with opened(DATABASE, "ro") as source, opened(COPY, "rw") as target:
+        with opened(DATABASE, "ro") as source, opened(target_path, "rw") as target:
             source.backup(target)
     except sqlite3.DatabaseError as error:
-        remove(COPY)
+        remove(target_path)
         return {"fault": f"SQLite cannot copy the database: {error}"}
-    fault = damage(COPY)
+    fault = damage(target_path)
     if fault:
-        remove(COPY)
+        remove(target_path)
         return {"fault": f"the copy of the database is damaged: {fault}"}
-    return {"size": size_of(COPY), "sha256": digest(COPY)}
+    return {"size": size_of(target_path), "sha256": digest(target_path)}
 
 
 def send(request: dict[str, Any]) -> dict[str, Any]:
     """A piece of the copy."""
-    with open(COPY, "rb") as file:
+    with open(place(request), "rb") as file:
         file.seek(request["offset"])
         return {"data": base64.b64encode(file.read(request["size"])).decode("ascii")}
 
 
 def end(request: dict[str, Any]) -> dict[str, Any]:
     """Remove the copy."""
-    remove(COPY)
+    remove(place(request))
     return {}
 
 
 def look(request: dict[str, Any]) -> dict[str, Any]:
-    """Whether the database can be put there: it has C(size) bytes and the SHA-256 C(sha256)."""
+    """Whether the database can be put there: it has C(size) bytes and the SHA-256 C(sha256). Another one is replaced with C(replace)."""
     if os.path.exists(DATABASE):
-        same = digest(DATABASE) == request["sha256"]
-        return {"done": True} if same else {"fault": f"the volume has another database {DATABASE}, which is not replaced"}
+        if digest(DATABASE) == request["sha256"] and not any(size_of(DATABASE + ending) for ending in BESIDE[1:]):
+            return {"done": True}
+        if not request.get("replace"):
+            return {"fault": f"the volume has another database {DATABASE}, which is not replaced"}
     fault = lack(request["size"])
     return {"fault": fault} if fault else {"done": False}
 
@@ -125,16 +134,17 @@ def receive(request: dict[str, Any]) -> dict[str, Any]:
 def finish(request: dict[str, Any]) -> dict[str, Any]:
     """Put what was received in the database's place, when it is complete and SQLite finds nothing wrong."""
     if not os.path.exists(PART) and os.path.exists(DATABASE):
-        return look(request)  # the answer was lost
+        return look({**request, "replace": False})  # the answer was lost
     os.truncate(PART, request["size"])
     if digest(PART) != request["sha256"]:
         return {"fault": "the database did not arrive as it was sent. Run again"}
     fault = damage(PART)
     if fault:
         return {"fault": f"the database is damaged: {fault}"}
-    for ending in BESIDE[1:]:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(PART + ending)
+    for path in (PART, DATABASE):  # what was written beside a former database is not of this one
+        for ending in BESIDE[1:]:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + ending)
     os.rename(PART, DATABASE)
     folder = os.open(os.path.dirname(DATABASE), os.O_RDONLY)
     os.fsync(folder)

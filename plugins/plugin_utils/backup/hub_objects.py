@@ -21,6 +21,8 @@ from ..marks import parts, proof
 
 Object = dict[str, Any]
 KINDS = ("ConfigMap", "Secret", "Service")
+# The record that says whether a hub serves (C(standby/terms.py)). Each hub has its own, so it is in no copy.
+TERM = "flower-standby"
 _SERVICE = ("type", "selector", "ports")
 _CONTENT = ("data", "binaryData", "type", "immutable")
 
@@ -48,7 +50,7 @@ def is_applied(item: Mapping[str, Any]) -> bool:
 
 def of_hub(item: Mapping[str, Any], federation: str) -> bool:
     """Whether an object is the hub's. Records of ApplySets are not: the next run writes them."""
-    is_record = ID_LABEL in proof.labels_of(item)
+    is_record = ID_LABEL in proof.labels_of(item) or item["metadata"]["name"] == TERM
     if item["kind"] == "Service" and not any(port.get("nodePort") for port in item["spec"].get("ports") or []):
         return False
     return not is_record and proof.may_delete(item, federation) and parts.part_of(item) != parts.SITE

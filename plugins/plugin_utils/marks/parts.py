@@ -23,6 +23,7 @@ _APPLICATIONS = {
     "flower-audit": HUB,
     "flower-lease": HUB,
     "flower-upgrade": HUB,
+    "flower-standby": HUB,
     "supernode": SITE,
     "supernode-keys": SITE,
     "clientapp": SITE,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 _SHOWN = 5
+HUB, STANDBY = "flower_hub", "flower_standby"
 
 
 def group_faults(
@@ -38,3 +39,29 @@ def group_faults(
             f"--limit {hub_group}"
         )
     return found
+
+
+def standby_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB) -> list[str]:
+    """Sentences on groups that are no hub with a standby: there is one host in each.
+
+    Args:
+        groups: name -> hosts, as Ansible's C(groups).
+        hub_group: the name that was given to the group of the hub.
+    """
+    if hub_group != HUB:
+        return [f"flower_hub_group is {hub_group}: a hub with a standby is in the group {HUB}, and the standby in {STANDBY}"]
+    standbys = list(groups.get(STANDBY) or [])
+    found = []
+    if len(standbys) != 1:
+        shown = f" ({', '.join(standbys[:_SHOWN])})" if standbys else ""
+        found.append(f"the inventory group {STANDBY} has {len(standbys)} hosts{shown}: a hub has one standby. Add its cluster to the group")
+    both = [host for host in standbys if host in (groups.get(HUB) or [])]
+    if both:
+        found.append(f"{', '.join(both)} is in the groups {HUB} and {STANDBY}: a standby is another host, of another cluster")
+    return found
+
+
+def peers(groups: Mapping[str, Sequence[str]], host: str) -> list[str]:
+    """The hosts that may serve instead of a hub."""
+    standbys = list(groups.get(STANDBY) or [])
+    return [one for one in dict.fromkeys([*(groups.get(HUB) or []), *standbys]) if one != host] if standbys else []

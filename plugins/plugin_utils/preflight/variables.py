@@ -21,7 +21,7 @@ OWN = "flower_own_variables"
 # What entry points of roles return.
 RESULTS = frozenset((
     "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
-    "superlink_rights",
+    "superlink_described", "superlink_rights",
 ))  # fmt: skip
 
 # Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
@@ -44,6 +44,7 @@ SHARED = frozenset((
     "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
     "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_pause", "flower_event_port",
     "flower_event_repairs", "flower_event_sites", "flower_event_watch",
+    "flower_failover", "flower_failover_abandon_runs", "flower_failover_hub_lost", "flower_failover_result",
     "flower_federation", "flower_forget_cas", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
     "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
     "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",
@@ -62,6 +63,7 @@ SHARED = frozenset((
     "flower_outputs_result", "flower_run_outputs",
     "flower_runs_limit", "flower_runs_since", "flower_runs_status",
     "flower_serial", "flower_server_name", "flower_site", "flower_sites_group", "flower_statement_directory", "flower_statement_file", "flower_skupper_force",
+    "flower_standby_outputs", "flower_standby_result", "flower_standby_state",
     "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
     "flower_status_format", "flower_status_page", "flower_status_result",
     "flower_teardown", "flower_tracking", "flower_tracking_credentials", "flower_upgrade_app", "flower_upgrade_app_config",

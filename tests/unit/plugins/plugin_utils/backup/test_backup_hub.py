@@ -30,7 +30,7 @@ OURS = [{"manager": "federated.flower", "operation": "Apply"}]
 def volume(tmp_path, monkeypatch):
     """A volume with a database that is in use."""
     path = str(tmp_path / "state.db")
-    for name, value in (("DATABASE", path), ("COPY", f"{path}.backup"), ("PART", f"{path}.restore")):
+    for name, value in (("DATABASE", path), ("COPIES", {use: f"{path}.{use}" for use in database_program.COPIES}), ("PART", f"{path}.restore")):
         monkeypatch.setattr(database_program, name, value)
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode=WAL")
@@ -181,3 +181,47 @@ def test_only_a_claim_of_the_same_restore_is_written_to(superlink_spec):
     spec = HubSpec.parse(superlink_spec())
     assert volume_pod.claim_fault(None, "a") == "" == volume_pod.claim_fault(volume_pod.claim(spec, "a"), "a")
     assert "not replaced" in volume_pod.claim_fault(volume_pod.claim(spec, "b"), "a")
+
+
+def test_a_standbys_database_is_replaced_with_all_that_lies_beside_it(volume, monkeypatch):
+    """A former hub has a log of its own beside its database; with another database, it would be applied to that one."""
+    facts = database_program.copy({"use": "standby"}) | {"replace": True}
+    data = b"".join(base64.b64decode(database_program.send({"use": "standby", "offset": at, "size": 7000})["data"]) for at in range(0, facts["size"], 7000))
+    database_program.end({"use": "standby"})
+    with contextlib.closing(sqlite3.connect(volume / "state.db")) as database:
+        database.execute("DELETE FROM node")
+        database.commit()
+        assert (volume / "state.db-wal").stat().st_size
+        assert database_program.look(facts) == {"done": False}
+        received(data, monkeypatch)
+        assert database_program.finish(facts) == {}
+        assert [path.name for path in volume.iterdir()] == ["state.db"]
+    with contextlib.closing(sqlite3.connect(volume / "state.db")) as database:
+        assert database.execute("SELECT count(*) FROM node").fetchone() == (1000,)
+
+
+def test_a_stopped_hubs_database_is_copied_with_its_log(volume, tmp_path_factory):
+    """The pod was killed: part of the database is in the log beside it."""
+    other = tmp_path_factory.mktemp("killed")
+    for path in volume.iterdir():
+        (other / path.name).write_bytes(path.read_bytes())
+    assert (other / "state.db-wal").stat().st_size
+    moved(volume)
+    for name in ("state.db", "state.db-wal"):
+        (volume / name).write_bytes((other / name).read_bytes())
+    facts = database_program.copy({"use": "standby"})
+    assert "fault" not in facts
+    with contextlib.closing(sqlite3.connect(volume / "state.db.standby")) as database:
+        assert database.execute("SELECT count(*) FROM node").fetchone() == (1000,)
+
+
+def test_the_record_of_a_hub_is_in_no_copy():
+    assert not hub_objects.of_hub(item(name=hub_objects.TERM), "scenario")
+
+
+def test_the_pod_for_outputs_has_their_volume_alone(superlink_spec):
+    spec = HubSpec.parse(superlink_spec(outputs_enabled=True))
+    made = volume_pod.outputs_pod(spec)
+    claims = [one["persistentVolumeClaim"]["claimName"] for one in made["spec"]["volumes"] if "persistentVolumeClaim" in one]
+    mounted = {one["name"]: one["mountPath"] for one in made["spec"]["containers"][0]["volumeMounts"]}
+    assert claims == ["superlink-outputs"] and mounted["data"] == "/outputs"

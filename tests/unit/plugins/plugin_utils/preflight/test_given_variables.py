@@ -35,7 +35,7 @@ def test_every_shared_variable_is_used_and_every_used_one_is_known():
     text += variables.OWN
     used = set(re.findall(r"\bflower_[a-z0-9_]*[a-z0-9]\b(?![./*{-])", text))
     # groups, files, modules, prefixes in prose
-    others = {"flower_hub", "flower_sites", "flower_toml", "flower_rbac", "flower_fleet", "flower_app_"}
+    others = {"flower_hub", "flower_sites", "flower_standby", "flower_toml", "flower_rbac", "flower_fleet", "flower_app_"}
     others |= set(METRICS)
     assert not used - variables.known() - others
     assert not variables.SHARED - used
@@ -54,7 +54,7 @@ def read_by_playbooks():
 def test_every_variable_of_playbooks_is_known():
     found = dict(read_by_playbooks())
     assert len(found) > 60
-    groups = {"flower_hub", "flower_sites"}
+    groups = {"flower_hub", "flower_sites", "flower_standby"}
     assert {name: path for name, path in found.items() if name not in variables.known() | groups} == {}
     for name in ("flower_forget_max", "flower_claim_sites"):
         assert variables.faults("site-a", [name]) == []

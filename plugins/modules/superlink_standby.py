@@ -1,0 +1,120 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: superlink_standby
+short_description: Copy a hub to its standby
+version_added: 0.1.0
+author:
+  - the federated.flower authors (@federated-flower)
+description:
+  - Copies the SuperLink's database while it is in use, then the hub's Secrets and ConfigMaps, then the outputs of runs, from the cluster of the hub
+    to that of this host. Nothing of it is on the disk of the control node.
+  - What is equal is not written. The former database stays on the standby until the new one is complete and verified.
+  - Writes into both clusters which of the two serves, and in which term. A hub that serves in an older term is fenced first, that is, its pods are
+    stopped. So is a standby whose SuperLink someone started.
+  - A host that has a hub of its own, or that serves in a newer term, is refused.
+  - This module is a step of the playbook C(federated.flower.standby). Its options may change in any release.
+options:
+  spec:
+    description:
+      - The specification of this host's SuperLink, as assembled by the role C(federated.flower.superlink).
+    type: dict
+    required: true
+  ca_namespace:
+    description:
+      - Namespace of the CA keys.
+    type: str
+    required: true
+  outputs:
+    description:
+      - Whether the outputs of runs are copied.
+    type: bool
+    default: true
+  wait_timeout:
+    description:
+      - Seconds to wait for the start and the end of pods.
+    type: int
+    default: 300
+  hub:
+    description:
+      - Inventory name of the hub.
+    type: str
+    required: true
+  hub_described:
+    description:
+      - The variable C(superlink_described) of the hub.
+    type: dict
+    required: true
+  state:
+    description:
+      - V(present) copies. V(absent) checks that this host can be removed, and has the hub forget it.
+    type: str
+    choices: [present, absent]
+    default: present
+extends_documentation_fragment:
+  - kubernetes.core.k8s_auth_options
+  - federated.flower.cluster
+  - federated.flower.attributes
+  - federated.flower.attributes.action
+  - federated.flower.attributes.actiongroup_flower
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Looks at both hubs and reports that a copy would be made.
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - Reports a change when something was written. SuperNodes that are online change the database every few seconds.
+seealso:
+  - module: federated.flower.superlink_failover
+"""
+
+EXAMPLES = r"""
+---
+- name: Copy the hub to its standby
+  federated.flower.superlink_standby:
+    spec: "{{ superlink_described.spec }}"
+    ca_namespace: flower-ca
+    hub: hub
+    hub_described: "{{ hostvars['hub'].superlink_described }}"
+"""
+
+RETURN = r"""
+msg:
+  description: What was copied.
+  returned: always
+  type: str
+term:
+  description: The term, which each failover raises.
+  returned: success, when a copy was made
+  type: int
+copied:
+  description: When the copy was begun, in UTC. What the hub did later is not in it.
+  returned: success, when a copy was made
+  type: str
+database:
+  description: Bytes of the database.
+  returned: success, when a copy was made
+  type: int
+written:
+  description: Objects that were created, changed or deleted on the standby, with C(kind), C(namespace), C(name) and C(change).
+  returned: success, when a copy was made
+  type: list
+  elements: dict
+outputs:
+  description: Numbers of files that were copied, removed, left out, and that changed while they were read.
+  returned: success, when a copy was made
+  type: dict
+removable:
+  description: Whether there is a standby to remove.
+  returned: success, if O(state=absent)
+  type: bool
+"""

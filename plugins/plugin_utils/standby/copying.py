@@ -1,0 +1,258 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copying a hub to its standby: the database first, so that what a site registers meanwhile is missing in the copy, which site.yml corrects."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..apply.engine import apply_objects
+from ..backup import database, hub_objects, volume_pod
+from ..backup.database import Copy, Volume
+from ..base.errors import ClusterError
+from ..base.sizes import readable
+from ..kube.client import Cluster
+from ..ledger.store import NEW, Ledger
+from ..manifests import federation, namespace, outputs, superlink
+from ..marks import proof
+from ..spec.hub_spec import HubSpec
+from ..upgrade import releases
+from . import outputs_copy
+
+Object = dict[str, Any]
+_CLAIM = "PersistentVolumeClaim"
+_USE = "standby"
+_CHANGES = ("created", "changed", "deleted")
+
+
+@dataclass(frozen=True)
+class End:
+    """One of the two hubs.
+
+    Attributes:
+        host: its inventory name.
+        cluster: a connection.
+        spec: its specification.
+        ca_namespace: namespace of its CA keys.
+    """
+
+    host: str
+    cluster: Cluster
+    spec: HubSpec
+    ca_namespace: str
+
+    @property
+    def identity(self) -> str:
+        """The hub's identity in the ledger; empty where there is none."""
+        found = Ledger(self.cluster, self.spec.namespace, self.spec.federation).identity()
+        return "" if found == NEW else found
+
+    @property
+    def is_hub(self) -> bool:
+        """Whether there is a hub: it has a ledger and was published."""
+        return bool(self.identity) and self.published is not None
+
+    @property
+    def published(self) -> Object | None:
+        """What it has published."""
+        return self.cluster.get("v1", "ConfigMap", federation.NAME, self.spec.namespace)
+
+
+@dataclass
+class Done:
+    """What a copy did.
+
+    Attributes:
+        copied: when it was begun, in UTC.
+        claim: uid of the volume claim with the database.
+        size: bytes of the database.
+        replaced: whether the database on the standby was another one.
+        objects: what was written and deleted, for the result.
+        outputs: what became of the outputs; None where there are none.
+    """
+
+    copied: str
+    claim: str = ""
+    size: int = 0
+    replaced: bool = False
+    objects: list[dict[str, str]] = field(default_factory=list)
+    outputs: outputs_copy.Copied | None = None
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        files = f", {self.outputs.words}" if self.outputs else ""
+        return f"a database of {readable(self.size)}, {len(self.objects)} objects that differed{files}"
+
+
+def faults(source: End, target: End) -> list[str]:
+    """Why a hub is not copied to a standby: sentences. Nothing is changed."""
+    found = []
+    if not source.is_hub:
+        return [
+            f"{source.host}: there is no hub of the federation {source.spec.federation} in namespace {source.spec.namespace}: its ledger or "
+            "its publication is missing. Run site.yml first"
+        ]
+    if (source.cluster.server, source.spec.namespace) == (target.cluster.server, target.spec.namespace):
+        found.append(f"{source.host} and {target.host} are the same namespace of the same cluster: a standby is in another cluster")
+    mine, theirs = (source.spec.namespace, source.ca_namespace), (target.spec.namespace, target.ca_namespace)
+    if mine != theirs:
+        found.append(
+            f"{target.host} has the namespaces {' and '.join(theirs)}, and {source.host} has {' and '.join(mine)}: a standby has the same. Set "
+            "flower_namespace and flower_ca_namespace for both"
+        )
+    if source.spec.federation != target.spec.federation:
+        found.append(
+            f"{target.host}: its federation is {target.spec.federation}, that of {source.host} is {source.spec.federation}: set flower_federation "
+            "for both"
+        )
+    version = str(((source.published or {}).get("data") or {}).get("version", ""))
+    if releases.is_older(target.spec.version, version):
+        found.append(
+            f"{target.host} is to have Flower {target.spec.version}, which cannot read the database of Flower {version} on {source.host}: set "
+            f"flower_version to {version} or newer"
+        )
+    if source.spec.outputs_enabled and not target.spec.outputs_enabled:
+        found.append(f"{target.host}: superlink_outputs_enabled is false, and {source.host} has outputs of runs: set it for both")
+    for name in dict.fromkeys(theirs):
+        live = target.cluster.get("v1", "Namespace", name)
+        if live is not None and live["metadata"].get("deletionTimestamp"):
+            found.append(f"{target.host}: namespace {name} is being deleted: run again when it is gone")
+    if target.identity and target.identity != source.identity:
+        found.append(
+            f"{target.host}: namespace {target.spec.namespace} has another hub of a federation {target.spec.federation}, which is not replaced. "
+            "Choose another cluster, or remove that hub"
+        )
+    return found
+
+
+def copy(source: End, target: End, *, stopped: bool, with_outputs: bool, seconds: float, say: Callable[[str], None]) -> Done:
+    """Copy the hub. What an interrupted copy did is kept and completed; the former database stays whole until the new one is.
+
+    Args:
+        source: the hub.
+        target: the standby, of which C(faults) has found none.
+        stopped: whether the hub is stopped, so that its volumes are read through pods of their own.
+        with_outputs: whether the outputs of runs are copied.
+        seconds: how long pods may take to start and to end.
+        say: shows the progress.
+    """
+    begun = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    done = Done(begun)
+    done.objects += _prepare(source, target)
+    done.claim = target.cluster.get("v1", _CLAIM, superlink.CLAIM, target.spec.namespace)["metadata"]["uid"]  # type: ignore[index]
+    holder = volume_pod.Holder(target.cluster, target.spec, seconds)
+    with _volume(source, stopped, seconds) as there, holder as here, Copy(there, _USE) as data:
+        facts = {"size": data.size, "sha256": data.sha256}
+        done.size = data.size
+        done.replaced = database.put(here, facts, data, replace=True)  # type: ignore[arg-type]  # it is read only
+    done.objects += _objects(source, target)
+    if with_outputs and source.spec.outputs_enabled:
+        body = volume_pod.outputs_pod(target.spec)
+        with _outputs(source, stopped, seconds) as place, volume_pod.Holder(target.cluster, target.spec, seconds, body) as volume:
+            here_place = outputs_copy.Place(volume.cluster, volume.namespace, volume.pod, volume.container)
+            done.outputs = outputs_copy.copy(place, here_place, say)
+    return done
+
+
+@contextmanager
+def _volume(source: End, stopped: bool, seconds: float) -> Iterator[Volume]:
+    if stopped:
+        with volume_pod.Holder(source.cluster, source.spec, seconds) as volume:
+            yield volume
+    else:
+        yield Volume(source.cluster, source.spec.namespace, superlink.POD)
+
+
+@contextmanager
+def _outputs(source: End, stopped: bool, seconds: float) -> Iterator[outputs_copy.Place]:
+    if stopped:
+        body = volume_pod.outputs_pod(source.spec)
+        with volume_pod.Holder(source.cluster, source.spec, seconds, body) as volume:
+            yield outputs_copy.Place(volume.cluster, volume.namespace, volume.pod, volume.container)
+        return
+    live = source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)
+    pod = proof.annotations_of(live).get(outputs.PLACE)
+    if not pod:
+        raise ClusterError(
+            f"{source.host}: its SuperLink does not say where the outputs of runs are, as superlink_outputs_enabled promises: run site.yml"
+        )
+    yield outputs_copy.Place(source.cluster, source.spec.namespace, pod, outputs.READER)
+
+
+def _prepare(source: End, target: End) -> list[dict[str, str]]:
+    """Namespaces and volume claims of the standby."""
+    spec, cluster = target.spec, target.cluster
+    made = namespace.objects(spec)
+    if target.ca_namespace != spec.namespace:
+        made += namespace.objects(spec.beside(target.ca_namespace))
+    made += outputs.objects(spec)
+    applied = apply_objects(cluster, made).objects if made else []
+    done = [_entry({"kind": one["kind"], "metadata": one}, one["change"]) for one in applied if one["change"] in _CHANGES]
+    if cluster.get("v1", _CLAIM, superlink.CLAIM, spec.namespace) is None:
+        cluster.create(volume_pod.claim(spec, f"the hub {source.host}"))
+        done.append({"kind": _CLAIM, "namespace": spec.namespace, "name": superlink.CLAIM, "change": "created"})
+    return done
+
+
+def _objects(source: End, target: End) -> list[dict[str, str]]:
+    """Write what differs, and delete what the hub does not have. Services are each cluster's own."""
+    spec = source.spec
+    entries = [
+        one
+        for one in hub_objects.collect(source.cluster, spec.namespace, source.ca_namespace, spec.federation)
+        if one["object"]["kind"] != "Service"
+    ]
+    known = {_key(one["object"]) for one in entries}
+    done = []
+    for one in entries:
+        change = _write(target.cluster, one, spec.federation)
+        if change:
+            done.append(_entry(one["object"], change))
+    for one in hub_objects.collect(target.cluster, spec.namespace, target.ca_namespace, spec.federation):
+        item = one["object"]
+        if item["kind"] == "Service" or _key(item) in known:
+            continue
+        target.cluster.delete("v1", item["kind"], item["metadata"]["name"], item["metadata"]["namespace"], propagation="Background")
+        done.append(_entry(item, "deleted"))
+    return done
+
+
+def _write(cluster: Cluster, one: Mapping[str, Any], federation_name: str) -> str:
+    """Write an object if it differs; what was done."""
+    item = one["object"]
+    meta = item["metadata"]
+    live = cluster.get("v1", item["kind"], meta["name"], meta["namespace"])
+    if live is None:
+        hub_objects.restore(cluster, one)
+        return "created"
+    live = {**live, "kind": item["kind"]}
+    if hub_objects.stored(live) == item:
+        return ""
+    if not proof.may_delete(live, federation_name):
+        raise ClusterError(
+            f"{cluster.name}: {item['kind']} {meta['namespace']}/{meta['name']} {proof.holder(live)}: it is not replaced. Delete or rename it"
+        )
+    if live.get("immutable"):
+        cluster.delete("v1", item["kind"], meta["name"], meta["namespace"], uid=live["metadata"]["uid"], propagation="Background")
+        hub_objects.restore(cluster, one)
+    elif one["applied"]:
+        cluster.apply(item)
+    else:
+        cluster.replace({**item, "metadata": {**meta, "resourceVersion": live["metadata"]["resourceVersion"]}})
+    return "changed"
+
+
+def _key(item: Mapping[str, Any]) -> tuple[str, str, str]:
+    return item["kind"], item["metadata"]["namespace"], item["metadata"]["name"]
+
+
+def _entry(item: Mapping[str, Any], change: str) -> dict[str, str]:
+    meta = item["metadata"]
+    return {"kind": item["kind"], "namespace": meta.get("namespace", ""), "name": meta["name"], "change": change}

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Stopping a hub that does not serve any more: none of its pods is left, and so no gateway to which a site could connect."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.labels import MANAGER
+from ..kube import pod_health
+from ..kube.client import Cluster
+from ..manifests import superlink
+from ..marks import parts, proof
+
+_KINDS = ("StatefulSet", "Deployment")
+_PAUSE = 0.5  # seconds between two looks
+
+Object = dict[str, Any]
+
+
+def workloads(hub: Cluster, namespace: str, federation: str) -> list[Object]:
+    """The hub's workloads: SuperLink, ServerApp and exporter; the SuperLink first, so that nothing is written to a database that is copied."""
+    labels = f"{proof.MANAGED_BY}={MANAGER},{proof.INSTANCE}={federation}"
+    found = [item for kind in _KINDS for item in hub.list("apps/v1", kind, namespace, labels=labels)]
+    ours = [item for item in found if parts.part_of(item) == parts.HUB and proof.may_delete(item, federation)]
+    return sorted(ours, key=lambda item: item["metadata"]["name"] != superlink.NAME)
+
+
+def serves(hub: Cluster, namespace: str) -> bool:
+    """Whether there is a SuperLink that is not stopped."""
+    item = hub.get("apps/v1", "StatefulSet", superlink.NAME, namespace)
+    return item is not None and item["spec"].get("replicas", 1) > 0
+
+
+def stop(hub: Cluster, namespace: str, federation: str) -> list[dict[str, str]]:
+    """Scale the workloads of a hub to no pods; what was changed, for the result."""
+    done = []
+    for item in workloads(hub, namespace, federation):
+        if item["spec"].get("replicas", 1) == 0:
+            continue
+        name = item["metadata"]["name"]
+        hub.patch("apps/v1", item["kind"], name, namespace, {"spec": {"replicas": 0}})
+        done.append({"kind": item["kind"], "namespace": namespace, "name": name, "change": "changed"})
+    return done
+
+
+def await_stopped(hub: Cluster, namespace: str, federation: str, seconds: float, say: Callable[[str], None]) -> None:
+    """Wait until the pods are gone. A pod on a node that does not answer may still run, so it counts.
+
+    Raises:
+        ClusterError: some are there after C(seconds).
+    """
+    begun = time.monotonic()
+    spoken = begun
+    while left := _pods(hub, namespace, federation):
+        now = time.monotonic()
+        names = ", ".join(pod["metadata"]["name"] for pod in left)
+        if now >= begun + seconds:
+            raise ClusterError(
+                f"{hub.name}: {names} in namespace {namespace} should stop, and did not within {seconds:g} s; last seen: "
+                f"{pod_health.describe(left[0])}. Does the node answer? If the hub is lost for good: -e flower_failover_hub_lost=true"
+            )
+        if now >= spoken + 10:
+            spoken = now
+            say(f"{hub.name}: waiting for the end of {names}")
+        time.sleep(_PAUSE)
+
+
+def _pods(hub: Cluster, namespace: str, federation: str) -> list[Object]:
+    found = hub.list("v1", "Pod", namespace, labels=f"{proof.INSTANCE}={federation}")
+    names = {item["metadata"]["name"] for item in workloads(hub, namespace, federation)}
+    return [pod for pod in found if proof.labels_of(pod).get("app.kubernetes.io/name") in names]

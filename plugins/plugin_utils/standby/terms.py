@@ -1,0 +1,199 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which of two hubs serves, as a record on each of them says it. Pure.
+
+Each failover begins a new term, a number that only grows. In a term one hub serves. The record with the higher term is right, so a hub that was
+out of reach during a failover is recognised when it comes back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+
+ACTIVE, STANDBY, FENCED = "active", "standby", "fenced"
+_STATES = (ACTIVE, STANDBY, FENCED)
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """The record of a hub.
+
+    Attributes:
+        state: C(ACTIVE), the hub serves; C(STANDBY), it has a copy of the one that serves; C(FENCED), another one took over from it.
+        number: the term.
+        serves: inventory name of the hub that serves in this term.
+        standby: inventory name of its standby.
+        copied: when the newest copy that is complete was begun, in UTC, as C(2026-11-24T20:15:00Z); empty for none.
+        claim: uid of the volume claim that has this copy.
+    """
+
+    state: str
+    number: int
+    serves: str
+    standby: str = ""
+    copied: str = ""
+    claim: str = ""
+
+    def text(self) -> str:
+        """For the record."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True, indent=1)
+
+
+def parse(text: str, where: str) -> Term:
+    """Read a record.
+
+    Raises:
+        ClusterError: it is none.
+    """
+    try:
+        data: Any = json.loads(text)
+        found = Term(**data)
+    except (ValueError, TypeError) as error:
+        raise ClusterError(_damaged(where)) from error
+    fields = dataclasses.asdict(found)
+    number = fields.pop("number")
+    good = isinstance(number, int) and number > 0 and all(isinstance(value, str) for value in fields.values())
+    if not good or found.state not in _STATES:
+        raise ClusterError(_damaged(where))
+    return found
+
+
+def _damaged(where: str) -> str:
+    return (
+        f"{where}, which says whether this hub serves, cannot be read. Find out which hub serves, and delete the ConfigMap where it does not "
+        "tell the truth"
+    )
+
+
+def refusal(host: str, own: Term | None) -> str:
+    """Why a hub is not to be changed, by its own record: a sentence; empty if it may be."""
+    if own is None or own.state == ACTIVE:
+        return ""
+    if own.state == FENCED and own.serves != host:
+        return (
+            f"{host} is fenced: {own.serves} took over from it in term {own.number}. Exchange the hosts of the groups flower_hub and "
+            "flower_standby in the inventory; federated.flower.failover brings it back"
+        )
+    return (
+        f"{host} is the standby of {own.serves}, and serves only after federated.flower.failover: exchange the hosts of the groups flower_hub "
+        "and flower_standby in the inventory"
+    )
+
+
+def refusal_by_peer(host: str, own: Term | None, peer: str, other: Term | None) -> str:
+    """Why a hub is not to be changed, by the record of its standby: a sentence; empty if it may be."""
+    if other is None or other.state != ACTIVE or other.number < (own.number if own else 0):
+        return ""
+    if own is not None and own.number == other.number:
+        return contradiction(host, peer, own.number)
+    return (
+        f"{host} does not serve any more: {peer} took over from it in term {other.number}. Exchange the hosts of the groups flower_hub and "
+        f"flower_standby in the inventory, and run federated.flower.standby, which fences {host}"
+    )
+
+
+def contradiction(one: str, other: str, number: int) -> str:
+    """That two hubs say that they serve in one term."""
+    return (
+        f"{one} and {other} both say that they serve in term {number}, which no playbook can have done. Find out which of them has the sites, and "
+        "delete the ConfigMap flower-standby of the other one"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CopyPlan:
+    """What a copy does.
+
+    Attributes:
+        number: the term.
+        fence: the host to fence first; empty for none.
+        fault: why nothing is copied; fencing is done nevertheless.
+    """
+
+    number: int
+    fence: str = ""
+    fault: str = ""
+
+
+def copy_plan(hub: str, standby: str, own: Term | None, other: Term | None) -> CopyPlan:
+    """What is to be done before the hub is copied to its standby.
+
+    Args:
+        hub: inventory name of the host that is to be copied.
+        standby: that of its standby.
+        own: the record of the hub.
+        other: the record of the standby.
+    """
+    number = max(own.number if own else 1, other.number if other and other.state != ACTIVE else 1)
+    if own is not None and own.state != ACTIVE:
+        return CopyPlan(own.number, fault=refusal(hub, own))
+    if other is None or other.state != ACTIVE:
+        return CopyPlan(number)
+    if own is None or own.number < other.number:
+        return CopyPlan(other.number, hub, refusal_by_peer(hub, own, standby, other))
+    if own.number == other.number:
+        return CopyPlan(own.number, fault=contradiction(hub, standby, own.number))
+    return CopyPlan(own.number, standby)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failover:
+    """What a failover does.
+
+    Attributes:
+        number: the new term, or that of a failover that is completed.
+        fence: whether the hub is stopped.
+        copy: whether the hub is copied once more when it is stopped.
+        promote: whether the standby begins to serve; otherwise it does already.
+        fault: why it is refused.
+    """
+
+    number: int
+    fence: bool = False
+    copy: bool = False
+    promote: bool = False
+    fault: str = ""
+
+
+def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, *, reached: bool) -> Failover:
+    """What a failover has to do.
+
+    Args:
+        hub: inventory name of the host that has served.
+        standby: the one that is to serve.
+        own: the record of the hub; None for none, or one that cannot be read.
+        other: the record of the standby.
+        reached: whether the hub's cluster answers.
+    """
+    before, there = own.number if own else 0, other.number if other else 0
+    if other is not None and other.state == ACTIVE:
+        if own is not None and own.state == ACTIVE and before == there:
+            return Failover(there, fault=contradiction(hub, standby, there))
+        if own is not None and own.state == ACTIVE and before > there:
+            return Failover(there, fault=f"{standby} says that it serves in term {there}, and {hub} serves in a newer one, {before}. Run "
+                                         "federated.flower.standby first: it fences and copies")
+        return Failover(there, fence=reached and (own is None or own.state == ACTIVE))
+    if reached:
+        if own is not None and own.state == STANDBY:
+            return Failover(there, fault=f"{hub} is a standby itself, of {own.serves}: it cannot hand over. Check the groups of the inventory")
+        number = max(before, there + 1) if own is not None and own.state == FENCED else max(before, there) + 1
+        return Failover(number, fence=True, copy=True, promote=True)
+    if other is None or not other.copied:
+        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: there is nothing to go on with. "
+                                     "Restore a backup (federated.flower.restore)")
+    if other.state == FENCED:
+        return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "
+                                     "(federated.flower.restore)")
+    return Failover(there + 1, promote=True)
+
+
+def facts(term: Term | None) -> Mapping[str, Any]:
+    """For a result."""
+    return {} if term is None else dataclasses.asdict(term)

@@ -1,0 +1,159 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The outputs of runs, from one volume to another: folders take the place of volumes, and the program that runs in pods is called here."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import types
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import files_program, outputs_copy
+
+
+class Place(outputs_copy.Place):
+    """A folder instead of a volume in a pod; with it, the program has no cluster between."""
+
+    def __init__(self, folder, monkeypatch):
+        object.__setattr__(self, "folder", folder)
+        object.__setattr__(self, "patch", monkeypatch)
+        object.__setattr__(self, "asked", [])
+
+    def ask(self, action, data=b"", **request):
+        self.asked.append((action, request))
+        self.patch.setattr(files_program, "ROOT", str(self.folder))
+        self.patch.setattr(files_program.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(data)))
+        answers = list(files_program.main({"action": action, **request}))
+        for one in answers:
+            if one.get("fault"):
+                raise ClusterError(one["fault"])
+        return answers
+
+
+@pytest.fixture
+def volumes(tmp_path, monkeypatch):
+    """That of the hub, and that of the standby."""
+    made = []
+    for name in ("hub", "standby"):
+        (tmp_path / name).mkdir()
+        made.append(Place(tmp_path / name, monkeypatch))
+    return made
+
+
+def written(place, path, content, when=1_700_000_000_123_456_789):
+    file = place.folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    os.utime(file, ns=(when, when))
+
+
+def content(place):
+    return {str(path.relative_to(place.folder)): path.read_bytes() for path in place.folder.rglob("*") if path.is_file()}
+
+
+def copied(volumes):
+    return outputs_copy.copy(*volumes, lambda text: None)
+
+
+def test_everything_arrives_once(volumes, monkeypatch):
+    hub, standby = volumes
+    monkeypatch.setattr(outputs_copy, "PIECE", 1000)
+    monkeypatch.setattr(outputs_copy.batches, "__defaults__", (1000,))
+    written(hub, "1/model.npz", os.urandom(3500))
+    written(hub, "1/metrics/round-1.json", b"{}")
+    written(hub, "1/empty", b"")
+    written(hub, "inputs/" + "a" * 64 + "/table.csv", b"1,2")
+    written(hub, ".began-1", b"{}")
+    done = copied(volumes)
+    assert content(standby) == content(hub) and not (standby.folder / ".standby").exists()
+    assert (done.files, done.size, done.removed, done.left, done.changing) == (5, 3507, 0, 0, 0)
+    assert (standby.folder / "1/model.npz").stat().st_mtime_ns == 1_700_000_000_123_456_789
+    again = copied(volumes)
+    assert not again.changed and again.size == 0
+
+
+def test_what_changed_is_replaced_and_what_is_gone_is_removed(volumes):
+    hub, standby = volumes
+    written(hub, "1/a", b"old")
+    written(hub, "1/b/c", b"gone")
+    copied(volumes)
+    written(hub, "1/a", b"new", when=1_700_000_001_000_000_000)
+    (hub.folder / "1/b/c").unlink()
+    (hub.folder / "1/b").rmdir()
+    written(hub, "1/b", b"a file in place of a folder")
+    done = copied(volumes)
+    assert content(standby) == content(hub) and (done.files, done.removed) == (2, 1)
+
+
+def test_links_are_neither_followed_nor_kept(volumes, tmp_path):
+    hub, standby = volumes
+    (tmp_path / "secret").write_text("secret")
+    written(hub, "1/a", b"x")
+    (hub.folder / "1/link").symlink_to(tmp_path / "secret")
+    (hub.folder / "2").symlink_to(tmp_path)
+    os.mkfifo(hub.folder / "1/pipe")
+    (standby.folder / "1").symlink_to(tmp_path)  # a former hub, whose apps left that
+    done = copied(volumes)
+    assert content(standby) == {"1/a": b"x"} and done.left == 3
+    assert (tmp_path / "secret").read_text() == "secret" and not (tmp_path / "a").exists()
+
+
+def test_a_file_that_shrinks_follows_with_the_next_copy(volumes, monkeypatch):
+    hub, standby = volumes
+    written(hub, "1/a", b"long enough")
+    written(hub, "1/b", b"stays")
+    listed = hub.files()
+    written(hub, "1/a", b"short")
+    monkeypatch.setattr(Place, "files", lambda self: listed if self is hub else outputs_copy.Files())
+    done = copied(volumes)
+    assert content(standby) == {"1/b": b"stays"} and (done.files, done.changing) == (1, 1)
+
+
+def test_a_request_that_is_repeated_has_the_same_effect(volumes):
+    _hub, standby = volumes
+    first, last = b"x" * 10, b"y" * 5
+
+    def unpack(data, offset):
+        pieces = [["1/a", offset, len(data), 15, 7]]
+        return standby.ask("unpack", data, pieces=pieces, sha256=hashlib.sha256(data).hexdigest())
+
+    for data, offset in ((first, 0), (first, 0), (last, 10), (last, 10)):
+        assert unpack(data, offset) == [{}]
+    assert content(standby) == {"1/a": first + last}
+    with pytest.raises(ClusterError, match="is missing"):
+        standby.ask("unpack", last, pieces=[["1/b", 10, 5, 15, 7]], sha256=hashlib.sha256(last).hexdigest())
+
+
+def test_what_arrives_damaged_is_not_written(volumes):
+    _hub, standby = volumes
+    with pytest.raises(ClusterError, match="did not arrive"):
+        standby.ask("unpack", b"y", pieces=[["1/a", 0, 1, 1, 7]], sha256=hashlib.sha256(b"x").hexdigest())
+    assert content(standby) == {}
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a//b", "a/./b", ""])
+def test_a_path_that_leads_somewhere_else_is_refused(volumes, path):
+    with pytest.raises(ValueError, match="not a path"):
+        volumes[1].ask("unpack", b"", pieces=[[path, 0, 0, 0, 7]], sha256=hashlib.sha256(b"").hexdigest())
+
+
+def test_what_is_passed_over(volumes):
+    hub, standby = volumes
+    for path in (".deleted-1-x/a", "lost+found/a", ".standby/a", "1/lost+found"):
+        written(hub, path, b"x")
+    copied(volumes)
+    assert content(standby) == {"1/lost+found": b"x"}
+
+
+def test_there_is_a_limit(volumes, monkeypatch):
+    monkeypatch.setattr(files_program, "MOST", 2)
+    for name in "abc":
+        written(volumes[0], name, b"")
+    with pytest.raises(ClusterError, match="more than 2 files"):
+        copied(volumes)

@@ -1,0 +1,105 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who serves, and what a copy or a failover has to do: every pair of records that two hubs can have."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import peers, standby_faults
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import terms
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Failover, Term
+
+A1 = Term(ACTIVE, 1, "a", "b", "2026-11-24T20:00:00Z")
+B1 = Term(STANDBY, 1, "a", "b", "2026-11-24T20:00:00Z", "uid")
+EMPTY = Term(STANDBY, 1, "a", "b")
+FENCED_A2, ACTIVE_B2 = Term(FENCED, 2, "b"), Term(ACTIVE, 2, "b", "a")
+
+
+def test_a_record_is_read_as_it_was_written():
+    assert terms.parse(B1.text(), "here") == B1
+
+
+@pytest.mark.parametrize("text", [
+    "", "[]", "{}", B1.text().replace('"number": 1', '"number": "1"'), B1.text().replace('"number": 1', '"number": 0'),
+    B1.text().replace("standby", "asleep"), B1.text().replace('"serves"', '"server"'), B1.text().replace('"uid"', "7"),
+])  # fmt: skip
+def test_what_is_no_record_is_refused(text):
+    with pytest.raises(ClusterError, match="cannot be read"):
+        terms.parse(text, "here")
+
+
+def test_a_hub_is_refused_by_its_own_record():
+    assert terms.refusal("a", None) == terms.refusal("a", A1) == ""
+    assert "a is fenced: b took over from it in term 2" in terms.refusal("a", FENCED_A2)
+    assert "b is the standby of a" in terms.refusal("b", B1)
+
+
+def test_a_hub_is_refused_by_the_record_of_its_standby():
+    assert terms.refusal_by_peer("a", A1, "b", None) == terms.refusal_by_peer("a", A1, "b", B1) == ""
+    assert "b took over from it in term 2" in terms.refusal_by_peer("a", A1, "b", ACTIVE_B2)
+    assert "b took over from it in term 2" in terms.refusal_by_peer("a", None, "b", ACTIVE_B2), "restored from a backup"
+    assert terms.refusal_by_peer("b", ACTIVE_B2, "a", A1) == "", "it is the older one, and is fenced"
+    assert "both say" in terms.refusal_by_peer("a", A1, "b", Term(ACTIVE, 1, "b"))
+
+
+@pytest.mark.parametrize(("own", "other", "number", "fence", "fault"), [
+    (None, None, 1, "", ""),
+    (A1, None, 1, "", ""),
+    (A1, B1, 1, "", ""),
+    (None, B1, 1, "", ""),
+    (Term(ACTIVE, 3, "a"), FENCED_A2, 3, "", ""),  # the former hub becomes the standby
+    (ACTIVE_B2, A1, 2, "b", ""),  # it came back, and still serves
+    (A1, ACTIVE_B2, 2, "a", "took over"),  # the groups were not exchanged
+    (None, ACTIVE_B2, 2, "a", "took over"),
+    (FENCED_A2, ACTIVE_B2, 2, "", "fenced"),
+    (B1, A1, 1, "", "standby of"),
+    (A1, Term(ACTIVE, 1, "b"), 1, "", "both say"),
+])  # fmt: skip
+def test_copy_plan(own, other, number, fence, fault):
+    plan = terms.copy_plan("a", "b", own, other)
+    assert (plan.number, plan.fence) == (number, fence)
+    assert fault in plan.fault and bool(fault) == bool(plan.fault)
+
+
+@pytest.mark.parametrize(("own", "other", "reached", "wanted"), [
+    (A1, B1, True, Failover(2, fence=True, copy=True, promote=True)),
+    (A1, None, True, Failover(2, fence=True, copy=True, promote=True)),  # no copy was ever made
+    (None, None, True, Failover(1, fence=True, copy=True, promote=True)),
+    (None, B1, False, Failover(2, promote=True)),
+    (FENCED_A2, B1, True, Failover(2, fence=True, copy=True, promote=True)),  # interrupted after the fence
+    (FENCED_A2, ACTIVE_B2, True, Failover(2)),  # interrupted after the promotion
+    (A1, ACTIVE_B2, True, Failover(2, fence=True)),  # it was lost, and came back
+    (None, ACTIVE_B2, True, Failover(2, fence=True)),
+    (None, ACTIVE_B2, False, Failover(2)),
+    (Term(ACTIVE, 2, "a"), Term(FENCED, 2, "a"), True, Failover(3, fence=True, copy=True, promote=True)),
+])  # fmt: skip
+def test_failover_plan(own, other, reached, wanted):
+    assert terms.failover_plan("a", "b", own, other, reached=reached) == wanted
+
+
+@pytest.mark.parametrize(("own", "other", "reached", "fault"), [
+    (None, None, False, "no complete copy"),
+    (None, EMPTY, False, "no complete copy"),
+    (None, Term(FENCED, 2, "a", copied="x"), False, "was fenced"),
+    (B1, None, True, "is a standby itself"),
+    (A1, Term(ACTIVE, 1, "b"), True, "both say"),
+    (Term(ACTIVE, 3, "a"), ACTIVE_B2, True, "a newer one"),
+])  # fmt: skip
+def test_failovers_that_are_refused(own, other, reached, fault):
+    plan = terms.failover_plan("a", "b", own, other, reached=reached)
+    assert fault in plan.fault and not (plan.fence or plan.copy or plan.promote)
+
+
+def test_the_groups_of_the_inventory():
+    assert standby_faults({"flower_hub": ["a"], "flower_standby": ["b"]}) == []
+    assert "has 0 hosts" in standby_faults({"flower_hub": ["a"]})[0]
+    assert "has 2 hosts (b, c)" in standby_faults({"flower_hub": ["a"], "flower_standby": ["b", "c"]})[0]
+    assert "a is in the groups" in standby_faults({"flower_hub": ["a"], "flower_standby": ["a"]})[0]
+    assert "flower_hub_group is hubs" in standby_faults({"hubs": ["a"], "flower_standby": ["b"]}, "hubs")[0]
+    assert peers({"flower_hub": ["a"]}, "a") == []
+    groups = {"flower_hub": ["a"], "flower_standby": ["b"]}
+    assert peers(groups, "a") == ["b"] and peers(groups, "b") == ["a"]
