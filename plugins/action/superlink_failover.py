@@ -67,6 +67,10 @@ class ActionModule(StandbyAction):
             except Unreachable as error:
                 lost, wrong = error.message, []
                 plan = terms.failover_plan(params["hub"], target.host, None, there, reached=False)
+            except ClusterError as error:
+                raise ClusterError(
+                    f"the hub {params['hub']} cannot be asked: {error.message} Nothing was changed. If it is lost: -e flower_failover_hub_lost=true"
+                ) from error
             if not lost and plan.promote and not plan.fence:
                 lost = f"there is no hub of the federation {target.spec.federation} on {params['hub']}"
         wrong = [*filter(None, [plan.fault]), *wrong]

@@ -46,11 +46,14 @@ APP = Path(__file__).parents[3] / "examples" / "quickstart"
 # Suffixes of the namespaces that scenarios may make, removed before the first and after the last one.
 SUFFIXES = (
     "",
+    "-by",
+    "-by-ca",
     "-c",
     "-ca",
     "-cert",
     "-cert-ca",
     "-d",
+    "-far",
     "-helm",
     "-helm-ca",
     "-jobs",

@@ -1,0 +1,198 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster of a hub is lost, and its standby goes on in another cluster with the same nodes, runs and outputs; then the hub serves again.
+
+A federation of its own: its hub is in the fleet's cluster of the hub, its standby in that of site-b, and so is one of its sites.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import term_record
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP, CPU
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
+
+SPACE, FAR, NAME = f"{NAMESPACE}-by", f"{NAMESPACE}-far", "standing"
+CLUSTERS = {"hub": "hub", "spare": "site-b"}  # inventory name -> context, of what may be the hub
+SITES = {"near": ("site-a", SPACE), "far": ("site-b", FAR)}
+RUN = json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}})
+# The reader's container has no shell.
+WRITE = "import os, sys; os.makedirs(os.path.dirname(sys.argv[1]), exist_ok=True); open(sys.argv[1], 'w').write(sys.argv[2])"
+READ = "import sys; print(open(sys.argv[1]).read(), end='')"
+
+
+class Pair:
+    """A federation with two hubs, one of which serves."""
+
+    def __init__(self, fed: Any) -> None:
+        self.fed = fed
+        self.hub, self.standby = "hub", "spare"  # as the inventory has them
+        self.settled = fed.settled
+        fed.settled = False
+
+    def inventory(self, **hosts: Any) -> Path:
+        """The inventory as it is now; C(hosts) has further variables of some hosts."""
+        hub = {"superlink_exposure": "node_port", "superlink_storage_size": "256Mi", "superlink_outputs_size": "64Mi", "superlink_outputs_min_free": "1Mi"}
+        hubs = {name: {**hub, "flower_context": context, **hosts.get(name, {})} for name, context in CLUSTERS.items()}
+        pool = {**copy.deepcopy(CPU), "replicas": 1}
+        sites = {
+            name: {"flower_context": context, "supernode_namespace": space, "supernode_pools": [pool]}
+            for name, (context, space) in SITES.items()
+        }
+        common = {
+            **self.fed.common, "flower_federation": NAME, "flower_namespace": SPACE, "flower_ca_namespace": f"{SPACE}-ca",
+        }  # fmt: skip
+        groups = {
+            "flower_hub": {"hosts": {self.hub: hubs[self.hub]}},
+            "flower_standby": {"hosts": {self.standby: hubs[self.standby]}},
+            "flower_sites": {"hosts": sites},
+        }
+        path = self.fed.folder / f"standby-{len(list(self.fed.folder.glob('standby-*')))}.json"
+        path.write_text(json.dumps({"all": {"vars": common, "children": groups}}))
+        return path
+
+    def play(self, playbook: str, *arguments: str, rc: int = 0, **hosts: Any) -> Any:
+        """Run a playbook of the collection."""
+        begun = time.monotonic()
+        run = self.fed.play(playbook, *arguments, hosts=self.inventory(**hosts), rc=rc)
+        print(f"{playbook} {' '.join(arguments)}: {time.monotonic() - begun:.0f} s")
+        return run
+
+    def exchange(self) -> None:
+        """The user exchanges the hosts of the two groups."""
+        self.hub, self.standby = self.standby, self.hub
+
+    def cluster(self, host: str) -> Any:
+        """A connection to the cluster of a hub."""
+        return self.fed.cluster(CLUSTERS[host])
+
+    def term(self, host: str) -> Any:
+        """The record of a hub."""
+        return term_record.read(self.cluster(host), SPACE)
+
+    def nodes(self, host: str) -> dict[str, str]:
+        """Node id -> status."""
+        return {node: facts["status"] for node, facts in FlowerCLI(self.cluster(host), SPACE).nodes().items()}
+
+    def runs(self, host: str) -> dict[str, str]:
+        """Run id -> status."""
+        cli = FlowerCLI(self.cluster(host), SPACE)
+        (answer,) = cli.do([cli.command("list")])
+        assert answer.ok, answer.message
+        return {str(run["run-id"]): run["status"] for run in answer.data["runs"]}
+
+    def keys(self, host: str) -> dict[str, Any]:
+        """Records of the sites in the ledger."""
+        return {site: record["keys"] for site, record in Ledger(self.cluster(host), SPACE, NAME).read_records().items()}
+
+    def trail(self, host: str) -> list[dict[str, Any]]:
+        """The entries of the audit trail, which must be a complete chain."""
+        verdict = verify(*Trail(self.cluster(host), SPACE, NAME).read())
+        assert not verdict.fault and not verdict.notes, (verdict.fault, verdict.notes)
+        return verdict.entries
+
+    def lives(self) -> dict[str, Any]:
+        """The pods of the SuperNodes."""
+        return {name: self.fed.lives(context, space) for name, (context, space) in SITES.items()}
+
+    def outputs(self, host: str, program: str, *arguments: str) -> str:
+        """Run a program where the outputs are."""
+        return self.fed.python(CLUSTERS[host], "serverapp-0", "outputs", program, *arguments, namespace=SPACE)
+
+    def scale(self, host: str, number: int) -> None:
+        """Power off, or on, as a user would see it."""
+        for name in ("superlink", "serverapp"):
+            self.cluster(host).patch("apps/v1", "StatefulSet", name, SPACE, {"spec": {"replicas": number}})
+
+    def pods(self, host: str) -> list[str]:
+        """Pods of the hub."""
+        found = self.fed.pods(CLUSTERS[host], SPACE, "superlink"), self.fed.pods(CLUSTERS[host], SPACE, "serverapp")
+        return [name for pods in found for name in pods]
+
+
+@pytest.fixture(scope="module")
+def pair(federation: Any) -> Iterator[Pair]:
+    """The federation, with a finished run and its outputs, and a standby."""
+    made = Pair(federation)
+    made.play("site")
+    made.play("run", "-e", RUN)
+    yield made
+    for context in ("hub", "site-a", "site-b"):
+        for space in (SPACE, f"{SPACE}-ca", FAR):
+            if not federation.gone(context, space):
+                federation.cluster(context).delete("v1", "Namespace", space, propagation="Background")
+    federation.settled = made.settled
+
+
+def test_the_hub_is_lost_and_comes_back(pair: Pair, dead: str) -> None:
+    (finished,) = pair.runs("hub")
+    keys, known, lives, trail = pair.keys("hub"), set(pair.nodes("hub")), pair.lives(), pair.trail("hub")
+    pair.outputs("hub", WRITE, f"/outputs/{finished}/model/weights.txt", "weights")
+
+    # Nothing to go on with, and no confirmation.
+    said = pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true", rc=2).messages("spare", failed=True)
+    assert "has no complete copy" in said, said
+    pair.play("standby")
+    assert (pair.term("hub").state, pair.term("spare").state) == ("active", "standby")
+    copied = pair.term("spare").copied
+    assert copied and pair.term("hub").copied == copied
+    assert pair.pods("spare") == [] and pair.term("spare").number == 1
+
+    # Its cluster is off, and then its API server does not answer.
+    pair.scale("hub", 0)
+    pair.fed.wait("the end of the hub", lambda: not pair.pods("hub"))
+    lost = {"flower_kubeconfig": dead}
+    said = pair.play("failover", "--check", hub=lost).messages()
+    assert f"use the copy of {copied}" in said and pair.term("spare").state == "standby", said
+    begun = time.monotonic()
+    pair.play("failover", "-e", "flower_failover=true", hub=lost)
+    seconds = time.monotonic() - begun
+    assert pair.nodes("spare") == dict.fromkeys(known, "online")
+    print(f"all SuperNodes online at the standby {seconds:.0f} s after the begin of the failover")
+    assert seconds < 120
+    assert pair.keys("spare") == keys and pair.lives() == lives
+    assert pair.runs("spare") == {finished: "finished:completed"}
+    assert pair.outputs("spare", READ, f"/outputs/{finished}/model/weights.txt") == "weights"
+    after = pair.trail("spare")
+    assert after[: len(trail)] == trail and len(after) > len(trail)
+
+    # The old cluster comes back, with its SuperLink, while nobody has changed the inventory.
+    pair.scale("hub", 1)
+    pair.fed.wait("the old hub", lambda: "superlink-0" in pair.pods("hub"))
+    said = pair.play("site", rc=2).messages("hub", failed=True)
+    assert "hub does not serve any more: spare took over from it in term 2" in said, said
+    pair.exchange()
+    said = pair.play("standby").messages()
+    assert "after hub was fenced" in said, said
+    assert pair.pods("hub") == [] and (pair.term("hub").state, pair.term("hub").number) == ("standby", 2)
+    pair.exchange()
+    assert "is the standby of spare" in pair.play("site", "--tags", "preflight", rc=2).messages("hub", failed=True)
+
+
+def test_the_hub_serves_again(pair: Pair) -> None:
+    """Both can be reached, so nothing is lost, without a copy of standby.yml before."""
+    assert pair.hub == "hub", "the failover did not come to its end"
+    known, lives = pair.nodes("spare"), pair.lives()
+    runs = pair.runs("spare")
+    pair.outputs("spare", WRITE, f"/outputs/{min(runs)}/later.txt", "later")
+    run = pair.play("failback", "-e", "flower_failover=true")
+    assert "copy spare to hub once more" in run.messages(), run.messages()
+    assert pair.nodes("hub") == dict.fromkeys(known, "online") and pair.runs("hub") == runs and pair.lives() == lives
+    assert pair.outputs("hub", READ, f"/outputs/{min(runs)}/later.txt") == "later"
+    assert pair.pods("spare") == [] and pair.term("spare").state == "fenced" and pair.term("hub").number == 3
+    pair.play("site")
+    again = pair.play("failback", "-e", "flower_failover=true")
+    assert set(again.changed.values()) == {0}, again.changed
+    pair.play("run", "-e", RUN)
