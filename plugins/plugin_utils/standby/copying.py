@@ -219,8 +219,11 @@ def _objects(source: End, target: End) -> list[dict[str, str]]:
         item = one["object"]
         if item["kind"] == "Service" or _key(item) in known:
             continue
-        target.cluster.delete("v1", item["kind"], item["metadata"]["name"], item["metadata"]["namespace"], propagation="Background")
-        done.append(_entry(item, "deleted"))
+        meta = item["metadata"]
+        live = target.cluster.get("v1", item["kind"], meta["name"], meta["namespace"])
+        if live is not None and proof.may_delete(live, spec.federation):
+            target.cluster.delete("v1", item["kind"], meta["name"], meta["namespace"], uid=live["metadata"]["uid"], propagation="Background")
+            done.append(_entry(item, "deleted"))
     return done
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,9 +142,6 @@ def test_the_hub_is_lost_and_comes_back(pair: Pair, dead: str) -> None:
     keys, known, lives, trail = pair.keys("hub"), set(pair.nodes("hub")), pair.lives(), pair.trail("hub")
     pair.outputs("hub", WRITE, f"/outputs/{finished}/model/weights.txt", "weights")
 
-    # Nothing to go on with, and no confirmation.
-    said = pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true", rc=2).messages("spare", failed=True)
-    assert "has no complete copy" in said, said
     pair.play("standby")
     assert (pair.term("hub").state, pair.term("spare").state) == ("active", "standby")
     copied = pair.term("spare").copied
@@ -192,7 +190,75 @@ def test_the_hub_serves_again(pair: Pair) -> None:
     assert pair.nodes("hub") == dict.fromkeys(known, "online") and pair.runs("hub") == runs and pair.lives() == lives
     assert pair.outputs("hub", READ, f"/outputs/{min(runs)}/later.txt") == "later"
     assert pair.pods("spare") == [] and pair.term("spare").state == "fenced" and pair.term("hub").number == 3
-    pair.play("site")
     again = pair.play("failback", "-e", "flower_failover=true")
     assert set(again.changed.values()) == {0}, again.changed
     pair.play("run", "-e", RUN)
+
+
+def serving(pair: Pair) -> list[str]:
+    """The hubs that have pods."""
+    return [host for host in CLUSTERS if pair.pods(host)]
+
+
+def kill_after(pair: Pair, playbook: str, tasks: int) -> None:
+    """Start a playbook, and kill it after so many results of tasks."""
+    begun = pair.fed.start(playbook, "-e", "flower_failover=true", hosts=pair.inventory())
+    pair.fed.wait("the point", lambda: begun.tasks() >= tasks or not begun.running(), 300, pause=0.2)
+    begun.kill()
+
+
+@pytest.mark.soak
+def test_a_failover_that_is_killed_is_completed(pair: Pair) -> None:
+    """To and fro, killed at random points: at no time two hubs serve, and the next run completes it."""
+    known, lives = set(pair.nodes("hub")), pair.lives()
+    pair.play("standby")
+    for number in range(6):
+        direction = ("failover", "failback")[number % 2]
+        target = ("spare", "hub")[number % 2]
+        killed_after = random.randint(4, 40)  # results of tasks
+        kill_after(pair, direction, killed_after)
+        print(f"{direction} killed after {killed_after} tasks: {pair.term('hub')}, {pair.term('spare')}")
+        assert len(serving(pair)) <= 1
+        pair.play(direction, "-e", "flower_failover=true")
+        assert serving(pair) == [target]
+        assert pair.nodes(target) == dict.fromkeys(known, "online") and pair.lives() == lives
+        pair.trail(target)
+
+
+@pytest.mark.soak
+def test_runs_forbid_a_failover_of_a_hub_that_serves(pair: Pair) -> None:
+    known = set(pair.runs("hub"))
+    finish = pair.fed.start("run", "-e", RUN.replace('"num-server-rounds": 1', '"num-server-rounds": 200'), hosts=pair.inventory())
+
+    def active() -> list[str]:
+        return [run for run, status in pair.runs("hub").items() if run not in known and status == "running"]
+
+    (run,) = pair.fed.wait("a run", active, 120, pause=2)
+    said = pair.play("failover", "-e", "flower_failover=true", rc=2).messages("spare", failed=True)
+    assert f"active runs ({run})" in said, said
+    said = pair.play("failover", rc=2).messages("spare", failed=True)
+    assert f"active runs ({run})" in said, said
+    pair.play("failover", "-e", "flower_failover=true flower_failover_abandon_runs=true")
+    finish.kill()
+    pair.fed.wait("the end of the run", lambda: pair.runs("spare")[run].startswith("finished"), 300, pause=5)
+    print(f"the abandoned run is {pair.runs('spare')[run]}")
+    pair.play("failback", "-e", "flower_failover=true")
+
+
+@pytest.mark.soak
+def test_the_namespaces_of_the_hub_are_lost_and_the_standby_is_removed(pair: Pair) -> None:
+    known = set(pair.nodes("hub"))
+    pair.play("standby", "-e", "flower_standby_state=absent")
+    assert pair.fed.cluster("site-b").get("v1", "PersistentVolumeClaim", "data-superlink-0", SPACE) is None
+    said = pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true", rc=2).messages("spare", failed=True)
+    assert "has no complete copy" in said, said
+    pair.play("standby")
+    for space in (SPACE, f"{SPACE}-ca"):
+        pair.cluster("hub").delete("v1", "Namespace", space, propagation="Background")
+    pair.fed.wait("the end of the hub's namespaces", lambda: pair.fed.gone("hub", SPACE, f"{SPACE}-ca"))
+    pair.play("failover", "-e", "flower_failover=true")
+    assert pair.nodes("spare") == dict.fromkeys(known, "online")
+    pair.play("failback", "-e", "flower_failover=true")  # into an empty cluster
+    assert pair.nodes("hub") == dict.fromkeys(known, "online") and serving(pair) == ["hub"]
+    pair.play("standby")
+    pair.play("standby", "-e", "flower_standby_state=absent")

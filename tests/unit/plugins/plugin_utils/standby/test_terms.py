@@ -11,7 +11,13 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import peers, standby_faults
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import terms
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Failover, Term
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import (
+    ACTIVE,
+    FENCED,
+    STANDBY,
+    Failover,
+    Term,
+)
 
 A1 = Term(ACTIVE, 1, "a", "b", "2026-11-24T20:00:00Z")
 B1 = Term(STANDBY, 1, "a", "b", "2026-11-24T20:00:00Z", "uid")
