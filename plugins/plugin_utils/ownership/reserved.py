@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..audit import trail as audit
+from ..backup.hub_objects import TERM
 from ..base.labels import record_labels
 from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
 from ..hub import clients, credentials
@@ -30,6 +31,7 @@ HUB = {
     ),
     "ConfigMap": (
         clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME, unfinished.NAME,
+        TERM,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip
