@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible import constants
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -21,7 +22,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.lease import keep
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import HELD, LOST, RETURNED, Holding
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import term_record, terms
 
 Result = dict[str, Any]
 
@@ -64,8 +64,6 @@ class ActionModule(ClusterAction):
         with self._hub(params) as hub:
             # Ansible names the folder after its process and random letters.
             lease = self._lease(hub, params, record.identity(facts, folder.name))
-            if not params["any_state"]:
-                self._refuse_other_hub(hub, lease, params)
             try:
                 taken = lease.take(params["wait"], self.say)
             except Unreachable as error:
@@ -80,6 +78,7 @@ class ActionModule(ClusterAction):
                 return _same(
                     f"there is no namespace {lease.namespace} on {hub.name} yet, so it has no lease", missing=True
                 )
+            words = [] if params["any_state"] else self._require_serving(hub, lease, params)
             with Holding.begin(folder) as holding:
                 holding.note(HELD, holder=lease.identity)
                 try:
@@ -90,16 +89,18 @@ class ActionModule(ClusterAction):
                     raise ClusterError(
                         f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
                     ) from error
-        return _same(f"{record.words(taken)} holds the lease of the federation {lease.federation}", missing=False)
+        text = f"{record.words(taken)} holds the lease of the federation {lease.federation}"
+        return _same(text, missing=False, **({"warnings": words} if words else {}))
 
-    def _refuse_other_hub(self, hub: Cluster, lease: Lease, params: dict[str, Any]) -> None:
-        """Refuse a hub that another one took over from, or that is a standby."""
+    def _require_serving(self, hub: Cluster, lease: Lease, params: dict[str, Any]) -> list[str]:
+        """Refuse a hub that another one took over from, or that is a standby; what is not known, as warnings."""
         try:
-            why = terms.refusal(params["hub"] or self.hub_host(), term_record.read(hub, lease.namespace))
-        except (Forbidden, Unreachable):
-            return  # taking the lease says so
-        if why:
-            raise ClusterError(f"{why}. Nothing was changed.")
+            return serving.require(self, hub, params["hub"] or self.hub_host(), lease.namespace)
+        except Forbidden:
+            return []  # the checks name the missing rights
+        except ClusterError:
+            lease.give_back()
+            raise
 
     def _return(self, params: dict[str, Any], holding: Holding) -> Result:
         with holding.locked():

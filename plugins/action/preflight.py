@@ -10,6 +10,7 @@ import datetime
 from dataclasses import replace
 from typing import Any
 
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import serving
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -29,15 +30,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.preflight import 
     rehearsal,
     tracking_checks,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.preflight.inventory import peers
 from ansible_collections.federated.flower.plugins.plugin_utils.rights import ask, grants
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.need import DEPLOY, WORKS
 from ansible_collections.federated.flower.plugins.plugin_utils.rights.table import SUPERLINK
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import term_record, terms
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
-
-_PEER_SECONDS = 5  # for the answer of the other hub, which may be lost
 
 
 class ActionModule(CertificateAction):
@@ -60,7 +57,6 @@ class ActionModule(CertificateAction):
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
             version = cluster.request("GET", "/version")["gitVersion"]
-            warnings += self._refuse_other_hub(cluster, spec)
             ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
             found = self._look(cluster, spec, ca_namespace)
@@ -68,6 +64,7 @@ class ActionModule(CertificateAction):
                 cluster,
                 grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent),
             )
+            warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
             if spec.outputs_enabled:
                 claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)
                 if fault := output_checks.fault(spec, claim):
@@ -100,34 +97,6 @@ class ActionModule(CertificateAction):
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
             "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
         }
-
-    def _refuse_other_hub(self, cluster: Cluster, spec: HubSpec) -> list[str]:
-        """Refuse a hub that does not serve, by its own record or by that of its standby; what is not known, as warnings.
-
-        Raises:
-            ClusterError: it names the one that serves.
-        """
-        own = term_record.read(cluster, spec.namespace)
-        why, words = terms.refusal(self.inventory_host, own), []
-        for peer in peers(self.task_vars.get("groups") or {}, self.inventory_host):
-            if why:
-                break
-            try:
-                with self.connect(peer, timeout=_PEER_SECONDS) as other:
-                    found = term_record.read(other, spec.namespace)
-            except ClusterError as error:
-                words.append(f"whether {peer} serves is not known: {error.message}")
-                continue
-            finally:
-                self._site = self.inventory_host
-            why = terms.refusal_by_peer(self.inventory_host, own, peer, found)
-            if not why and found is not None and found.state == terms.ACTIVE:
-                words.append(
-                    f"{peer} says that it serves in term {found.number}, which is over: federated.flower.standby or federated.flower.failover fences it"
-                )
-        if why:
-            raise ClusterError(f"{why}. Nothing was changed.")
-        return words
 
     def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> dict[str, str]:
         """Is what the gateway is going to serve good for all sites? Public facts of it, as far as they are known yet."""

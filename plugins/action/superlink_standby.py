@@ -65,7 +65,7 @@ class ActionModule(StandbyAction):
                 "remove it"
             )
         if wrong:
-            raise ClusterError("; ".join(wrong))
+            raise ClusterError("; ".join(wrong) + (f". Nothing was copied{fenced}." if fenced else ""))
         look(target.cluster, "superlink", target.spec, target.ca_namespace, owner=record.notes(target.spec.federation))
         if self.check:
             return {"changed": True, "msg": f"would copy {source.host} to {target.host} in term {plan.number}{fenced}"}

@@ -1,0 +1,48 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether the hub of a run is the one that serves: by its own record, and by that of its standby where the inventory has one."""
+
+from __future__ import annotations
+
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
+from ..preflight.inventory import peers
+from ..standby import term_record, terms
+from .cluster_action import ClusterAction
+
+_SECONDS = 5  # for the answer of the other hub, which may be lost
+
+
+def require(action: ClusterAction, cluster: Cluster, host: str, namespace: str) -> list[str]:
+    """Refuse a hub that does not serve; what is not known, as warnings.
+
+    Args:
+        action: any action of the run.
+        cluster: a connection to the hub.
+        host: its inventory name.
+        namespace: that of the SuperLink.
+
+    Raises:
+        ClusterError: it names the one that serves.
+    """
+    own = term_record.read(cluster, namespace)
+    why, words = terms.refusal(host, own), []
+    for peer in peers(action.task_vars.get("groups") or {}, host):
+        if why:
+            break
+        try:
+            with action.connect(peer, timeout=_SECONDS) as other:
+                found = term_record.read(other, namespace)
+        except ClusterError as error:
+            words.append(f"whether {peer} serves is not known: {error.message}")
+            continue
+        why = terms.refusal_by_peer(host, own, peer, found)
+        if not why and found is not None and found.state == terms.ACTIVE:
+            words.append(
+                f"{peer} says that it serves in term {found.number}, which is over: federated.flower.standby or federated.flower.failover fences it"
+            )
+    if why:
+        raise ClusterError(f"{why}. Nothing was changed.")
+    return words
