@@ -15,6 +15,7 @@ from ansible import constants
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import keeper
@@ -76,6 +77,7 @@ class ActionModule(ClusterAction):
                 return _same(
                     f"there is no namespace {lease.namespace} on {hub.name} yet, so it has no lease", missing=True
                 )
+            drill = mark.is_there(hub, lease.namespace)
             with Holding.begin(folder) as holding:
                 holding.note(HELD, holder=lease.identity)
                 try:
@@ -86,7 +88,8 @@ class ActionModule(ClusterAction):
                     raise ClusterError(
                         f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
                     ) from error
-        return _same(f"{record.words(taken)} holds the lease of the federation {lease.federation}", missing=False)
+        words = f"{record.words(taken)} holds the lease of the federation {lease.federation}"
+        return _same(words, missing=False, drill=drill)
 
     def _return(self, params: dict[str, Any], holding: Holding) -> Result:
         with holding.locked():
