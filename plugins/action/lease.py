@@ -77,7 +77,6 @@ class ActionModule(ClusterAction):
                 return _same(
                     f"there is no namespace {lease.namespace} on {hub.name} yet, so it has no lease", missing=True
                 )
-            drill = mark.is_there(hub, lease.namespace)
             with Holding.begin(folder) as holding:
                 holding.note(HELD, holder=lease.identity)
                 try:
@@ -88,6 +87,7 @@ class ActionModule(ClusterAction):
                     raise ClusterError(
                         f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
                     ) from error
+            drill = mark.is_there(hub, lease.namespace)
         words = f"{record.words(taken)} holds the lease of the federation {lease.federation}"
         return _same(words, missing=False, drill=drill)
 

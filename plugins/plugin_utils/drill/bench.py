@@ -158,14 +158,14 @@ class Bench:
         heard = set(self.look().back(nodes, since + LATE))
         return {node: where for node, where in nodes.items() if node not in heard}
 
-    def until_back(self, nodes: Mapping[str, str], since: float, begun: float, *, anew: bool = False) -> tuple[float | None, str]:
+    def until_back(self, nodes: Mapping[str, str], since: float, begun: float, *, restarted: bool = False) -> tuple[float | None, str]:
         """Wait until SuperNodes are back.
 
         Args:
             nodes: node id -> where it is.
             since: time of the SuperLink after which they must be heard of.
             begun: begin of the measurement, as C(time.monotonic) has it.
-            anew: whether they must have begun a session after C(since).
+            restarted: whether they must have begun a session after C(since).
 
         Returns:
             Seconds from C(begun) until all were back, None if they were not; and a sentence on those that were not.
@@ -177,7 +177,7 @@ class Bench:
         missing, trouble = dict(nodes), ""
         while True:
             try:
-                back = self.look().back(nodes, since, anew=anew)
+                back = self.look().back(nodes, since, restarted=anew)
                 missing, trouble = {node: where for node, where in nodes.items() if node not in back}, ""
             except ClusterError as error:
                 trouble = f"; the last look failed: {error.message}"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Conduct drills: look whether they can be, break one thing, measure, and undo it whatever happens."""
+"""Conduct drills: look whether they can be, break one thing, measure, and undo it in any case."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Program that runs in a pod with the SuperLink's volume: takes the database away, and puts it back.
+"""Program that runs in a pod with the SuperLink's volume: sets the database aside, and puts it back.
 
 Nothing is deleted before C(drop): the files are renamed within the volume. Each request has the same effect when it is repeated.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 DATABASE = "/data/state.db"
-KEPT = DATABASE + ".drill"  # what was taken away
+KEPT = DATABASE + ".drill"  # what was set aside
 OTHER = DATABASE + ".other"  # what stood in its place when it was put back
 BESIDE = ("-wal", "-shm", "-journal", "")  # the last one decides: who has that file has all of them
 # Tables of flwr that get a row when something happens that must not be lost.
@@ -33,7 +33,7 @@ def counts(path: str) -> dict[str, list[int]]:
         for table in TABLES:
             if table in there:
                 # The names are those above.
-                found[table] = list(database.execute('SELECT count(*), coalesce(max(rowid), 0) FROM "' + table + '"').fetchone())  # noqa: S608
+                found[table] = list(database.execute('SELECT count(*), coalesce(max(rowid), 0) FROM "' + table + '"').fetchone())
     return found
 
 
@@ -58,7 +58,7 @@ def look() -> dict[str, Any]:
 
 
 def take() -> dict[str, Any]:
-    """Take the database away."""
+    """Set the database aside."""
     if not os.path.exists(KEPT):
         if not os.path.exists(DATABASE):
             return {"fault": "there is no database " + DATABASE}
@@ -84,7 +84,7 @@ def give() -> dict[str, Any]:
 
 
 def drop() -> dict[str, Any]:
-    """Delete what was taken away, when another one is in its place."""
+    """Delete what was set aside, when another one is in its place."""
     if os.path.exists(DATABASE):
         for end in BESIDE:
             with contextlib.suppress(FileNotFoundError):

@@ -5,7 +5,7 @@
 """Program that runs inside the SuperLink container: no file can be written by the SuperLink, for a while.
 
 It sets the limit of the SuperLink's process on the size of files (RLIMIT_FSIZE, setrlimit(2)) to 0, so that each of its writes to a file fails, and sets it
-back at the end, whatever happens. The disk itself is not touched. Python ignores the signal that comes with it (SIGXFSZ), so the process stays. A process that
+back at the end in any case. The disk itself is not touched. Python ignores the signal that comes with it (SIGXFSZ), so the process stays. A process that
 is started again has its usual limit.
 """
 

@@ -44,12 +44,12 @@ class Sight:
     now: float
     nodes: Mapping[str, Heard]
 
-    def back(self, wanted: Iterable[str], since: float, *, anew: bool = False) -> list[str]:
-        """Of some SuperNodes, those that were heard of after a time; C(anew): that began a session after it."""
+    def back(self, wanted: Iterable[str], since: float, *, restarted: bool = False) -> list[str]:
+        """Of some SuperNodes, those that were heard of after a time; C(restarted): that began a session after it."""
         found = []
         for node in wanted:
             heard = self.nodes.get(node, Heard())
-            if (heard.activated if anew else heard.beat) > since:
+            if (heard.activated if restarted else heard.beat) > since:
                 found.append(node)
         return found
 

@@ -74,7 +74,7 @@ DRILLS = {
         Drill(
             "database_lost",
             180,
-            "the SuperLink's database is taken away after a backup",
+            "the SuperLink's database is set aside after a backup",
             "the backup's is put in its place; measured from the stop of the SuperLink",
         ),
     )

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The SuperLink's database is taken away after a backup, and that of the backup is put in its place.
+"""The SuperLink's database is set aside after a backup, and that of the backup is put in its place.
 
-The SuperLink is stopped before. The files are renamed within the volume, not deleted, until the SuperLink runs with the other database and has the same runs and
-SuperNodes. What C(undo) does depends on C(phase):
+The SuperLink is stopped before. The files are renamed within the volume, and not deleted until the SuperLink runs with the other database and has the
+same runs and SuperNodes. What C(undo) does depends on C(phase):
 
-  C(stopping)  the database may be there or taken away: it is put back.
+  C(stopping)  the database may be there or set aside: it is put back.
   C(restored)  the backup's is in its place, and the SuperLink may have written to it: it stays.
 """
 
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...backup import archive_reader, database, hub_archive, making
-from ...backup.volume_pod import Holder
 from ...backup.volume_pod import POD as HOLDER
+from ...backup.volume_pod import Holder
 from ...base.errors import ClusterError
 from ...manifests.superlink import NAME
 from ...marks import proof
@@ -53,7 +53,7 @@ class DatabaseLost:
         return {"phase": STOPPING}
 
     def conduct(self) -> Measured:
-        """Back up, stop, take away, restore, start, compare."""
+        """Back up, stop, set aside, restore, start, compare."""
         bench, options = self._bench, self._bench.options
         if options.directory is None:
             raise ClusterError("; ".join(self.faults()))
@@ -64,15 +64,15 @@ class DatabaseLost:
             bench.hub, bench.namespace, bench.ca_namespace, head, making.folder_of(str(options.directory)), list(options.recipients)
         )
         _about, content = hub_archive.proven(path, options.identity)
-        bench.run.say(f"{bench.hub.name}: wrote {path}; now the SuperLink is stopped and its database is taken away")
+        bench.run.say(f"{bench.hub.name}: wrote {path}; now the SuperLink is stopped and its database is set aside")
         begun = time.monotonic()
         self._stop()
         with Holder(bench.hub, bench.spec, options.wait) as volume:
-            # Whoever submitted a run after the backup keeps it: the database is put back.
+            # A run that was submitted after the backup is not lost: the database is put back.
             if self._ask("look")["counts"] != before:
-                raise ClusterError(f"{bench.hub.name}: the SuperLink was used after the backup was begun. Nothing was lost. Run again")
+                raise ClusterError(f"{bench.hub.name}: the SuperLink was used after the backup. Nothing was lost. Run again")
             self._ask("take")
-            bench.run.note(words=[f"drill: the SuperLink's database was taken away, and is restored from {path}"])
+            bench.run.note(words=[f"drill: the SuperLink's database was set aside, and is restored from {path}"])
             self._restore(volume, content, path)
             bench.store.add({"phase": RESTORED})
         self._start()

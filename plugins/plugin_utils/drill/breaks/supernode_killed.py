@@ -76,7 +76,7 @@ class SupernodeKilled:
             way.restart_pods([self._pod])
         finally:
             way.rest()
-        seconds, missing = bench.until_back({self._node: f"{self.place} {name}"}, since, begun, anew=True)
+        seconds, missing = bench.until_back({self._node: f"{self.place} {name}"}, since, begun, restarted=True)
         return Measured(1, 1, seconds, f"pod {name}", missing)
 
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
