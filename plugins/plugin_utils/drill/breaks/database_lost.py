@@ -22,7 +22,7 @@ from ...backup import archive_reader, database, hub_archive, making
 from ...backup.volume_pod import POD as HOLDER
 from ...backup.volume_pod import Holder
 from ...base.errors import ClusterError
-from ...manifests.superlink import NAME
+from ...manifests.superlink import CLAIM, NAME
 from ...marks import proof
 from .. import database_program
 from ..bench import PAUSE, Bench
@@ -91,9 +91,11 @@ class DatabaseLost:
     def undo(self, facts: Mapping[str, Any]) -> list[str]:
         """See above."""
         bench = self._bench
-        live = self._workload()
-        stopped = live["spec"].get("replicas") == 0
+        live = bench.hub.get("apps/v1", "StatefulSet", NAME, bench.namespace)
+        stopped = live is None or live["spec"].get("replicas") == 0
         if facts.get("phase") == RESTORED:
+            if live is None:
+                return []
             if stopped:
                 self._start()
             bench.until_superlink()
@@ -101,17 +103,19 @@ class DatabaseLost:
             if known["kept"] and not _is_less(known["counts"], known["kept_counts"]):
                 bench.ask(database_program, {"action": "drop"})
             return ["the SuperLink runs with the database of the backup"] if stopped else []
-        if not stopped:
+        # Without a StatefulSet, site.yml is about to deploy a hub, perhaps a restored one with the mark of then.
+        if not stopped or (live is None and bench.hub.get("v1", "PersistentVolumeClaim", CLAIM, bench.namespace) is None):
             return []
         self._await_stopped()
         with Holder(bench.hub, bench.spec, bench.options.wait):
             answer = self._ask("give")
         if not answer["there"]:
             raise ClusterError(f"{bench.hub.name}: the SuperLink's volume has no database; restore it from a backup")
-        self._start()
-        bench.until_superlink()
+        if live is not None:
+            self._start()
+            bench.until_superlink()
         other = f"; another one, which stood in its place, is {database_program.OTHER}" if answer.get("other") else ""
-        return [f"the SuperLink runs with its own database again{other}"]
+        return [f"the SuperLink has its own database again{other}"]
 
     def _restore(self, volume: database.Volume, content: Mapping[str, Any], path: Path) -> None:
         def take(name: str, size: int, data: BinaryIO) -> None:
