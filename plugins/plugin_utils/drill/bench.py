@@ -177,7 +177,7 @@ class Bench:
         missing, trouble = dict(nodes), ""
         while True:
             try:
-                back = self.look().back(nodes, since, restarted=anew)
+                back = self.look().back(nodes, since, restarted=restarted)
                 missing, trouble = {node: where for node, where in nodes.items() if node not in back}, ""
             except ClusterError as error:
                 trouble = f"; the last look failed: {error.message}"
