@@ -83,10 +83,13 @@ def hold(seconds: float) -> None:
 def main() -> None:
     """Serve one request."""
     request = json.loads(sys.stdin.buffer.readline())
-    if request["action"] == "hold":
-        hold(request["seconds"])
-    else:
-        say("released", count=release({}))
+    try:
+        if request["action"] == "hold":
+            hold(request["seconds"])
+        else:
+            say("released", count=release({}))
+    except PermissionError as error:
+        say("fault", fault=str(error))
 
 
 if __name__ == "__main__":

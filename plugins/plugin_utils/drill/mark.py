@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.names import DRILL as NAME
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from ..marks import proof
 
-NAME = "flower-drill"
 _KEY = "drill.json"
 
 Mark = dict[str, Any]

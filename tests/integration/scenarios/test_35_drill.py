@@ -12,7 +12,7 @@ from typing import Any
 import pyrage
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.drill.mark import NAME as MARK
+from ansible_collections.federated.flower.plugins.plugin_utils.base.names import DRILL as MARK
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
