@@ -56,13 +56,8 @@ def test_what_is_refused(fed):
     plan = fed.play("drill", "--check", "-e", "flower_drill=site_cut,database_lost", rc=0).messages("hub")
     assert "site_cut at site-a: the gateway refuses all calls of one site" in plan, plan
     assert "refused now: hub: database_lost makes a backup and opens it" in plan, plan
-    for given, words in (
-        ("flower_drill=site_cut", "flower_drill_confirm is not set"),
-        ("flower_drill=site_cut flower_drill_confirm=other", "flower_drill_confirm is 'other'"),
-        ("flower_drill=site_lost flower_drill_confirm=scenario", "there is no drill 'site_lost'"),
-    ):
-        said = fed.play("drill", "-e", given, rc=2).messages("hub", failed=True)
-        assert words in said and "Nothing was changed" in said, said
+    said = fed.play("drill", "-e", "flower_drill=site_cut", rc=2).messages("hub", failed=True)
+    assert "flower_drill_confirm is not set" in said and "Nothing was changed" in said, said
     assert {site: fed.lives(site) for site in SITES} == before and not marked(fed)
     fed.settled = True
 
@@ -83,7 +78,7 @@ def test_a_site_is_cut_off_during_the_run_of_the_drill(fed):
     assert "the drill site_cut of" in again.messages() and "site-b was admitted again" in again.messages(), again.messages("hub")
     assert not marked(fed)
     fed.wait_online(*fed.keys("site-b").values())
-    given = {"flower_drill_app": str(APP), "flower_drill_app_config": {"num-server-rounds": 4}, "flower_drill_seconds": 40}
+    given = {"flower_drill_app": str(APP), "flower_drill_app_config": {"num-server-rounds": 3}, "flower_drill_seconds": 36}
     found = good(fed, "site_cut", "-e", json.dumps(given))
     assert found["affected"] == found["of"] == 2 and found["run"]["status"] == "finished:completed", found
     assert any("drill site_cut at site-a: met" in str(entry) for entry in fed.trail()[-3:])
