@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,10 @@ PAUSE = 1.0  # seconds between two looks
 # SuperNodes send a heartbeat every 27 s at most (flwr 1.41): who was not heard of for longer than that is cut off.
 _LASTING = 36.0
 LATE = 4.0  # seconds in which a call that had begun before the fault may still succeed
+
+
+class Abandoned(ClusterError):
+    """The playbook has ended, and with it soon the lease; this process, a fork of it, is still there."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Bench:
         options: see there.
         sites: inventory names of the sites.
         reach: site -> the way to it.
+        parent: process of the playbook.
     """
 
     run: Run
@@ -77,6 +83,7 @@ class Bench:
     options: Options
     sites: Sequence[str]
     reach: Callable[[str], Reach]
+    parent: int = field(default_factory=os.getppid)
 
     @property
     def namespace(self) -> str:
@@ -151,7 +158,19 @@ class Bench:
     def hold(self, seconds: float, why: str) -> None:
         """Leave something broken for a while."""
         self.run.say(f"{self.hub.name}: {why}, for {seconds:.0f} s")
-        time.sleep(max(seconds, 0))  # the fault is to last as long as that
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.go_on()
+            time.sleep(min(PAUSE, max(end - time.monotonic(), 0)))
+
+    def go_on(self) -> None:
+        """Look whether the playbook is still there; called before each step.
+
+        Raises:
+            Abandoned: it is not.
+        """
+        if os.getppid() != self.parent:
+            raise Abandoned(f"{self.hub.name}: the playbook of the drill has ended")
 
     def cut_off(self, nodes: Mapping[str, str], since: float) -> dict[str, str]:
         """Those SuperNodes that were not heard of since a time of the SuperLink."""
@@ -176,6 +195,7 @@ class Bench:
         deadline = time.monotonic() + self.options.wait
         missing, trouble = dict(nodes), ""
         while True:
+            self.go_on()
             try:
                 back = self.look().back(nodes, since, restarted=restarted)
                 missing, trouble = {node: where for node, where in nodes.items() if node not in back}, ""
@@ -198,6 +218,7 @@ class Bench:
         """
         deadline = time.monotonic() + self.options.wait
         while True:
+            self.go_on()
             pod = self.superlink()
             seen = superlink_state(pod)
             if pod is not None and pod["metadata"]["uid"] == other_than:

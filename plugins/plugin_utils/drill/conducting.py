@@ -16,7 +16,7 @@ from ..flower import run_config, runs
 from ..flower.app import App
 from ..rotation import conditions
 from . import verdict
-from .bench import PAUSE, Bench
+from .bench import PAUSE, Abandoned, Bench
 from .breaks.break_registry import BREAKS
 from .breaks.interface import Break
 from .table import Drill
@@ -100,6 +100,7 @@ def conduct(bench: Bench, drill: Drill, target: int, submit: Submit | None, run_
     bench.run.note(words=[f"drill {drill.name} at {broken.place}: {drill.breaks}"])
     run: dict[str, str] = {}
     found = Measured()
+    left = False
     try:
         if submit is not None:
             run = {"id": submit(), "status": "submitted"}
@@ -108,19 +109,28 @@ def conduct(bench: Bench, drill: Drill, target: int, submit: Submit | None, run_
         found = broken.conduct()
         if run:
             run["status"] = _until_finished(bench, run["id"], run_wait)
+    except Abandoned:
+        left = not broken.is_quick
+        raise
     except ClusterError as error:
         found.error = error.message
     finally:
-        facts = bench.store.read().get("facts", {})
-        undone = broken.undo(facts)
-        if run and not run["status"].startswith("finished"):
-            undone += _stop(bench, run["id"])
-        bench.store.end()
+        # The rest of what a playbook that has ended began is undone by the next run, which has the lease.
+        undone = [] if left else _clean_up(bench, broken, run)
     if undone:
         found.note = "; ".join(filter(None, (found.note, *undone)))
     row = verdict.row(drill.name, broken.place, target, found, run)
     bench.run.note(words=[f"drill {drill.name} at {broken.place}: {row['result']}; {verdict.words(row)}"])
     return row
+
+
+def _clean_up(bench: Bench, broken: Break, run: Mapping[str, str]) -> list[str]:
+    """Undo what is still broken, and end the mark; sentences."""
+    undone = broken.undo(bench.store.read().get("facts", {}))
+    if run and not run["status"].startswith("finished"):
+        undone += _stop(bench, run["id"])
+    bench.store.end()
+    return undone
 
 
 def _until_running(bench: Bench, run: str) -> None:
@@ -139,6 +149,7 @@ def _until_finished(bench: Bench, run: str, seconds: float) -> str:
     bench.run.say(f"{bench.hub.name}: waiting for the end of run {run}, up to {seconds:.0f} s")
     deadline = time.monotonic() + seconds
     while True:
+        bench.go_on()
         left = deadline - time.monotonic()
         seen = runs.look(bench.cli, run, min(max(left, 0), _LISTED))
         if seen.finished or left <= 0:

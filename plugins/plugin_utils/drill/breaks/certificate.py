@@ -28,6 +28,8 @@ _SERVED = 30.0
 class _Certificate:
     """What both drills have in common."""
 
+    is_quick = True
+
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self.place = bench.hub.name

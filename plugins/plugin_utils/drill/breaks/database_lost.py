@@ -34,6 +34,8 @@ STOPPING, RESTORED = "stopping", "restored"
 class DatabaseLost:
     """See C(interface.Break)."""
 
+    is_quick = False
+
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self.place = bench.hub.name
@@ -71,9 +73,11 @@ class DatabaseLost:
             # A run that was submitted after the backup is not lost: the database is put back.
             if self._ask("look")["counts"] != before:
                 raise ClusterError(f"{bench.hub.name}: the SuperLink was used after the backup. Nothing was lost. Run again")
+            bench.go_on()
             self._ask("take")
             bench.run.note(words=[f"drill: the SuperLink's database was set aside, and is restored from {path}"])
             self._restore(volume, content, path)
+            bench.go_on()
             bench.store.add({"phase": RESTORED})
         self._start()
         since = bench.until_superlink()
@@ -150,6 +154,7 @@ class DatabaseLost:
     def _await_stopped(self) -> None:
         deadline = time.monotonic() + self._bench.options.wait
         while self._bench.superlink() is not None:
+            self._bench.go_on()
             if time.monotonic() >= deadline:
                 raise ClusterError(
                     f"{self._bench.hub.name}: the SuperLink's pod is still there {self._bench.options.wait} s after it was stopped: does its node answer?"

@@ -27,6 +27,8 @@ _LOOK = 6.0  # seconds before the end in which is looked who is cut off
 class DiskFull:
     """See C(interface.Break)."""
 
+    is_quick = True
+
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self.place = bench.hub.name
@@ -50,6 +52,7 @@ class DiskFull:
         sights: list[Sight] = []
 
         def heard(text: str) -> None:
+            bench.go_on()
             line = json.loads(text)
             states[str(line["state"])] = line
             if 1 < line.get("left", 0) <= _LOOK:

@@ -18,9 +18,11 @@ class Break(Protocol):
 
     Attributes:
         place: inventory name of what is broken.
+        is_quick: whether C(undo) takes a few seconds only, so that a process that outlives its playbook can still do it.
     """
 
     place: str
+    is_quick: bool
 
     def __init__(self, bench: Bench) -> None:
         """Take the hub on which it is conducted; nothing is read."""

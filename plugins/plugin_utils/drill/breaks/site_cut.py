@@ -22,6 +22,8 @@ REASON = "drill: site_cut"
 class SiteCut:
     """See C(interface.Break)."""
 
+    is_quick = True
+
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self.place = ""

@@ -20,6 +20,8 @@ from ..verdict import Measured
 class SuperlinkKilled:
     """See C(interface.Break)."""
 
+    is_quick = True
+
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self.place = bench.hub.name
