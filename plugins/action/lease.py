@@ -16,6 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions import se
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import keeper
@@ -89,8 +90,9 @@ class ActionModule(ClusterAction):
                     raise ClusterError(
                         f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
                     ) from error
+            drill = mark.is_there(hub, lease.namespace)
         text = f"{record.words(taken)} holds the lease of the federation {lease.federation}"
-        return _same(text, missing=False, **({"warnings": words} if words else {}))
+        return _same(text, missing=False, drill=drill, **({"warnings": words} if words else {}))
 
     def _require_serving(self, hub: Cluster, lease: Lease, params: dict[str, Any]) -> list[str]:
         """Refuse a hub that another one took over from, or that is a standby; what is not known, as warnings."""

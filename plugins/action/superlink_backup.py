@@ -6,26 +6,17 @@
 
 from __future__ import annotations
 
-import datetime
-from pathlib import Path
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
-from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import TOOL_VERSION
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
-    archive_writer,
     hub_archive,
-    hub_objects,
+    making,
     retention,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
-from ansible_collections.federated.flower.plugins.plugin_utils.backup.database import Copy, Volume
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
-from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import federation, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 
 
@@ -44,19 +35,18 @@ class ActionModule(ClusterAction):
     NEEDS_LEASE = False
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Copy the database first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects."""
+        """See C(making)."""
         recipients = age_keys.recipients_of(params["recipients"])
         identity = age_keys.identity_of(params["identity"]) if params["identity"] else None
         if params["keep"] is not None and params["keep"] < 1:
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
-        folder = Path(params["directory"])
-        if not folder.is_dir():
-            raise ClusterError(f"flower_backup_directory: there is no folder {folder} on the control node: create it")
+        folder = making.folder_of(params["directory"])
         with self.connect() as hub:
-            about = self._about(hub, params)
+            about = making.about(hub, params["namespace"], params["federation"])
             if self.check:
                 return {"changed": True, "msg": f"would write {folder / about.file_name}"}
-            path, count, size = self._write(hub, params, about, folder, recipients)
+            place = ca_namespace.resolve(hub, params["namespace"], params["ca_namespace"])
+            path, count, size = making.write(hub, params["namespace"], place, about, folder, recipients)
         words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
         if identity is not None:
             hub_archive.proven(path, identity)
@@ -73,30 +63,3 @@ class ActionModule(ClusterAction):
             "removed": [str(one) for one in removed],
             "msg": "; ".join(words),
         }
-
-    def _about(self, hub: Cluster, params: dict[str, Any]) -> About:
-        publication = hub.get("v1", "ConfigMap", federation.NAME, params["namespace"])
-        known = Ledger(hub, params["namespace"], params["federation"]).identity()
-        if publication is None or known in ("", NEW):
-            raise ClusterError(
-                f"{hub.name}: there is no hub of the federation {params['federation']} in namespace {params['namespace']} that can be "
-                "backed up: its ledger or its publication is missing. Run site.yml first"
-            )
-        made = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        return About(params["federation"], known, made, TOOL_VERSION.rpartition("/v")[2], publication["data"]["version"])
-
-    @staticmethod
-    def _write(
-        hub: Cluster, params: dict[str, Any], about: About, folder: Path, recipients: list[Any]
-    ) -> tuple[Path, int, int]:
-        place = ca_namespace.resolve(hub, params["namespace"], params["ca_namespace"])
-        with Copy(Volume(hub, params["namespace"], superlink.POD)) as copy:
-            objects = hub_objects.collect(hub, params["namespace"], place, params["federation"])
-            database = {"size": copy.size, "sha256": copy.sha256}
-            members = [
-                archive_writer.member_of(
-                    hub_archive.HUB, hub_archive.described(params["namespace"], place, database, objects)
-                ),
-                archive_writer.Member(hub_archive.DATABASE, copy.size, copy),  # type: ignore[arg-type]  # it is read only
-            ]
-            return archive_writer.write(folder, about, members, recipients), len(objects), copy.size

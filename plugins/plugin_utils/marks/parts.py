@@ -22,6 +22,7 @@ _APPLICATIONS = {
     "flower-ledger": HUB,
     "flower-audit": HUB,
     "flower-lease": HUB,
+    "flower-drill": HUB,
     "flower-upgrade": HUB,
     "flower-standby": HUB,
     "supernode": SITE,

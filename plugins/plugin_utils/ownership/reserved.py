@@ -11,7 +11,7 @@ from typing import Any
 from ..audit import trail as audit
 from ..backup.hub_objects import TERM
 from ..base.labels import record_labels
-from ..base.names import CLIENT_KEY, METRICS, PUBLIC_KEYS, keys_secret
+from ..base.names import CLIENT_KEY, DRILL, METRICS, PUBLIC_KEYS, keys_secret
 from ..hub import clients, credentials
 from ..hub.sources import builtin
 from ..lease import lease_object as lease
@@ -30,7 +30,7 @@ HUB = {
         METRICS,
     ),
     "ConfigMap": (
-        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME, unfinished.NAME,
+        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME, unfinished.NAME, DRILL,
         TERM,
     ),
     lease.KIND: (lease.NAME,),

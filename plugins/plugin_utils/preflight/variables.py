@@ -21,7 +21,7 @@ OWN = "flower_own_variables"
 # What entry points of roles return.
 RESULTS = frozenset((
     "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
-    "superlink_described", "superlink_rights",
+    "superlink_described", "superlink_drill_result", "superlink_rights",
 ))  # fmt: skip
 
 # Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
@@ -40,7 +40,9 @@ SHARED = frozenset((
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
     "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
     "flower_convert_directory", "flower_convert_federation", "flower_convert_superlink", "flower_convert_supernode",
-    "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_env",
+    "flower_create_namespace", "flower_delete_volumes", "flower_delivery", "flower_dns", "flower_drill",
+    "flower_drill_app", "flower_drill_app_config", "flower_drill_app_wait", "flower_drill_confirm", "flower_drill_result", "flower_drill_seconds",
+    "flower_drill_site", "flower_drill_targets", "flower_drill_wait", "flower_env",
     "flower_event_alerts", "flower_event_cafile", "flower_event_certfile", "flower_event_gather", "flower_event_host",
     "flower_event_inventory", "flower_event_keyfile", "flower_event_most", "flower_event_pause", "flower_event_port",
     "flower_event_repairs", "flower_event_sites", "flower_event_watch",

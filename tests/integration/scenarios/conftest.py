@@ -277,6 +277,7 @@ class Federation:
                     shutil.rmtree(path)
 
         finish.kill = kill
+        finish.pid = process.pid
         finish.log = log
         finish.running = lambda: process.poll() is None
         finish.tasks = lambda: results.read_text(encoding="utf-8").count("\n") if results.exists() else 0

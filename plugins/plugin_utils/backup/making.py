@@ -1,0 +1,65 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copy a hub, while it works, into an encrypted archive on the control node."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+from ..apply.applyset import TOOL_VERSION
+from ..base.errors import ClusterError
+from ..kube.client import Cluster
+from ..ledger.store import NEW, Ledger
+from ..manifests import federation as publication
+from ..manifests import superlink
+from . import archive_writer, hub_archive, hub_objects
+from .about import About
+from .database import Copy, Volume
+
+
+def about(hub: Cluster, namespace: str, federation: str) -> About:
+    """What an archive of a hub says of itself.
+
+    Raises:
+        ClusterError: there is no hub that can be backed up.
+    """
+    published = hub.get("v1", "ConfigMap", publication.NAME, namespace)
+    known = Ledger(hub, namespace, federation).identity()
+    if published is None or known in ("", NEW):
+        raise ClusterError(
+            f"{hub.name}: there is no hub of the federation {federation} in namespace {namespace} that can be "
+            "backed up: its ledger or its publication is missing. Run site.yml first"
+        )
+    made = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    return About(federation, known, made, TOOL_VERSION.rpartition("/v")[2], published["data"]["version"])
+
+
+def folder_of(given: str) -> Path:
+    """The folder for archives.
+
+    Raises:
+        ClusterError: there is none.
+    """
+    folder = Path(given)
+    if not folder.is_dir():
+        raise ClusterError(f"flower_backup_directory: there is no folder {folder} on the control node: create it")
+    return folder
+
+
+def write(hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any]) -> tuple[Path, int, int]:
+    """Write an archive; its path, the number of its objects, and the bytes of its database.
+
+    The database is copied first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects.
+    """
+    with Copy(Volume(hub, namespace, superlink.POD)) as copy:
+        objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
+        database = {"size": copy.size, "sha256": copy.sha256}
+        members = [
+            archive_writer.member_of(hub_archive.HUB, hub_archive.described(namespace, ca_namespace, database, objects)),
+            archive_writer.Member(hub_archive.DATABASE, copy.size, copy),  # type: ignore[arg-type]  # it is read only
+        ]
+        return archive_writer.write(folder, head, members, recipients), len(objects), copy.size

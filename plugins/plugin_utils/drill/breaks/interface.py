@@ -1,0 +1,48 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a drill can do. A class for each is in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ..bench import Bench
+from ..verdict import Measured
+
+
+class Break(Protocol):
+    """A drill.
+
+    Attributes:
+        place: inventory name of what is broken.
+        is_quick: whether C(undo) takes a few seconds only, so that a process that outlives its playbook can still do it.
+    """
+
+    place: str
+    is_quick: bool
+
+    def __init__(self, bench: Bench) -> None:
+        """Take the hub on which it is conducted; nothing is read."""
+
+    def faults(self) -> list[str]:
+        """Why it cannot be conducted: sentences with the remedy. Finds C(place)."""
+
+    def facts(self) -> dict[str, Any]:
+        """What C(undo) needs; kept on the hub before anything is broken."""
+
+    def conduct(self) -> Measured:
+        """Break it, repair it, and measure.
+
+        Raises:
+            ClusterError: it could not be completed.
+        """
+
+    def undo(self, facts: Mapping[str, Any]) -> list[str]:
+        """Undo what is still broken, in this run or a later one; sentences on what was undone, none where nothing was left.
+
+        Raises:
+            ClusterError: it could not; the text has the remedy.
+        """
