@@ -18,6 +18,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..flower import image_packages
 from ..flower.cli import FlowerCLI
+from ..hub.credentials import UNKNOWN_ADDRESS
 from ..ledger import dataset_index, package_index, records
 from ..ledger.package_index import Held
 from ..manifests import superexec, supernode
@@ -142,6 +143,8 @@ class Rollout:
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
         published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
+        if published.get("address") == UNKNOWN_ADDRESS:
+            self.run.stand_in(published["ca_bundle"])
         found = self._numbers = numbers.allocate(
             self.run,
             self.hub.ledger,
@@ -172,6 +175,8 @@ class Rollout:
     def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
         made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
         self.outcomes.add(name, made)
+        if self.run.check and made.changed:
+            self.run.note(name, words=[f"keys: {made.msg}"])
         return made
 
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
@@ -182,6 +187,9 @@ class Rollout:
             site = self.sites[name]
             site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
             self.outcomes[name].changed |= name in registered.changed
+            if self.run.check and name in registered.issued:
+                self.run.stand_in(site.spec.client_certificate)
+                self.run.note(name, words=["a client certificate would be issued"])
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
         return registered
@@ -282,6 +290,8 @@ class Rollout:
             self.ways[name].restart(self.restart_of(name, files, heal=heal), result)
         finally:
             self.outcomes[name].changed |= result["changed"]
+        if self.run.check and result["restarted"]:
+            self.run.note(name, words=[f"restart of {one}" for one in result["restarted"]])
 
     def restart_of(self, name: str, files: Sequence[str], mark: str = "", *, heal: bool = False) -> Restart:
         """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active.
@@ -348,7 +358,9 @@ class Rollout:
                 "takes a key twice. Run again: their SuperNodes get new keys."
             )
         if keys.extra:
-            if not self.run.check:
+            if self.run.check:
+                self.run.note(name, words=[f"old keys of pool {pool}: {', '.join(names)}" for pool, names in keys.extra.items()])
+            else:
                 self.ways[name].drop_keys(keys.extra)
             outcome.changed = True
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"
