@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import socket
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ansible import constants, context
 from ansible_collections.federated.flower.plugins.plugin_utils.actions import planning
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts import run_facts
+from ansible_collections.federated.flower.plugins.plugin_utils.audit.journal import abandoned
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
 from ansible_collections.federated.flower.plugins.plugin_utils.base.digests import digest
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
@@ -190,7 +192,10 @@ class ActionModule(ClusterAction):
         return "\n".join([f"the fleet or the inventory has changed since the plan {wanted} was made:", *found[:_SHOWN], *more, f"{_AGAIN}."])
 
     def _was_started(self, wanted: str) -> bool:
-        """Whether the audit trail has that a run applied a plan, or a part of it."""
+        """Whether the audit trail has that a run applied a plan, or a part of it; or a run of this machine that was killed."""
+        for journal in abandoned(self._folder, socket.gethostname(), self.place()):
+            if _mark(wanted) in json.dumps(journal.read()):
+                return True
         with self.connect(self.params["hub"]) as cluster:
             if cluster.get("v1", "Namespace", self.params["namespace"]) is None:
                 return False

@@ -58,11 +58,13 @@ class ActionModule(ClusterAction):
         "mutually_exclusive": [("app", "run_id"), ("run_config", "run_id"), ("resume", "run_id"), ("inputs", "run_id")],
     }
 
+    #: Where the run stays; None for anywhere.
+    _regions: run_regions.Regions | None = None
+
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check the app before anything is sent; after that the run's number is part of every message."""
         if params["interval"] < 1:
             raise FlowerError(f"interval is a number of seconds, at least 1, not {params['interval']}")
-        self._regions: run_regions.Regions | None = None
         if params["regions"] and not params["wait"]:
             raise FlowerError("regions (flower_run_regions) are watched while the run is waited for: leave wait (flower_run_wait) true.")
         if params["run_id"]:
