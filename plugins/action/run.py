@@ -139,7 +139,9 @@ class ActionModule(ClusterAction):
                 run = runs.look(cli, run_id)
                 log = self._log(cli, run, result)
         except run_regions.LeftRegion as error:
-            return result | {"failed": True, "msg": self.named(FlowerError(self._end(cli, run_id, error.message)))}
+            words, stopped = self._end(cli, run_id, error.message)
+            state = {"status": runs.STOPPED} if stopped else {}
+            return result | state | {"failed": True, "msg": self.named(FlowerError(words))}
         except ClusterError as error:
             return result | {"failed": True, "msg": self.named(FlowerError(f"run {run_id}: {error.message}"))}
         kept = max(self.params["log_lines"], 0)
@@ -187,14 +189,14 @@ class ActionModule(ClusterAction):
         return run, following.trouble, runs.trim(list(following.lines))
 
     @staticmethod
-    def _end(cli: FlowerCLI, run_id: str, why: str) -> str:
-        """Stop a run that left its regions; returns what was done, in words."""
+    def _end(cli: FlowerCLI, run_id: str, why: str) -> tuple[str, bool]:
+        """Stop a run that left its regions; returns what was done, in words, and whether it is over."""
         try:
             _over, refused = runs.stop(cli, [run_id])
         except ClusterError as error:
             refused = {run_id: error.message}
         done = f"could not be stopped ({refused[run_id]})" if run_id in refused else "was stopped"
-        return f"run {run_id} {done}, because {why}. The app may have addressed them"
+        return f"run {run_id} {done}, because {why}. The app may have addressed them", run_id not in refused
 
     def _strayed(self, cli: FlowerCLI, run_id: str) -> str:
         """What was online during a run outside of its regions, in words."""

@@ -6,7 +6,7 @@
 
 An object is bound to what is live (uid, and a digest of its content; of a Secret the resource version, which only a write changes), and to
 what is applied (a digest of it). What depends on a key, a certificate or an address that does not exist yet is marked C(later) and bound to
-its name and its change alone. No digest covers a secret value: whoever has the plan could guess short ones.
+its name and its change alone. No digest covers a secret value: short ones could be guessed.
 """
 
 from __future__ import annotations
