@@ -20,6 +20,7 @@ from ..apply import diff
 from ..apply.compare import content
 from ..apply.content import content_digest
 from ..apply.mask import Mask, without_secrets
+from ..apply.order import Id
 from ..apply.watching import Step
 from ..base.digests import digest
 from . import pod_changes
@@ -62,7 +63,9 @@ def entry(step: Step, stand_ins: Collection[str] = ()) -> Entry:
         step: what would be done.
         stand_ins: texts that stand in for what does not exist yet.
     """
-    later = step.desired is not None and any(one in text for text in _texts(step.desired) for one in stand_ins)
+    later = step.desired is not None and (
+        mark_of(step.host, step.which) in stand_ins or any(one in text for text in _texts(step.desired) for one in stand_ins)
+    )
     after = None if step.desired is None else _after(step)
     found = {
         "cluster": step.host,
@@ -78,6 +81,11 @@ def entry(step: Step, stand_ins: Collection[str] = ()) -> Entry:
         "diff": _difference(step, after, stand_ins if later else ()),
     }
     return found | ({"for": [step.serves]} if step.serves != step.host else {})
+
+
+def mark_of(host: str, which: Id) -> str:
+    """What is among the stand-ins for an object that depends on something unknown without containing it."""
+    return f"object {which} of {host}"
 
 
 def state(live: Mapping[str, Any] | None) -> str:

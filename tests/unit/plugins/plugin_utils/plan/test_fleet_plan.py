@@ -131,6 +131,14 @@ def test_what_cannot_be_known_in_advance_is_the_same_in_every_plan() -> None:
     assert "not in the plan" in allowed.fault(step({**config("strange-0123456789ab"), "kind": "AddOnTemplate"}, None), [])
 
 
+def test_an_object_may_depend_on_something_unknown_without_containing_it() -> None:
+    mark = planned_object.mark_of("site-a", id_of(config("policy")))
+    (entry,) = plan_document.objects(plan(step(config("policy"), None), stand_ins=(mark,)))
+    assert entry["later"] and not entry["becomes"]
+    (entry,) = plan_document.objects(plan(step(config("policy"), None, "site-b"), stand_ins=(mark,)))
+    assert not entry["later"]
+
+
 def test_only_what_is_planned_is_written() -> None:
     content = plan(CHANGED, CREATED)
     allowed = plan_comparison.Allowed(content)
