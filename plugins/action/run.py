@@ -20,6 +20,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
     outputs_home,
     outputs_reader,
     run_config,
+    run_regions,
     runs,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
@@ -39,6 +40,8 @@ class ActionModule(ClusterAction):
         "run_config": {"type": "dict", "default": {}},
         "datasets": {"type": "list", "elements": "str", "default": []},
         "packages_check": {"type": "bool", "default": True},
+        "regions": {"type": "list", "elements": "str", "default": []},
+        "regions_wait": {"type": "int", "default": 0},
         "resume": {"type": "str"},
         "inputs": {"type": "path"},
         "namespace": {"type": "str", "default": "flower"},
@@ -55,15 +58,23 @@ class ActionModule(ClusterAction):
         "mutually_exclusive": [("app", "run_id"), ("run_config", "run_id"), ("resume", "run_id"), ("inputs", "run_id")],
     }
 
+    #: Where the run stays; None for anywhere.
+    _regions: run_regions.Regions | None = None
+
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Check the app before anything is sent; after that the run's number is part of every message."""
         if params["interval"] < 1:
             raise FlowerError(f"interval is a number of seconds, at least 1, not {params['interval']}")
+        if params["regions"] and not params["wait"]:
+            raise FlowerError("regions (flower_run_regions) are watched while the run is waited for: leave wait (flower_run_wait) true.")
         if params["run_id"]:
             if not params["run_id"].isdigit():
                 raise FlowerError(f"run_id is a number, not '{params['run_id']}'")
             with self.connect() as hub:
-                return self._follow(FlowerCLI(hub, params["namespace"]), params["run_id"], {"changed": False})
+                cli = FlowerCLI(hub, params["namespace"])
+                if params["regions"]:
+                    self._regions = run_regions.read(cli, params["regions"])
+                return self._follow(cli, params["run_id"], {"changed": False})
         app = apps.load(params["app"])
         config = run_config.check(params["run_config"] or {}, app.defaults, app.name)
         declared = needed_packages.declared(app) if params["packages_check"] else []
@@ -79,6 +90,8 @@ class ActionModule(ClusterAction):
             return result | {"msg": "; ".join(words)}
         with self.connect() as hub:
             cli = FlowerCLI(hub, params["namespace"])
+            if params["regions"]:
+                self._regions = run_regions.read(cli, params["regions"])
             result |= before_run.require(
                 cli,
                 app,
@@ -88,6 +101,8 @@ class ActionModule(ClusterAction):
                 say=self.say,
             )
             self._hand_over(cli, given, result)
+            if self._regions:
+                result |= run_regions.require(cli, self._regions, params["regions_wait"], self.say)  # at the last moment
             answer = runs.submit(cli, app, config)
             about["fab_hash"] = str(answer.get("fab-hash", ""))
             run_id = str(answer["run-id"])
@@ -123,6 +138,10 @@ class ActionModule(ClusterAction):
             else:
                 run = runs.look(cli, run_id)
                 log = self._log(cli, run, result)
+        except run_regions.LeftRegion as error:
+            words, stopped = self._end(cli, run_id, error.message)
+            state = {"status": runs.STOPPED} if stopped else {}
+            return result | state | {"failed": True, "msg": self.named(FlowerError(words))}
         except ClusterError as error:
             return result | {"failed": True, "msg": self.named(FlowerError(f"run {run_id}: {error.message}"))}
         kept = max(self.params["log_lines"], 0)
@@ -135,6 +154,10 @@ class ActionModule(ClusterAction):
             "log": log[-kept:] if kept else [],
             "output": output[-kept:] if kept else [],
         }
+        strayed = self._strayed(cli, run_id) if run.finished else ""
+        if strayed:
+            words = f"run {run_id} of {run.app} is over ({run.status}), but {strayed}. Its outputs stay on the hub and are not fetched"
+            return result | {"failed": True, "msg": self.named(FlowerError(words))}
         if run.status == runs.COMPLETED:
             self._bring_home(cli, run_id, result)
             trouble = result["outputs"].get("error", "")
@@ -159,10 +182,30 @@ class ActionModule(ClusterAction):
         quiet = params["quiet"] or bool(self._task.no_log)  # Ansible hides the result, not what is said meanwhile
         progress = Progress(self.say, self.inventory_host, run_id, interval=params["interval"], quiet=quiet)
         progress.begin(submitted)
-        following = Following(cli, run_id, progress)
+        watch = run_regions.Fence(progress, self._regions) if self._regions else progress
+        following = Following(cli, run_id, watch)
         with progress.steady():
             run = following.follow(params["wait_timeout"])
         return run, following.trouble, runs.trim(list(following.lines))
+
+    @staticmethod
+    def _end(cli: FlowerCLI, run_id: str, why: str) -> tuple[str, bool]:
+        """Stop a run that left its regions; returns what was done, in words, and whether it is over."""
+        try:
+            _over, refused = runs.stop(cli, [run_id])
+        except ClusterError as error:
+            refused = {run_id: error.message}
+        done = f"could not be stopped ({refused[run_id]})" if run_id in refused else "was stopped"
+        return f"run {run_id} {done}, because {why}. The app may have addressed them", run_id not in refused
+
+    def _strayed(self, cli: FlowerCLI, run_id: str) -> str:
+        """What was online during a run outside of its regions, in words."""
+        if self._regions is None:
+            return ""
+        try:
+            return run_regions.fault_afterwards(cli, self._regions, outputs_home.known_runs(cli).get(run_id, {}))
+        except ClusterError as error:
+            return f"which SuperNodes were online during it cannot be read: {error.message}"
 
     def _bring_home(self, cli: FlowerCLI, run_id: str, result: dict[str, Any]) -> None:
         """Say where the outputs of a completed run are, and fetch them if that is requested. The run stays completed if that fails."""

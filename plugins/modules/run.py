@@ -64,6 +64,21 @@ options:
       - Images whose apps install their packages when they start (C(runtime_dependency_installation)) are not compared.
     type: bool
     default: true
+  regions:
+    description:
+      - Regions (C(flower_region)) in which the run stays. Nothing is submitted while a SuperNode of another region, or of a site without one, is
+        online, because an app can address every SuperNode that is. The run is stopped when one comes online, and the task fails if one was
+        online during it.
+      - The hub answers this from its own records, which the deployment of a site writes.
+      - Cannot be used with O(wait=false).
+    type: list
+    elements: str
+    default: []
+  regions_wait:
+    description:
+      - Seconds in which SuperNodes of other regions may go offline before nothing is submitted, for sites that have just been denied.
+    type: int
+    default: 0
   resume:
     description:
       - Id of an earlier run that has outputs on the hub. The app gets it in its run config C(resume-run) and finds the outputs in
@@ -209,6 +224,16 @@ packages:
   type: list
   elements: str
   sample: ["ServerApp", "site-a, pool default"]
+regions:
+  description: O(regions).
+  returned: when an app was submitted with O(regions)
+  type: list
+  elements: str
+region_sites:
+  description: Names of the sites in O(regions), also of those that are offline.
+  returned: when an app was submitted with O(regions)
+  type: list
+  elements: str
 run_id:
   description: Id of the run, as a string, because it needs 64 bits.
   returned: when there is a run

@@ -23,11 +23,13 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..apply import watching
 from ..apply.engine import ApplyFailed
 from ..audit import notes
 from ..audit.journal import Journal
 from ..base.errors import ClusterError
 from ..base.plain import plain
+from ..base.values import boolean
 from ..kube.auth import AUTH_ARGS
 from ..kube.client import Cluster, connect
 from ..lease import holding
@@ -35,7 +37,7 @@ from ..ownership import twins
 from ..reach.registry import DELIVERIES
 from ..reach.site import Way, named
 from ..reach.way import way_of
-from . import rendering
+from . import planning, rendering
 from .role_variables import Defaults, HostVariables
 from .run_facts import now, run_facts
 
@@ -76,11 +78,15 @@ class ClusterAction(ActionBase):
     SPEC: dict[str, Any] = {}
     #: Whether it stops where another run has taken the lease of this one.
     NEEDS_LEASE = True
+    #: Whether what it would write is known in check mode; if not, a plan shows it and does not bind it.
+    IS_FORESEEN = True
     _requires_connection = False
     _supports_async = False
 
     #: Whether files for a GitOps controller are asked for, in check mode.
     rendering: bool = False
+    #: Whether what would be changed is kept for a plan, in check mode.
+    planning: bool = False
     #: Validated options of the task, without the auth options.
     params: dict[str, Any]
 
@@ -99,7 +105,8 @@ class ClusterAction(ActionBase):
         try:
             self.params = self._validated()
             self.rendering = self.check and bool(self.variable(rendering.VARIABLE, False))
-            with self._leased() as lost:
+            self.planning = self.check and boolean(self.variable(planning.KEEP, False))
+            with self._leased() as lost, watching.watched(self._watcher()):
                 if lost:
                     raise ClusterError(lost)
                 result.update(self.execute(self.params, self.task_vars))
@@ -122,6 +129,20 @@ class ClusterAction(ActionBase):
         """While the task works under the lease of its run; the value says why it must not."""
         return holding.working(Path(constants.DEFAULT_LOCAL_TMP)) if self.NEEDS_LEASE else nullcontext("")
 
+    def _watcher(self) -> watching.Watcher | None:
+        """Who watches what is written: while a plan is made, or applied."""
+        folder = Path(constants.DEFAULT_LOCAL_TMP)
+        if self.check:
+            return planning.Recorder(folder, apart=not self.IS_FORESEEN) if self.planning else None
+        if not (self.IS_FORESEEN and self.NEEDS_LEASE and boolean(self.variable(planning.NEEDED, False))):
+            return None
+        return planning.Guard(folder, planning.in_force(folder))
+
+    def stand_in(self, text: str) -> None:
+        """In check mode: a text in objects that stands in for what does not exist yet."""
+        if self.planning and text:
+            planning.keep_stand_in(Path(constants.DEFAULT_LOCAL_TMP), text)
+
     def note(self, site: str | None = None, **facts: Iterable[Any]) -> None:
         """Record a change for the audit trail, right after it. Public facts only.
 
@@ -132,6 +153,8 @@ class ClusterAction(ActionBase):
         if noted:
             self._noted = True
             self._write_note(site or self._site, facts=noted)
+            if self.planning:
+                planning.keep_facts(Path(constants.DEFAULT_LOCAL_TMP), site or self._site, noted)
 
     def render(self, host: str, objects: Iterable[Mapping[str, Any]]) -> None:
         """Keep what would be applied in a host's cluster for files for a GitOps controller. Nothing else is to be done with it."""
@@ -198,7 +221,9 @@ class ClusterAction(ActionBase):
     def connect(self, host: str | None = None, *, timeout: float = 30) -> Cluster:
         """The cluster of this inventory host, or of another one."""
         self._site = host or self.inventory_host
-        return connect(self.auth_of(host), timeout=timeout)
+        cluster = connect(self.auth_of(host), timeout=timeout)
+        cluster.host = host or self.inventory_host
+        return cluster
 
     def auth_of(self, host: str | None = None) -> dict[str, Any]:
         """Auth options for the cluster of an inventory host (default: this one).

@@ -33,6 +33,7 @@ _OLDEST = ".".join(map(str, OLDEST))
 class SkupperAction(ClusterAction):
     """An action on Skupper's objects."""
 
+    IS_FORESEEN = False  # tokens, certificates and links come one from the other
     #: What was done so far, for the result.
     done: dict[str, Any]
 

@@ -19,7 +19,7 @@ from ..kube.api_errors import ApiError, Conflict, NotFound, NotServed
 from ..kube.client import FIELD_MANAGER, Cluster
 from ..marks import parts, proof, record
 from . import applyset as sets
-from . import diff, held, messages, order
+from . import diff, held, messages, order, watching
 from .compare import content, difference, differing_parts, has_manager
 from .content import content_digest
 from .live import Live
@@ -99,6 +99,7 @@ def apply_objects(
     own_only: bool = False,
     part: str | None = None,
     proven: Collection[str] = (),
+    passing: bool = False,
 ) -> Result:
     """Apply C(objects) to C(cluster) (C(state="present")), or delete them (C("absent")).
 
@@ -112,6 +113,7 @@ def apply_objects(
     another owner is refused unless C(claim) is true. C(own_only): with state absent, listed objects that this collection never
     wrote to are refused. C(part): of the set, only members of this part of the federation (C(ownership.parts)) go.
     C(proven): uids of live objects that the caller knows to be of this collection, although another controller created them.
+    C(passing): the objects only help to make what cannot be known in advance, see C(watching.Step).
 
     Raises C(ApplyFailed) when objects failed, C(ClusterError) when the input is not usable.
     """
@@ -120,6 +122,7 @@ def apply_objects(
     )
     work.image_seconds = image_seconds
     work.own_only, work.part, work.proven = own_only, part, frozenset(proven)
+    work.passing = passing
     if applyset:
         work.use_set(applyset, applyset_namespace, prune=prune is not False, owner=owner, claim=claim)
     elif prune:
@@ -184,6 +187,8 @@ class _Apply:
         self.own_only = False
         self.proven: frozenset[str] = frozenset()
         self.part: str | None = None
+        self.passing = False
+        self.watcher = watching.current()
         self._failed: set[Id] = set()
         self._learnt = False
 
@@ -280,6 +285,27 @@ class _Apply:
             self.mask.learn(item.desired for item in self.items)
             self._learnt = True
         return self.mask.text(text, secret=secret)
+
+    def _step(
+        self, which: Id, api_version: str, change: str, desired: Object | None, live: Object | None, now: Object | None = None
+    ) -> watching.Step:
+        host = self.cluster.host or self.cluster.name
+        serves = self.cluster.serves or host
+        return watching.Step(host, serves, which, api_version, change, desired, live, now, self.passing)
+
+    def _refused(self, step: watching.Step) -> str:
+        """Why the watcher does not let an object be written; empty if it does, or if writing it would not change it."""
+        why = self.watcher.fault(step) if self.watcher and not self.check else ""
+        if not why or step.desired is None or step.live is None:
+            return why
+        foreseen = self.cluster.apply(dict(step.desired), dry_run=True)
+        return "" if content(step.live) == content(foreseen) else why
+
+    def _tell(self, step: watching.Step) -> None:
+        if self.watcher and self.check:
+            self.watcher.foreseen(step)
+        elif self.watcher:
+            self.watcher.done(step)
 
     def _show(self, which: Id, before: Object | None, after: Object | None) -> None:
         if self.show_diff:
@@ -471,7 +497,13 @@ class _Apply:
         if item.live is not None and not difference(item.desired, item.live, FIELD_MANAGER):
             item.change, item.now = "unchanged", item.live
             return
+        api_version = item.desired["apiVersion"]
         try:
+            change = "created" if item.live is None else "changed"
+            why = self._refused(self._step(item.which, api_version, change, item.desired, item.live))
+            if why:
+                self._note_error(item, "not planned", why)
+                return
             if self.check and item.foreseen:
                 item.now = item.desired
             else:
@@ -496,6 +528,7 @@ class _Apply:
             item.change = "unchanged" if content(item.live) == content(item.now) else "changed"
         if item.change != "unchanged":
             self._show(item.which, item.live, item.now)
+            self._tell(self._step(item.which, api_version, item.change, item.desired, item.live, item.now))
 
     def _await_active(self, item: _Item) -> None:
         """A new namespace is Active at once, as a rule."""
@@ -633,6 +666,11 @@ class _Apply:
         which, meta = id_of(obj), obj["metadata"]
         if meta.get("deletionTimestamp") and item is None:
             return True
+        step = self._step(which, obj["apiVersion"], "deleted", None, obj)
+        why = self._refused(step)
+        if why:
+            self._note_error(item, "not planned", why if item else f"{which}: {why}")
+            return False
         try:
             answer = self.cluster.delete(
                 obj["apiVersion"],
@@ -662,6 +700,7 @@ class _Apply:
             self._record(which, obj["apiVersion"], "deleted")
         if answer is not None:
             self._show(which, obj, None)
+            self._tell(step)
         return answer is not None
 
     # ---- state: absent -----------------------------------------------------------------------------------------------

@@ -353,9 +353,10 @@ class Follower:
         return finished
 
     def report(self, answers: list[dict[str, Any]]) -> dict[str, Any]:
-        """A look: C(run), the answer about the run; C(nodes), the status of each SuperNode; C(runs), those that are not finished.
+        """A look: C(run), the answer about the run; C(nodes), the status of each SuperNode; C(online), the ids of those that are online;
+        C(runs), those that are not finished.
 
-        C(nodes) and C(runs) are missing when they are not known.
+        C(nodes), C(online) and C(runs) are missing when they are not known.
         """
         run, nodes, runs = (*answers, *({"rc": 1, "out": "it ended without an answer"} for _missing in range(3)))[:3]
         found = _entries(run, "runs") or []
@@ -364,6 +365,7 @@ class Follower:
         listed = _entries(nodes, "nodes")
         if listed is not None:
             report["nodes"] = [str(node.get("status")) for node in listed]
+            report["online"] = [str(node.get("node-id")) for node in listed if node.get("status") == "online"]
         others = _entries(runs, "runs")
         if others is not None:
             keys = ("run-id", "fab-id", "status", "pending-at", "elapsed")

@@ -44,12 +44,14 @@ class Sight:
         online: number of SuperNodes that are online; None when it is not known.
         nodes: number of SuperNodes that are registered.
         others: runs that are not finished and were submitted before; None when they were not read.
+        online_ids: ids of the SuperNodes that are online; empty when it is not known.
     """
 
     run: Run
     online: int | None = None
     nodes: int = 0
     others: tuple[Run, ...] | None = None
+    online_ids: tuple[str, ...] = ()
 
 
 class Watch(Protocol):
@@ -74,6 +76,7 @@ def sight_of(run: Run, message: Mapping[str, Any]) -> Sight:
         None if nodes is None else known.count("online"),
         len(known),
         None if message.get("runs") is None else ahead(message["runs"], run.run_id),
+        tuple(map(str, message.get("online") or ())),
     )
 
 

@@ -103,6 +103,8 @@ class Cluster:
 
     def __init__(self, access: Access, auth: Mapping[str, Any] | None = None, *, timeout: float = 30) -> None:
         self.name = access.name
+        #: Inventory host whose cluster it is, and the site for whose sake it is used; empty where the caller names none.
+        self.host = self.serves = ""
         self.server = access.server
         self.timeout = timeout
         #: HTTP requests sent so far.

@@ -6,7 +6,7 @@
 
 Shape of the index::
 
-    {"lists": {"3f…": "eJyr…"},
+    {"lists": {"3f…": "eJyr…"}, "regions": {"site-a": "eu"},
      "serverapp": {"image": "r/app:3", "digest": "r/app@sha256:…", "revision": "…", "list": "3f…", "why": "", "installs": false},
      "sites": {"site-a": {"default": {…, "nodes": ["123…"]}}}}
 
@@ -25,7 +25,7 @@ from .records import Record, node_ids
 
 Index = dict[str, Any]
 
-LISTS, SERVERAPP, SITES = "lists", "serverapp", "sites"
+LISTS, REGIONS, SERVERAPP, SITES = "lists", "regions", "serverapp", "sites"
 _TEXTS = ("image", "digest", "revision", "list", "why")
 _DIGITS = 32
 
@@ -104,6 +104,9 @@ def updated(
         if entry["list"] and entry["list"] not in lists:
             lists[entry["list"]] = index.get(LISTS, {}).get(entry["list"], "")
     found[LISTS] = dict(sorted(lists.items()))
+    places = {site: str(records[site].get("region") or "") for site in sites if site in records}
+    if any(places.values()):
+        found[REGIONS] = dict(sorted(places.items()))
     return found if sites or hub is not None or index else {}
 
 
@@ -134,6 +137,8 @@ def without(index: Mapping[str, Any], sites: Collection[str]) -> Index:
         return {}
     kept = {site: pools for site, pools in index[SITES].items() if site not in sites}
     found: Index = {**index, SITES: kept}
+    if REGIONS in index:
+        found[REGIONS] = {site: region for site, region in index[REGIONS].items() if site not in sites}
     used = {entry["list"] for entry in _entries(found)}
     return {**found, LISTS: {key: text for key, text in index[LISTS].items() if key in used}}
 
@@ -192,6 +197,11 @@ def homes(index: Mapping[str, Any]) -> dict[str, str]:
     return {node: site for site, pools in sites for entry in pools.values() for node in entry["nodes"]}
 
 
+def regions(index: Mapping[str, Any]) -> dict[str, str]:
+    """Site -> its region, empty for none, of all sites that it knows."""
+    return {site: str(index.get(REGIONS, {}).get(site, "")) for site in index.get(SITES, {})}
+
+
 def changes(before: Mapping[str, Held], after: Mapping[str, Held]) -> list[str]:
     """Sentences about pools whose packages are others now, for the audit trail."""
     return [
@@ -207,6 +217,7 @@ def index_fault(index: Any) -> str:
         isinstance(index, dict)
         and _is_map(index.get(SITES), lambda pools: _is_map(pools, _is_pool))
         and _is_map(index.get(LISTS), lambda text: isinstance(text, str))
+        and _is_map(index.get(REGIONS, {}), lambda text: isinstance(text, str))
         and (SERVERAPP not in index or _is_entry(index[SERVERAPP]))
     )
     return "" if good else "it does not list the packages of images"

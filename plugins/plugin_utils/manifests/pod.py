@@ -72,6 +72,8 @@ def flower_env(spec: FlowerSpec, home: str) -> list[Object]:
     ]
     if spec.log_level:
         env.append({"name": "FLWR_LOG_LEVEL", "value": spec.log_level})
+    if spec.time_zone:
+        env.append({"name": "TZ", "value": spec.time_zone})
     return env
 
 

@@ -129,7 +129,7 @@ class AtSite:
 
         def prepare() -> None:
             needed = [*missing_namespace(self.cluster, spec), key_job.owner(spec)]
-            prepared.extend(apply_objects(self.cluster, needed).objects)
+            prepared.extend(apply_objects(self.cluster, needed, passing=True).objects)
 
         if self.run.check:
             outcome = site_keygen.foresee(self.place, spec, wanted)

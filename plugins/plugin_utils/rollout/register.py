@@ -39,6 +39,7 @@ class Registered:
         certificates: site -> its client certificate, PEM; empty for a site that needs none.
         restart: sites with a SuperNode that runs with another key than the one that is registered.
         faults: site -> why its keys were refused.
+        issued: sites whose certificate is a new one.
         msg: a sentence.
     """
 
@@ -47,6 +48,7 @@ class Registered:
     certificates: dict[str, str] = field(default_factory=dict)
     restart: set[str] = field(default_factory=set)
     faults: dict[str, str] = field(default_factory=dict)
+    issued: set[str] = field(default_factory=set)
     msg: str = ""
 
 
@@ -110,6 +112,7 @@ class Registry:
                 if (records.leaving(record) if check else records.runs_with_another_key(record, nodes))
             },
             faults=dict(self._faults),
+            issued=set(issued),
             msg=f"{registered} keys {'to register' if check else 'registered'}, "
             f"{len(issued)} client certificates {'to issue' if check else 'issued'}, {len(merged)} sites",
         )

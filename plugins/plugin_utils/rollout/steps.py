@@ -15,12 +15,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ..apply.order import id_of
 from ..base.errors import ClusterError
 from ..flower import image_packages
 from ..flower.cli import FlowerCLI
+from ..hub.credentials import UNKNOWN_ADDRESS
 from ..ledger import dataset_index, package_index, records
 from ..ledger.package_index import Held
 from ..manifests import superexec, supernode
+from ..plan.planned_object import mark_of
 from ..reach.site import DATA_FAULTS, Done, KeysMade, Reach, Restart, Site, named, unexpected
 from ..rotation import conditions
 from ..validate.supernode_faults import render_faults
@@ -33,6 +36,7 @@ _HEAL_WAY_OUT = (
     "rotate_certs.yml waits for it",
     "rotate_certs.yml -e flower_rotate=supernode_keys -e cert_rotation_force=true",
 )
+_ELSEWHERE = "192.0.2.1:9092"  # an address for documentation (RFC 5737)
 _WAY_OUT = "supernode_clientapp_wait", "flower_clientapp_force=true"
 
 
@@ -142,6 +146,8 @@ class Rollout:
 
     def _keys(self, chosen: Sequence[str]) -> dict[str, KeysMade]:
         published = numbers.publication(self.hub.hub, self.host, self.hub.namespace, check=self.run.check)
+        if published.get("address") == UNKNOWN_ADDRESS:
+            self.run.stand_in(published["ca_bundle"])
         found = self._numbers = numbers.allocate(
             self.run,
             self.hub.ledger,
@@ -172,6 +178,8 @@ class Rollout:
     def _make(self, name: str, dead: Sequence[str]) -> KeysMade:
         made = self.ways[name].make_keys(self._numbers.allocation[name], [*self._numbers.dead[name], *dead])
         self.outcomes.add(name, made)
+        if self.run.check and made.changed:
+            self.run.note(name, words=[f"keys: {made.msg}"])
         return made
 
     def _register(self, keys: Mapping[str, KeysMade]) -> Registered:
@@ -182,6 +190,9 @@ class Rollout:
             site = self.sites[name]
             site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
             self.outcomes[name].changed |= name in registered.changed
+            if self.run.check and name in registered.issued:
+                self.run.stand_in(site.spec.client_certificate)
+                self.run.note(name, words=["a client certificate would be issued"])
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
         return registered
@@ -261,7 +272,13 @@ class Rollout:
 
     def _apply(self, name: str) -> Done:
         site = self.sites[name]
-        done = self.ways[name].apply(objects_of(site), lambda: self.wait_no_run(site))
+        wanted = objects_of(site)
+        if self.run.check and site.spec.superlink_address == UNKNOWN_ADDRESS:
+            # Policies differ for a name and for an address: what is not the same for another one is not known yet.
+            other = objects_of(replace(site, spec=replace(site.spec, superlink_address=_ELSEWHERE)))
+            for one in (one for one in wanted if one not in other):
+                self.run.stand_in(mark_of(name, id_of(one)))
+        done = self.ways[name].apply(wanted, lambda: self.wait_no_run(site))
         self.outcomes.add(name, done)
         if done.failed:
             raise ClusterError(done.msg)
@@ -282,6 +299,8 @@ class Rollout:
             self.ways[name].restart(self.restart_of(name, files, heal=heal), result)
         finally:
             self.outcomes[name].changed |= result["changed"]
+        if self.run.check and result["restarted"]:
+            self.run.note(name, words=[f"restart of {one}" for one in result["restarted"]])
 
     def restart_of(self, name: str, files: Sequence[str], mark: str = "", *, heal: bool = False) -> Restart:
         """The restart of SuperNodes of one site, pool by pool, each while every SuperNode is online and no run is active.
@@ -348,7 +367,9 @@ class Rollout:
                 "takes a key twice. Run again: their SuperNodes get new keys."
             )
         if keys.extra:
-            if not self.run.check:
+            if self.run.check:
+                self.run.note(name, words=[f"old keys of pool {pool}: {', '.join(names)}" for pool, names in keys.extra.items()])
+            else:
                 self.ways[name].drop_keys(keys.extra)
             outcome.changed = True
             outcome.msg += f", {sum(map(len, keys.extra.values()))} old keys deleted"

@@ -84,6 +84,7 @@ class FlowerSpec(PartSpec):
     run_as_group: MaybeNumber = None
     fs_group: MaybeNumber = None
     log_level: Text = ""
+    time_zone: Text = ""
     superlink_address: Text = ""
     server_name: Text = ""
     ca_bundle: Text = ""

@@ -28,6 +28,9 @@ _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _QUANTITY = re.compile(r"[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)")
 
+# Names of the tz database: parts of letters, digits and a few signs (its file C(theory.html), «Names of timezones»).
+_TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*){0,2}")
+
 ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
@@ -384,6 +387,9 @@ def common_faults(spec: Spec, faults: Faults) -> None:
     if faults.sequence("image_pull_secrets", spec.get("image_pull_secrets")):
         for number, name in enumerate(spec.get("image_pull_secrets") or []):
             faults.subdomain(f"image_pull_secrets[{number}]", name)
+    zone = spec.get("time_zone")
+    if zone and not _TIME_ZONE.fullmatch(text(zone)):
+        faults.add("time_zone", zone, 'is not the name of a time zone: use one such as "Europe/Paris" or "UTC"')
     for key in ("run_as_user", "run_as_group", "fs_group"):
         # Pod Security "restricted" refuses user 0; group 0 is what OpenShift uses.
         faults.number(key, spec.get(key), 1 if key == "run_as_user" else 0, 2**31 - 1)

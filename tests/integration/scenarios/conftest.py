@@ -71,7 +71,7 @@ SUFFIXES = (
 NAMESPACES = [NAMESPACE + suffix for suffix in SUFFIXES]
 LIMIT = 420  # seconds that no playbook should ever take
 # Playbooks that leave the deployment as it is.
-LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement", "verify"}
+LOOKING = {"status", "run", "runs", "outputs", "audit", "backup", "convert", "leaving_statement", "plan", "verify"}
 DISCOVERY = "k8srcp-*.json"
 
 NODE_CONFIG = {"partition-id": "{partition}", "num-partitions": "{partitions}", "site": "{cluster}"}

@@ -209,3 +209,14 @@ def test_numbers_of_workloads_that_exist(parsed_site):
     (first, *_rest) = sets
     assert supernode.numbers([{**first, "spec": {**first["spec"], "replicas": 0}}]) == {}
     assert list(supernode.numbers([{**first, "spec": {"replicas": 2}}]).values()) == [(0, 2)]
+
+
+def test_a_time_zone_is_for_all_that_run_flower_and_others_win(parsed_site):
+    def zones(**given):
+        found = containers(workload(specs.supernode_objects(parsed_site(time_zone="Europe/Paris", **given))))
+        return {name: [env["value"] for env in one.get("env", []) if env["name"] == "TZ"] for name, one in found.items()}
+
+    assert {name: zones()[name] for name in ("supernode", "superexec", "sidecar")} == {
+        "supernode": ["Europe/Paris"], "superexec": ["Europe/Paris"], "sidecar": [],
+    }  # fmt: skip
+    assert zones(env=[{"name": "TZ", "value": "UTC"}])["superexec"] == ["UTC"]

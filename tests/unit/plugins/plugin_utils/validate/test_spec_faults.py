@@ -25,6 +25,7 @@ SUPERLINK = [
     ({"namespace": "a.b"}, "superlink_namespace: 'a.b' is not a DNS-1123 label"),
     ({"isolation": "none"}, "superlink_isolation: 'none' is not one of process, subprocess"),
     ({"image_registry": "https://mirror"}, "superlink_image_registry: 'https://mirror' is not a registry"),
+    ({"time_zone": "Europe/Paris; id"}, "superlink_time_zone: 'Europe/Paris; id' is not the name of a time zone"),
     ({"run_as_user": 0}, "superlink_run_as_user: 0 is not between 1 and"),
     ({"run_as_user": "root"}, "superlink_run_as_user: 'root' is not an integer"),
     ({"labels": {"app.kubernetes.io/name": "x"}}, "replaces a label by which this collection finds its objects"),

@@ -1,0 +1,160 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan and the present: whether the fleet is still as it was planned for, and what of the plan may be written. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..apply.content import content_digest
+from ..apply.watching import Step
+from . import plan_document, planned_object
+
+Content = Mapping[str, Any]
+_BOUND = {
+    "change": "it would now be {now} instead of {was}",
+    "uid": "it was deleted and created again",
+    "was": "it was changed since",
+    "becomes": "the inventory wants something else now",
+    "diff": "it would differ in other fields",
+}
+
+
+def differences(planned: Content, present: Content) -> list[str]:
+    """What of the present is not as planned, a sentence each."""
+    told = plan_document.header_faults(planned, present)
+    for host in sorted({*planned["clusters"], *present["clusters"]}):
+        was, now = planned["clusters"].get(host) or {}, present["clusters"].get(host) or {}
+        told += [f"{host}: {text}" for text in _of_cluster(was, now)]
+    return told
+
+
+def _of_cluster(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if was.get("failed") != now.get("failed"):
+        yield "it cannot be looked at any more" if now.get("failed") else "it could not be looked at when the plan was made, and can be now"
+        return
+    before, after = _by_name(was), _by_name(now)
+    for name, found in after.items():
+        if name not in before:
+            yield f"{found['object']} would be {found['change']}, which is not planned"
+        elif found != before[name]:
+            yield f"{found['object']}: {_why(before[name], found)}"
+    for name, found in before.items():
+        if name not in after:
+            yield f"{found['object']} was to be {found['change']}, and that is not needed any more"
+    if was.get("partitions", {}) != now.get("partitions", {}):
+        yield f"partitions: {_told(was.get('partitions'))} in the plan, {_told(now.get('partitions'))} now"
+    for step in now.get("steps", []):
+        if step not in was.get("steps", []):
+            yield f"not planned: {step}"
+    for step in was.get("steps", []):
+        if step not in now.get("steps", []):
+            yield f"not needed any more: {step}"
+
+
+def _told(partitions: Mapping[str, str] | None) -> str:
+    return ", ".join(f"{pool} {numbers}" for pool, numbers in (partitions or {}).items()) or "none"
+
+
+def _by_name(cluster: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+    return {(one["cluster"], one["api"], one["object"]): one for one in cluster.get("objects", [])}
+
+
+def _why(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    for name, words in _BOUND.items():
+        if was[name] != now[name]:
+            return words.format(was=was[name], now=now[name])
+    return "what is planned for it differs"
+
+
+def is_rest(planned: Content, present: Content) -> bool:
+    """Whether what is still to do is, entry for entry, a part of the plan."""
+    if plan_document.header_faults(planned, present):
+        return False
+    for host, now in present["clusters"].items():
+        was = planned["clusters"].get(host) or {}
+        known = _by_name(was)
+        if now.get("failed", False) != was.get("failed", False) and not now.get("failed"):
+            return False
+        if any(known.get(name) != found for name, found in _by_name(now).items()):
+            return False
+        if not set(now.get("steps", [])) <= set(was.get("steps", [])):
+            return False
+        if any(was.get("partitions", {}).get(pool) != numbers for pool, numbers in now.get("partitions", {}).items()):
+            return False
+    return True
+
+
+class Allowed:
+    """What may be written while a plan is applied.
+
+    Args:
+        content: the plan.
+    """
+
+    def __init__(self, content: Content) -> None:
+        self._entries = {(one["cluster"], one["object"]): one for one in plan_document.objects(content)}
+
+    def entry(self, step: Step) -> Mapping[str, Any] | None:
+        """The entry of an object."""
+        for name in (str(step.which), planned_object.folded_name(step)):
+            found = self._entries.get((step.host, name))
+            if found is not None and (found["object"] == str(step.which) or found["later"]):
+                return found
+        return None
+
+    def fault(self, step: Step, done: Iterable[Mapping[str, Any]]) -> str:
+        """Why an object must not be written; empty if it may.
+
+        Args:
+            step: what is about to be done.
+            done: what this run has written so far, as from C(written).
+        """
+        if step.passing:
+            return ""
+        planned = self.entry(step)
+        if planned is None:
+            return "it is not in the plan, so it is not written. Make a new plan with federated.flower.plan"
+        again = any(one["cluster"] == step.host and one["object"] == planned["object"] for one in done)
+        wrong = self._fault(planned, step, again=again)
+        return f"{wrong}, so it is not written. Make a new plan with federated.flower.plan" if wrong else ""
+
+    @staticmethod
+    def _fault(planned: Mapping[str, Any], step: Step, *, again: bool) -> str:
+        if not again:
+            if planned["change"] != step.change:
+                return f"it was planned to be {planned['change']}, and would be {step.change}"
+            if planned["uid"] != str((step.live or {}).get("metadata", {}).get("uid", "")):
+                return "it was deleted and created again since the plan"
+            if planned["was"] != planned_object.state(step.live):
+                return "it was changed since the plan"
+        if step.desired is not None and not planned["later"] and planned["becomes"] != planned_object.becomes(step.desired):
+            return "" if again else "the inventory wants something else than the plan"
+        return ""
+
+    def written(self, step: Step) -> dict[str, Any] | None:
+        """What is noted of an object that was written; None for what only helped and is not in the plan."""
+        planned = self.entry(step)
+        if planned is None:
+            return None if step.passing else {"cluster": step.host, "object": str(step.which), "change": step.change, "sha256": ""}
+        sha256 = planned["sha256"]
+        if not (planned["later"] or step.passing or step.desired is None):
+            sha256 = content_digest(step.desired)
+        return {"cluster": step.host, "object": planned["object"], "change": step.change, "sha256": sha256}
+
+
+def outcome(content: Content, done: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """What the plan says of its objects, and what was done with them: equal line for line where all was done.
+
+    Args:
+        content: the plan.
+        done: what was written, in order.
+    """
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in done:
+        key = (one["cluster"], one["object"])
+        first[key] = {**one, "change": first[key]["change"] if key in first else one["change"]}
+    return plan_document.lines(plan_document.objects(content)), plan_document.lines(first.values())

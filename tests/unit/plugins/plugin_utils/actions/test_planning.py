@@ -1,0 +1,69 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is kept in check mode becomes a plan, and a plan that is in force lets only that be written."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions import planning
+from ansible_collections.federated.flower.plugins.plugin_utils.apply import watching
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.order import id_of
+from ansible_collections.federated.flower.plugins.plugin_utils.plan import plan_comparison, plan_document
+
+HEADER = {
+    "collection": "0.1.0", "federation": "f", "namespace": "flower", "hub": "hub", "hosts": ["hub", "site-a"], "tags": "", "skip_tags": "",
+}  # fmt: skip
+
+
+def step(name: str, text: str = "a", **more: Any) -> watching.Step:
+    desired = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "flower"}, "data": {"text": text}}
+    return watching.Step("site-a", "site-a", id_of(desired), "v1", "created", desired, None, desired, **more)
+
+
+def test_from_check_mode_to_the_end_of_the_run(tmp_path: Path) -> None:
+    recorder = planning.Recorder(tmp_path)
+    pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    planning.keep_stand_in(tmp_path, pem)
+    for one in (step("known"), step("trust", pem), step("address", "not-known-yet.invalid:9092"), step("job", passing=True)):
+        recorder.foreseen(one)
+    planning.Recorder(tmp_path, apart=True).foreseen(step("link"))
+    planning.keep_facts(tmp_path, "site-a", {"words": ["keys: new keys for 0"]})
+    content = plan_document.compose(HEADER, planning.found(tmp_path))
+    entries = {one["object"].partition("/")[2]: one for one in plan_document.objects(content)}
+    assert {name: one["later"] for name, one in entries.items()} == {"known": False, "trust": True, "address": True, "link": False}
+    assert entries["link"]["apart"] and content["clusters"]["site-a"]["steps"] == ["keys: new keys for 0"]
+
+    assert planning.in_force(tmp_path) is None
+    assert "no plan was compared" in planning.Guard(tmp_path, None).fault(step("known"))
+    planning.put_in_force(tmp_path, content)
+    guard = planning.Guard(tmp_path, planning.in_force(tmp_path))
+    assert guard.fault(step("known")) == guard.fault(step("trust", "real")) == guard.fault(step("job", passing=True)) == ""
+    assert "something else" in guard.fault(step("known", "b")) and "not in the plan" in guard.fault(step("other"))
+    for one in (step("known"), step("trust", "real"), step("job", passing=True)):
+        guard.done(one)
+    planned, applied = plan_comparison.outcome(content, planning.done(tmp_path))
+    assert [line for line in planned if line not in applied] == ["site-a: created ConfigMap flower/address (made when it was applied)"]
+    assert not [line for line in applied if line not in planned]
+    guard.done(step("address", "hub:9092"))
+    planned, applied = plan_comparison.outcome(content, planning.done(tmp_path))
+    assert planned == applied
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+    planning.put_in_force(tmp_path, content)
+    assert planning.done(tmp_path) == [], "another plan has its own end"
+
+
+def test_who_watches(tmp_path: Path) -> None:
+    assert watching.current() is None
+    outer, inner = planning.Recorder(tmp_path), planning.Guard(tmp_path, None)
+    with watching.watched(outer):
+        with watching.watched(None):
+            assert watching.current() is outer
+        with watching.watched(inner):
+            assert watching.current() is inner
+        assert watching.current() is outer
+    assert watching.current() is None

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run starts only while no SuperNode outside of its regions is online, ends when one comes, and is judged by what was online."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_regions
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Sight, sight_of
+from ansible_collections.federated.flower.plugins.plugin_utils.flower.runs import Run
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import package_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.package_index import Held
+
+HOMES = {"1": "site-a", "2": "site-a", "3": "site-b", "4": "site-c"}
+PLACES = {"site-a": "eu", "site-b": "us", "site-c": ""}
+EU = run_regions.Regions(("eu",), HOMES, PLACES)
+
+
+class Cli:
+    """Flower's command line, which lists other nodes each time."""
+
+    def __init__(self, *lists: dict[str, dict[str, str]]) -> None:
+        self.lists = list(lists)
+
+    def nodes(self) -> dict[str, dict[str, str]]:
+        return self.lists.pop(0) if len(self.lists) > 1 else self.lists[0]
+
+
+def nodes(*online: str) -> dict[str, dict[str, str]]:
+    return {node: {"status": "online" if node in online else "offline"} for node in (*HOMES, *online)}
+
+
+def test_others_are_named() -> None:
+    assert EU.outside(["1", "2"]) == [] and EU.inside() == ["site-a"]
+    assert EU.outside(["1", "3", "4", "9"]) == [
+        "1 SuperNode of no known site", "1 SuperNode of site-b (region us)", "1 SuperNode of site-c (without a region)",
+    ]  # fmt: skip
+
+
+def test_nothing_starts_while_others_are_online(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    assert run_regions.require(Cli(nodes("1")), EU, 0, said.append) == {"regions": ["eu"], "region_sites": ["site-a"]}
+    with pytest.raises(FlowerError, match=r"nothing was submitted.*site-b \(region us\)"):
+        run_regions.require(Cli(nodes("1", "3")), EU, 0, said.append)
+    with pytest.raises(FlowerError, match="no SuperNode of eu is online"):
+        run_regions.require(Cli(nodes()), EU, 0, said.append)
+    monkeypatch.setattr(run_regions.time, "sleep", lambda _seconds: None)
+    assert run_regions.require(Cli(nodes("1", "3"), nodes("1", "3"), nodes("1")), EU, 60, said.append)["region_sites"] == ["site-a"]
+    assert said == ["waiting until they are offline: 1 SuperNode of site-b (region us)"]
+
+
+class Watch:
+    """What was passed on."""
+
+    def __init__(self) -> None:
+        self.sights: list[Sight] = []
+
+    def log(self, lines: Any, left_out: int) -> None:
+        """Not used."""
+
+    def sight(self, sight: Sight) -> None:
+        self.sights.append(sight)
+
+    def trouble(self, text: str) -> None:
+        """Not used."""
+
+
+def test_a_run_ends_when_another_comes_online() -> None:
+    watch = Watch()
+    fence = run_regions.Fence(watch, EU)
+    running = Run("5", "running")
+    for message in ({"nodes": ["online"], "online": ["1"]}, {"nodes": ["online"]}, {}):
+        fence.sight(sight_of(running, message))
+    with pytest.raises(run_regions.LeftRegion, match=r"came online while it ran: 1 SuperNode of site-b"):
+        fence.sight(sight_of(running, {"nodes": ["online", "online"], "online": ["1", "3"]}))
+    fence.sight(sight_of(Run("5", "finished:completed"), {"nodes": ["online"], "online": ["3"]}))
+    assert len(watch.sights) == 5, "all of it is shown"
+
+
+def test_what_was_online_meanwhile_counts() -> None:
+    run = {"running_at": "2026-11-24T10:00:00+00:00", "finished_at": "2026-11-24T10:05:00+00:00"}
+
+    def listed(came: str, left: str, node: str = "3") -> Cli:
+        return Cli({"1": {"status": "online", "online-at": "2026-11-24T09:00:00+00:00"}, node: {"status": "offline", "online-at": came, "offline-at": left}})
+
+    before = listed("2026-11-24T09:00:00+00:00", "2026-11-24T09:59:00+00:00")
+    after = listed("2026-11-24T10:06:00+00:00", "2026-11-24T10:07:00+00:00")
+    meanwhile = listed("2026-11-24T10:01:00+00:00", "2026-11-24T10:02:00+00:00")
+    unknown = listed("2026-11-24T10:01:00+00:00", "2026-11-24T10:02:00+00:00", "77")
+    assert run_regions.fault_afterwards(before, EU, run) == run_regions.fault_afterwards(after, EU, run) == ""
+    assert "site-b had SuperNodes online during it, outside of eu" in run_regions.fault_afterwards(meanwhile, EU, run)
+    assert "node 77 had" in run_regions.fault_afterwards(unknown, EU, run)
+
+
+def test_the_index_for_data_scientists_has_regions() -> None:
+    records = {
+        name: {"site": name, "region": region, "keys": {f"k{name}": {"node_id": name, "pool": "default"}}, "retired": {}}
+        for name, region in (("site-a", "eu"), ("site-b", None))
+    }
+    deployed = {name: {"default": Held("r/app:1")} for name in records}
+    index = package_index.updated({}, deployed, records, None)
+    assert package_index.regions(index) == {"site-a": "eu", "site-b": ""} and package_index.index_fault(index) == ""
+    assert package_index.regions(package_index.without(index, ["site-a"])) == {"site-b": ""}
+    assert package_index.index_fault({**index, "regions": {"site-a": 1}})
+    bare = package_index.updated({}, {"site-b": deployed["site-b"]}, {"site-b": records["site-b"]}, None)
+    assert "regions" not in bare and package_index.regions(bare) == {"site-b": ""}
