@@ -144,9 +144,7 @@ def belongings(
         given: whether the site's administrators created the service account and its rights.
     """
     own = own_name(suffix)
-    texts = {_entry(path): text for path, text in program.items()}
-    texts[REQUEST] = json.dumps(request, indent=1, sort_keys=True)
-    built = [config_map(spec, own, APPLICATION, texts)]
+    built = [config_map(spec, own, APPLICATION, program_data(program, request))]
     if not given:
         built += access(spec, own, request["secrets"])
     if spec.network_policies:
@@ -157,6 +155,13 @@ def belongings(
     for item in built:
         item["metadata"]["ownerReferences"] = [reference]
     return built
+
+
+def program_data(program: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, str]:
+    """Data of the ConfigMap with the program and its request."""
+    texts = {_entry(path): text for path, text in program.items()}
+    texts[REQUEST] = json.dumps(request, indent=1, sort_keys=True)
+    return texts
 
 
 def owner(spec: SiteSpec) -> Object:

@@ -36,7 +36,7 @@ SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
     "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep",
-    "flower_backup_recipients", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
+    "flower_backup_recipients", "flower_bundle_directory", "flower_bundle_fingerprint", "flower_bundle_reply", "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
     "flower_clientapp_wait", "flower_cluster_domain", "flower_connectivity", "flower_context",
     "flower_convert_directory", "flower_convert_federation", "flower_convert_superlink", "flower_convert_supernode",

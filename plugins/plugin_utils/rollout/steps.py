@@ -180,7 +180,8 @@ class Rollout:
         registered = self.hub.register(keys, {name: self.sites[name].spec.region or None for name in keys})
         for name in keys:
             site = self.sites[name]
-            site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
+            certificate = registered.certificates.get(name, "") or keys[name].certificate
+            site.spec = replace(site.spec, client_certificate=certificate)
             self.outcomes[name].changed |= name in registered.changed
         for name, fault in registered.faults.items():
             self.outcomes.fail(name, fault)
@@ -333,6 +334,9 @@ class Rollout:
         denied = report.get("denied")
         missing = [] if denied else report.get("missing", [])
         outcome.msg = f"{report.get('online', 0)} SuperNodes online"
+        if keys.by_hand and not denied:
+            outcome.msg = f"{report.get('online', 0)} of {report.get('expected', 0)} SuperNodes online. {self.ways[name].offline()}"
+            return
         if denied:
             outcome.msg = _denied(name, denied, report)
             outcome.warnings.append(outcome.msg)
