@@ -101,8 +101,9 @@ class ActionModule(ClusterAction):
             print_ = certificates.request_fingerprint(said.client_request)
             if print_ != client["key"] and client["key"] not in asked:
                 return (
-                    "it was signed with another client key than the one that the hub knows of this site, and none was asked for. If the site has lost "
-                    f"its keys, have its administrators read the fingerprint to you, and add -e flower_bundle_fingerprint='{answer.fingerprint}' if it is the same"
+                    "it was signed with another client key than the one that the hub knows of this site, and none was asked for. If the site has "
+                    "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
+                    f"flower_bundle_fingerprint='{answer.fingerprint}'"
                 )
         return ""
 

@@ -145,6 +145,11 @@ def draft(
     return made
 
 
+def is_program(one: Mapping[str, Any]) -> bool:
+    """Whether an object is the ConfigMap with the program of the job."""
+    return _is(one, "ConfigMap", PROGRAM)
+
+
 def _is(one: Mapping[str, Any], kind: str, name: str) -> bool:
     return (one.get("kind"), one["metadata"]["name"]) == (kind, name)
 
@@ -188,10 +193,12 @@ def _key_name(made: Draft, pool: str, first: int, number: int) -> str:
 
 def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
     """The job that creates the keys, its rights, and what it needs."""
-    job = key_job.job(spec, key_job.ACCESS, "program", shipped.files(), _SECONDS)
-    own = job["spec"]
+    job: dict[str, Any] = dict(key_job.job(spec, key_job.ACCESS, "program", shipped.files(), _SECONDS))
+    own: dict[str, Any] = job["spec"]
     del own["suspend"]
     own.update(backoffLimit=_RETRIES, ttlSecondsAfterFinished=_LINGER)
+    named = {**copy.deepcopy(job["metadata"]), "name": PROGRAM}
+    program: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": {}}
     job["metadata"]["annotations"] = {**(job["metadata"].get("annotations") or {}), **_HOOK}
     pod = own["template"]["spec"]
     pod["volumes"] = [*pod["volumes"], config_volume("trust", supernode.TRUST)]
@@ -200,17 +207,6 @@ def _key_objects(spec: SiteSpec, request: Mapping[str, Any]) -> list[Object]:
     for one in rights:
         if one["kind"] == "Role":  # the job reads which object its Secrets belong to
             one["rules"].append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [key_job.OWNER], "verbs": ["get"]})
-    program = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {**copy.deepcopy(job["metadata"]), "name": PROGRAM},
-        "data": {},
-    }
-    program["metadata"]["annotations"] = {
-        key: value for key, value in program["metadata"]["annotations"].items() if key not in _HOOK
-    }
-    if not program["metadata"]["annotations"]:
-        del program["metadata"]["annotations"]
     policies = [key_job.network_policy(spec, key_job.NAME)] if spec.network_policies else []
     return [*rights, key_job.owner(spec), program, *policies, job]
 
@@ -282,7 +278,7 @@ def numbered(made: Draft, version: int, nonce: str) -> list[Object]:
     for one in found:
         if _is(one, "Job", key_job.NAME):
             one["metadata"]["name"] = f"{key_job.NAME}-v{version}"
-        elif _is(one, "ConfigMap", PROGRAM):
+        elif is_program(one):
             one["data"] = key_job.program_data(shipped.files(), {**made.request, "binding": binding})
     return found
 

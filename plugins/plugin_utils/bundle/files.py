@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.values import Object
+from ..manifests import key_job
 from ..manifests.text import manifest
 from ..pki import certificates
+from ..site_keys import shipped
 from . import check_script, texts
-from .draft import Draft, numbered
+from .draft import Draft, is_program, numbered
 
 SUMS, SIGNATURE, CA = "SHA256SUMS", "SHA256SUMS.sig", "hub-ca.crt"
 PASSPORT, CHANGES, UNINSTALL, VERSION = "PASSPORT.md", "CHANGES.md", "UNINSTALL.md", "VERSION"
@@ -78,13 +80,35 @@ def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
     objects = numbered(made, stamp.version, stamp.nonce)
     names = texts.images(objects)
     trust = hashlib.sha256(made.trust.encode()).hexdigest()
-    parts = _parts(objects)
+    program = next(one for one in objects if is_program(one))
+    parts = _parts(one for one in objects if one is not program)
     found = {f"objects/{name}": _NOTE + manifest(listed) for name, listed in parts.items()}
-    found["kustomization.yaml"] = _NOTE + manifest([_kustomization([f"objects/{name}" for name in parts])])
+    wanted = _kustomization([f"objects/{name}" for name in parts], **_generator(program))
+    found["kustomization.yaml"] = _NOTE + manifest([wanted])
+    # Files of their own: to be read, and since a large text in YAML is slow.
+    found |= {f"program/{path}": text for path, text in shipped.files().items()}
+    found[f"program/{key_job.REQUEST}"] = program["data"][key_job.REQUEST] + "\n"
     found[PASSPORT] = texts.passport(made, stamp.version, stamp.written, fingerprint(ca), trust)
     found["IMAGES.md"] = texts.image_guide(names)
     found["images.txt"] = "".join(f"{name}\n" for name in names)
     return found | _layouts(made, names)
+
+
+def _generator(program: Object) -> dict[str, Any]:
+    """What makes the ConfigMap with the program out of its files."""
+    meta = program["metadata"]
+    paths = [*shipped.files(), key_job.REQUEST]
+    made = {
+        "name": meta["name"],
+        "namespace": meta["namespace"],
+        "files": [f"{key_job.entry(path)}=program/{path}" for path in paths],
+        "options": {"disableNameSuffixHash": True, "labels": meta["labels"], **_annotations(meta)},
+    }
+    return {"configMapGenerator": [made]}
+
+
+def _annotations(meta: Mapping[str, Any]) -> dict[str, Any]:
+    return {"annotations": meta["annotations"]} if meta.get("annotations") else {}
 
 
 def _parts(objects: Iterable[Object]) -> dict[str, list[Object]]:

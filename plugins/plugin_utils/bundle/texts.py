@@ -14,7 +14,7 @@ from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..manifests import key_job
 from ..manifests.text import manifest
-from .draft import PROGRAM, Draft, numbered, secrets_of
+from .draft import Draft, is_program, numbered, secrets_of
 
 # Objects whose deletion takes data or other people's things away: people decide on each.
 STAYING = frozenset(["Namespace", "PersistentVolume", "PersistentVolumeClaim"])
@@ -127,16 +127,17 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         "",
         *[f"- `{name}`" for name in images(objects)],
         "",
-        "See IMAGES.md for mirrors. The job runs a program of the bundle, which is in objects/40-settings.yaml to read, in the first of them that has Python.",
+        "See IMAGES.md for mirrors. The job runs a program of the bundle, which is in program/ to read, in the image of the SuperNodes.",
         "",
         "## What leaves the site",
         "",
-        "- once for each version that asks for it, by your hands: public keys, a certificate request, the SHA-256 of each secret (not the secret), and the SHA-256 of the CA bundle;",
+        "- once for each version that asks for it, by your hands: public keys, a certificate request, the SHA-256 of each secret (not the secret),",
+        "  and the SHA-256 of the CA bundle;",
         "- while it runs, over TLS to the hub: what apps return, such as model parameters and metrics, and signs of life.",
         "",
         "## What to do",
         "",
-        f"1. `kubectl apply -k .` in this folder, or let Argo CD or Flux do it (layouts/).",
+        "1. `kubectl apply -k .` in this folder, or let Argo CD or Flux do it (layouts/).",
         f"2. `kubectl wait --for=condition=complete job/{job} -n {space} --timeout=300s`",
         f"3. `kubectl get configmap {PUBLIC_KEYS} -n {space} -o json > reply.json`, and send reply.json to the operator of the hub. It holds nothing secret.",
         f"4. Read this fingerprint to the operator of the hub: `kubectl get configmap {PUBLIC_KEYS} -n {space} -o jsonpath='{{.data.fingerprint}}'`",
@@ -393,7 +394,7 @@ def _difference(was: Sequence[Object], now: Sequence[Object]) -> list[str]:
 
 def _shown(one: Object) -> str:
     """An object as text; of the job's program its request alone, since the program comes with a release of federated.flower."""
-    if one["metadata"]["name"] == PROGRAM and one["kind"] == "ConfigMap":
+    if is_program(one):
         return manifest([{**one, "data": {key_job.REQUEST: one["data"][key_job.REQUEST]}}])
     return manifest([one])
 
