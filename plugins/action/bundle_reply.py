@@ -64,7 +64,7 @@ class ActionModule(ClusterAction):
                 self.note(site, words=[words])
         compared = bool(params["fingerprint"])
         advice = [] if compared or not changed else [
-            f"{site}: nobody has compared the fingerprint of its reply. Have its administrators read theirs to you; this one is {answer.fingerprint}. "
+            f"{site}: the fingerprint of its reply was not compared. Have its administrators read theirs to you; this one is {answer.fingerprint}. "
             "-e flower_bundle_fingerprint='...' compares it."
         ]  # fmt: skip
         return {
@@ -90,7 +90,7 @@ class ActionModule(ClusterAction):
     def _refusal(keeper: Keeper, answer: reply.Reply, told: str) -> str:
         """Why a reply that answers this bundle is not taken, a sentence; empty if it is."""
         if told and _digits(told) != _digits(answer.fingerprint):
-            return f"its fingerprint is {answer.fingerprint}, and the site has told another one (flower_bundle_fingerprint)"
+            return f"its fingerprint is {answer.fingerprint}, and not the one that was given (flower_bundle_fingerprint)"
         said = public.read(answer.there)
         if said.client and said.client != keeper.site:
             return f"its certificate request is of {said.client[:63]!r}"

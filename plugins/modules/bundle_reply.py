@@ -18,6 +18,7 @@ description:
     every key in it has signed it, and keeps it at the hub.
   - >-
     M(federated.flower.supernode) then registers the keys, signs the client certificate, and writes the next version of the bundle.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   hub:
     description:

@@ -26,7 +26,7 @@ done
 there=$(openssl x509 -in hub-ca.crt -noout -fingerprint -sha256 | sed 's/.*=//' | tr -d ': ' | tr a-f A-F)
 given=$(printf '%s' "$*" | sed 's/^[Ss][Hh][Aa]256://' | tr -d ': ' | tr a-f A-F)
 [ -n "$given" ] || bad "no fingerprint was given. That of hub-ca.crt is $there: compare it with what the operator of the hub reads to you"
-[ "$given" = "$there" ] || bad "hub-ca.crt has the fingerprint $there, and you were told $given"
+[ "$given" = "$there" ] || bad "hub-ca.crt has the fingerprint $there, and $given was given"
 
 key=$(mktemp)
 trap 'rm -f "$key"' EXIT
@@ -37,7 +37,7 @@ openssl dgst -sha256 -verify "$key" -signature SHA256SUMS.sig SHA256SUMS > /dev/
 sha256sum --check --strict --quiet SHA256SUMS || bad "a file is not what the hub wrote"
 
 strange=$(find . ! -type d ! -type f)
-[ -z "$strange" ] || bad "$strange is no plain file"
+[ -z "$strange" ] || bad "$strange is not a plain file"
 listed=$(cut -c 67- SHA256SUMS | sort)
 found=$(find . -type f ! -path ./SHA256SUMS ! -path ./SHA256SUMS.sig | sed 's,^\\./,,' | sort)
 [ "$listed" = "$found" ] || bad "there are files that the hub did not write, or some are missing"

@@ -28,11 +28,11 @@ from ..spec.site_spec import SiteSpec
 # On pod templates: counts how often the pods of a pool had to read their files again.
 RESTARTS = "federated.flower/bundle-restarts"
 PROGRAM = key_job.own_name("program")
-# The job waits for its image; nobody starts it again but who applies the bundle.
+# The job waits for its image; only those who apply the bundle start it again.
 _SECONDS = 3600
 _LINGER = 3600
 _RETRIES = 3
-# Argo CD: a job that is deleted when it is done is no difference.
+# Argo CD: a hook that was deleted after its end does not count as a difference.
 _HOOK = {
     "argocd.argoproj.io/hook": "Sync",
     "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",

@@ -85,7 +85,7 @@ def _applied(made: Draft, stamp: Stamp, ca: str) -> dict[str, str]:
     found = {f"objects/{name}": _NOTE + manifest(listed) for name, listed in parts.items()}
     wanted = _kustomization([f"objects/{name}" for name in parts], **_generator(program))
     found["kustomization.yaml"] = _NOTE + manifest([wanted])
-    # Files of their own: to be read, and since a large text in YAML is slow.
+    # Separate files: to be read, and since a large text in YAML is slow.
     found |= {f"program/{path}": text for path, text in shipped.files().items()}
     found[f"program/{key_job.REQUEST}"] = program["data"][key_job.REQUEST] + "\n"
     found[PASSPORT] = texts.passport(made, stamp.version, stamp.written, fingerprint(ca), trust)

@@ -22,7 +22,7 @@ _WHAT_FOR = {
     "Namespace": "the place of everything below",
     "NetworkPolicy": "closes the pods' network, but for what is listed below",
     "ServiceAccount": "an identity of pods; gives them no token",
-    "Role": "what the job with the keys may do, and nobody else",
+    "Role": "what the job with the keys may do, and no one else",
     "RoleBinding": "gives the job that Role",
     "ConfigMap": "settings and certificates, nothing secret",
     "Job": "makes the site's private keys, once",
@@ -32,7 +32,7 @@ _WHAT_FOR = {
     "PersistentVolume": "where a dataset is",
     "PodDisruptionBudget": "keeps drains of nodes from stopping all at once",
 }
-_LINES = 400  # of a difference; more are not read by anybody
+_LINES = 400  # of a difference; no one reads more
 Row = Sequence[str]
 
 
@@ -71,7 +71,7 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         "",
         f"This is {title(made, version)}, written on {written} by the operator of the hub with federated.flower.",
         "It runs SuperNodes of [Flower](https://flower.ai) in your cluster: they fetch apps and models from the hub, train on data that stays with you,",
-        "and return what the apps return. Nobody outside gets access to your cluster, and nothing outside connects to it.",
+        "and return what the apps return. No one outside gets access to your cluster, and nothing outside connects to it.",
         "",
         "## Check it first",
         "",
@@ -117,7 +117,7 @@ def passport(made: Draft, version: int, written: str, signer: str, trust: str) -
         "",
         "SuperNodes and apps have no token of your API server. No object reaches beyond its namespace but those in the table without one.",
         "",
-        "## Which way out",
+        "## What it may connect to",
         "",
         *_ways(made, objects),
         "",
@@ -363,7 +363,7 @@ def _words(before: Draft, made: Draft) -> list[str]:
     if made.request.get("dead") and made.request.get("dead") != before.request.get("dead"):
         found.append("the job makes new keys in the place of old ones: send its reply, or they stay unknown to the hub")
     if made.request.get("renew") != before.request.get("renew"):
-        found.append("the job makes the secret between SuperNodes and apps anew: send its reply")
+        found.append("the job recreates the secret between SuperNodes and apps: send its reply")
     if made.serving != before.serving:
         found.append("the hub knows other keys of the site than before")
     restarted = [pool for pool, count in made.restarts.items() if count != before.restarts.get(pool, 0)]

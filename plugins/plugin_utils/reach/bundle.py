@@ -32,7 +32,7 @@ from . import direct_status
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named
 
-_UNKNOWN = "the site gives no access: nobody can ask its pods"
+_UNKNOWN = "the site gives no access: its pods cannot be asked"
 _HUB_SECONDS = 30
 JOIN = "federated.flower.join -e flower_bundle_reply=FILE"
 
@@ -200,7 +200,7 @@ class Way:
         brought = self.keeper.bring(drafts.with_mark(before, {keys.SUPEREXEC: wanted.mark}), self.site.spec.bundle_directory)
         self._note(brought)
         result["changed"] |= brought.changed
-        raise ClusterError(f"bundle version {brought.version} in {brought.path} makes its secrets anew: {self._steps()}")
+        raise ClusterError(f"bundle version {brought.version} in {brought.path} recreates its secrets: {self._steps()}")
 
     def trust(self, wanted: Proof, result: Facts) -> None:
         """See C(site.Reach). What its last reply proves counts; its pods cannot be asked."""
@@ -325,21 +325,25 @@ def state_of(keeper: Keeper) -> str:
 
 def statuses(run: Run, sites: Sequence[Site], seconds: int, workers: int) -> dict[str, Facts]:
     """See C(site.Statuses). What the hub knows of their bundles; the SuperLink is asked by others."""
-    found: dict[str, Facts] = {}
-    for site in sites:
-        facts = direct_status.unknown()
+    found = {site.name: direct_status.unknown() for site in sites}
+    for host in dict.fromkeys(site.hub for site in sites):
+        own = [site for site in sites if site.hub == host]
         try:
-            with run.connect(site.hub, timeout=max(seconds, _HUB_SECONDS)) as hub:
-                keeper = keeper_of(run, hub, site)
-                facts["bundle"] = {
-                    "version": keeper.version,
-                    "written": str(keeper.state.get("written", "")),
-                    "answered": keeper.answered,
-                    "waits": is_open(keeper),
-                    "next": next_steps(keeper),
-                }
+            with run.connect(host, timeout=max(seconds, _HUB_SECONDS)) as hub:
+                for site in own:
+                    found[site.name]["bundle"] = _status(keeper_of(run, hub, site))
         except ClusterError as error:
-            facts.update(reachable=False, error=named(site.name, error.message))
-        found[site.name] = facts
+            for site in own:
+                found[site.name].update(reachable=False, error=named(site.name, error.message))
     return found
+
+
+def _status(keeper: Keeper) -> Facts:
+    return {
+        "version": keeper.version,
+        "written": str(keeper.state.get("written", "")),
+        "answered": keeper.answered,
+        "waits": is_open(keeper),
+        "next": next_steps(keeper),
+    }
 

@@ -40,6 +40,6 @@ def bundle_faults(spec: Spec, faults: Faults) -> None:
             faults.add(
                 f"pools[{number}].mode",
                 DAEMON_SET,
-                "needs a key for each node, and nobody lists the nodes of a site that gives no access: use a StatefulSet with "
+                "needs a key for each node, and the nodes of a site that gives no access are not known: use a StatefulSet with "
                 "topology_spread_constraints",
             )

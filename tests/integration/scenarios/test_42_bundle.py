@@ -139,7 +139,7 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     words = fed.play("join", "-e", f"flower_bundle_reply={bad}", hosts=hosts, rc=2).messages(failed=True)
     assert "is not a reply" in words and fed.keys(SITE) == {}, words
     wrong = ["-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": "0000 " * 8})]
-    assert "the site has told another one" in fed.play("join", *wrong, hosts=hosts, rc=2).messages(failed=True)
+    assert "and not the one that was given" in fed.play("join", *wrong, hosts=hosts, rc=2).messages(failed=True)
     path.write_text(yaml.safe_dump(sent))  # -o yaml is as good
     right = ["-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": read_out})]
     joined = fed.play("join", *right, hosts=hosts)

@@ -272,10 +272,10 @@ def test_nothing_secret_is_in_any_file(joined: Scene) -> None:
 TAMPERED = {
     "an object": "a file is not what the hub wrote",
     "an object and its checksum": "was not signed by the hub",
-    "everything, signed by another CA": "you were told",
+    "everything, signed by another CA": "was given",
     "one more file": "did not write",
     "a missing file": "a file is not what the hub wrote",
-    "a link": "no plain file",
+    "a link": "not a plain file",
 }
 
 
@@ -486,7 +486,7 @@ def test_a_ca_is_rotated_with_replies_as_proof(joined: Scene) -> None:
 def test_shared_secrets_are_made_anew_and_pods_restart_afterwards(joined: Scene) -> None:
     result = {"changed": False, "restarted": [], "renewed": False}
     wanted = Restart(["superexec"], "mark-1", lambda: None, lambda pool: None)
-    with pytest.raises(ClusterError, match="makes its secrets anew"):
+    with pytest.raises(ClusterError, match="recreates its secrets"):
         joined.way().restart(wanted, result)
     assert result["changed"] and not result["renewed"]
     assert not joined.deploy().changed
