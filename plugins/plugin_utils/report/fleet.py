@@ -165,6 +165,9 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
     pools = [_pool(pool, live.get(pool), record, hub["nodes"], apart.get(pool)) for pool in names]
+    if site.get("bundle"):
+        for pool in pools:  # a key and its successor are those of one SuperNode
+            pool["registered"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
     if not site["reachable"]:
