@@ -587,6 +587,35 @@ def test_statuses_say_nothing_about_pods(joined: Scene) -> None:
     assert joined.way().numbers() == {"cpu": (4, 2)}
 
 
+def test_the_job_finds_its_owner_and_seals_what_it_publishes(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.deploy()
+    request = json.loads(scene.objects()["ConfigMap", drafts.PROGRAM]["data"]["request.json"])
+    assert "uid" not in request["owner"]
+    (tmp_path / "ca.crt").write_text(TRUST)
+    monkeypatch.setattr(maker, "TRUST", tmp_path / "ca.crt")
+    written: dict[str, dict[str, Any]] = {}
+    owner: dict[str, Any] = {}
+
+    def call(method: str, path: str, body: dict[str, Any] | None, kind: str) -> tuple[int, dict[str, Any]]:
+        name = path.rpartition("/")[2].partition("?")[0]
+        if method == "GET":
+            return (200, owner) if name == "supernode-keys-owner" and owner else (404, {})
+        assert method == "PATCH" and body
+        written[name] = {**body, "metadata": {**body["metadata"], "uid": name, "resourceVersion": "1"}}
+        return 200, written[name]
+
+    api = maker.Api(call, "lab", pause=lambda _seconds: None)
+    with pytest.raises(ClusterError, match="apply the whole bundle"):
+        maker.work(request, api)
+    assert not written
+    owner["metadata"] = {"uid": OWNER_UID}
+    said = maker.work(request, api)
+    assert all(one["metadata"]["ownerReferences"][0]["uid"] == OWNER_UID for name, one in written.items() if name != "supernode-public")
+    sent = {"kind": "ConfigMap", **written["supernode-public"]}
+    assert said[-1] == f"fingerprint of the reply: {reply.opened(sent).fingerprint}"
+    assert reply.opened(sent).trust == hashlib.sha256(TRUST.encode()).hexdigest() and scene.answer(sent) == ""
+
+
 def test_signatures_of_the_job_are_those_of_the_keys(scene: Scene) -> None:
     scene.deploy()
     sent = scene.job()
