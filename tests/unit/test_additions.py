@@ -177,7 +177,7 @@ def test_a_delivery(tree: Tree) -> None:
             'DIRECT: Delivery("direct", (CONTROLLER, SITE)),\n    "toy": Delivery("toy", (SITE,), own_access=False, why="a toy"),\n',
         ),
     )
-    tree.edit("roles/supernode/meta/argument_specs.yml", ("choices: [direct, ocm]", "choices: [direct, ocm, toy]"))
+    tree.edit("roles/supernode/meta/argument_specs.yml", ("choices: [direct, ocm, bundle]", "choices: [direct, ocm, bundle, toy]"))
     code, others = tree.touched()
     assert code == ["plugins/plugin_utils/reach/registry.py", "plugins/plugin_utils/reach/toy.py"]
     assert others == ["roles/supernode/meta/argument_specs.yml"]

@@ -114,7 +114,9 @@ def retire(record: Mapping[str, Any], fingerprints: Sequence[str], now: str = ""
     return new
 
 
-def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def to_retire(
+    record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, by_hand: bool = False
+) -> dict[str, dict[str, Any]]:
     """Fingerprint -> key of those that may be unregistered now.
 
     A key waits as long as it is online itself, and its successor (of the same pool and name) is not: its pod has
@@ -123,6 +125,8 @@ def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]])
     Args:
         record: a site's record.
         nodes: node id -> its state at Flower.
+        by_hand: whether people replace its pods, whenever they do: a key then waits for its successor also while it is offline itself, and
+            as long as it is online.
     """
     away = {
         (key["pool"], key["name"])
@@ -133,9 +137,13 @@ def to_retire(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]])
         fingerprint: key
         for fingerprint, key in leaving(record).items()
         if record.get("access")
-        or (key["pool"], key["name"]) not in away
-        or nodes.get(key["node_id"] or "", {}).get("status") != "online"
+        or _may_go((key["pool"], key["name"]) not in away, nodes.get(key["node_id"] or "", {}).get("status") == "online", by_hand)
     }
+
+
+def _may_go(replaced: bool, online: bool, by_hand: bool) -> bool:
+    """Whether a key may be unregistered whose successor is online, or not wanted (C(replaced)), and that is C(online) itself."""
+    return (replaced and not online) if by_hand else (replaced or not online)
 
 
 def runs_with_another_key(record: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:

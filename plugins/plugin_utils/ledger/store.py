@@ -29,6 +29,8 @@ DATASETS = "flower-datasets"
 PACKAGES = "flower-packages"
 # The result of the last acceptance of each site, see C(acceptance_index.py).
 ACCEPTANCE = "flower-acceptance"
+# Begins the name of what is known of the bundle of a site.
+BUNDLE = "flower-bundle-"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 # Identity of a hub that has none yet: no site can be its own.
@@ -43,6 +45,7 @@ _RECORD_REMEDY = (
     "restore it from a backup, or delete it and run site.yml: the site's SuperNodes get new keys, and its denials and "
     "revocations are restored from the gateway's files"
 )
+_BUNDLE_REMEDY = "restore it from a backup, or delete it and run site.yml: the site gets a first bundle again, and replies to it"
 _ACCEPTANCE_REMEDY = "delete it and run verify.yml: it is written again"
 _INDEX_REMEDY = "delete it and run site.yml for the whole fleet: it is written again"
 _REMEDIES = {BOOK: _BOOK_REMEDY, DATASETS: _INDEX_REMEDY, PACKAGES: _INDEX_REMEDY, ACCEPTANCE: _ACCEPTANCE_REMEDY}
@@ -170,14 +173,26 @@ class Ledger:
             raise LedgerError(f"{self._place(item)} cannot be used: {wrong}; {_REMEDIES[item['metadata']['name']]}")
         return index
 
+    def read_bundle(self, site: str) -> dict[str, Any]:
+        """Read what is known of the bundle of a site that gives no access, see C(bundle/keeper.py); empty when there is none."""
+        item = self._read(f"{BUNDLE}{site}")
+        state = self._parse(item, {})
+        if item is not None and not (isinstance(state, dict) and isinstance(state.get("version"), int)):
+            raise LedgerError(f"{self._place(item)} cannot be used: it names no version; {_BUNDLE_REMEDY}")
+        return state
+
+    def change_bundle(self, site: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
+        """Change it, as C(change_book) does for the ranges."""
+        return self._change(f"{BUNDLE}{site}", {}, lambda item: self._parse(item, {}), change)
+
     def delete_record(self, site: str) -> bool:
-        """Forget a site's record; returns whether there was one."""
-        name = f"flower-site-{site}"
-        if self._read(name) is None:
-            return False
-        if not self.check:
-            self.cluster.delete("v1", "ConfigMap", name, self.namespace, propagation="Background")
-        return True
+        """Forget a site's record, and its bundle; returns whether there was a record."""
+        there = False
+        for name in (f"{BUNDLE}{site}", f"flower-site-{site}"):
+            there = self._read(name) is not None
+            if there and not self.check:
+                self.cluster.delete("v1", "ConfigMap", name, self.namespace, propagation="Background")
+        return there
 
     def _read(self, name: str) -> dict[str, Any] | None:
         return self.cluster.get("v1", "ConfigMap", name, self.namespace)

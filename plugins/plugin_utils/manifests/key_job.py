@@ -108,13 +108,13 @@ def _container(spec: SiteSpec) -> Object:
     )
 
 
-def _entry(path: str) -> str:
+def entry(path: str) -> str:
     """A file's entry in the ConfigMap, which has no folders."""
     return path.replace("/", "-")
 
 
 def _program_volume(name: str, program: Mapping[str, str]) -> Object:
-    items = [{"key": _entry(path), "path": path} for path in [*program, REQUEST]]
+    items = [{"key": entry(path), "path": path} for path in [*program, REQUEST]]
     return {"name": "program", "configMap": {"name": name, "defaultMode": 0o444, "items": items}}
 
 
@@ -144,9 +144,7 @@ def belongings(
         given: whether the site's administrators created the service account and its rights.
     """
     own = own_name(suffix)
-    texts = {_entry(path): text for path, text in program.items()}
-    texts[REQUEST] = json.dumps(request, indent=1, sort_keys=True)
-    built = [config_map(spec, own, APPLICATION, texts)]
+    built = [config_map(spec, own, APPLICATION, program_data(program, request))]
     if not given:
         built += access(spec, own, request["secrets"])
     if spec.network_policies:
@@ -157,6 +155,13 @@ def belongings(
     for item in built:
         item["metadata"]["ownerReferences"] = [reference]
     return built
+
+
+def program_data(program: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, str]:
+    """Data of the ConfigMap with the program and its request."""
+    texts = {entry(path): text for path, text in program.items()}
+    texts[REQUEST] = json.dumps(request, indent=1, sort_keys=True)
+    return texts
 
 
 def owner(spec: SiteSpec) -> Object:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.names import CONTROLLER, SITE
+from ..validate.bundle_faults import BUNDLE
 from ..validate.ocm_faults import OCM
 from .site import Facts, Reach, Run, Site
 
@@ -55,4 +56,5 @@ class Delivery:
 DELIVERIES: dict[str, Delivery] = {
     DIRECT: Delivery("direct", (CONTROLLER, SITE)),
     OCM: Delivery("ocm", (SITE,), own_access=False, why="the hub of Open Cluster Management"),
+    BUNDLE: Delivery("bundle", (SITE,), own_access=False, why="files that the site applies itself"),
 }

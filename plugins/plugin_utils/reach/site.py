@@ -203,12 +203,18 @@ class KeysMade(Done):
         extra: pool -> names of keys that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
+        by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not waited for.
+        settled: whether the site has what replaced its former client certificates, so that these can be revoked.
+        certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
     """
 
     keys: list[Facts] = field(default_factory=list)
     extra: dict[str, list[str]] = field(default_factory=dict)
     client_request: str = ""
     renewed: list[str] = field(default_factory=list)
+    by_hand: bool = False
+    settled: bool = True
+    certificate: str = ""
 
 
 @dataclass

@@ -165,10 +165,15 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     names = list(dict.fromkeys([*live, *(key["pool"] for key in record["keys"])]))
     apart = {item["pool"]: item for item in site.get("clientapps") or []}
     pools = [_pool(pool, live.get(pool), record, hub["nodes"], apart.get(pool)) for pool in names]
+    if site.get("bundle"):
+        for pool in pools:  # a key and its successor are those of one SuperNode
+            pool["registered"] = len({key["name"] for key in record["keys"] if key["pool"] == pool["name"] and key["node_id"]})
     if record.get("fault"):
         found.problem(name, f"{name}: {record['fault']}", remedies.LEDGER)
     if not site["reachable"]:
         found.problem(name, site["error"], remedies.site_away(name))
+    elif site.get("bundle"):
+        _bundle_findings(name, site["bundle"], found)
     elif not pools:
         found.problem(name, f"{name}: no SuperNodes are deployed", remedies.site_bare(name))
     if site["trouble"]:
@@ -182,8 +187,10 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
                 text = f"{name}: {one['ready']} of {one['desired']} ClientApps of pool {one['pool']} are ready"
                 found.problem(name, text, remedies.site_pods(name, ""))
     for pool in pools if not access else ():
-        if hub["nodes"] and pool["online"] < (pool["desired"] or 0):
-            text = f"{name}: {pool['online']} of {pool['desired']} SuperNodes of pool {pool['name']} are online"
+        # Of a site that gives no access nothing is known but what is registered.
+        wanted = pool["registered"] if site.get("bundle") else (pool["desired"] or 0)
+        if hub["nodes"] and pool["online"] < wanted:
+            text = f"{name}: {pool['online']} of {wanted} SuperNodes of pool {pool['name']} are online"
             found.problem(name, text, remedies.nodes_offline(name))
         if pool["version"] and hub["version"] and pool["version"] != hub["version"] and not hub.get("upgrade"):
             text = f"{name}: pool {pool['name']} runs Flower {pool['version']}, the hub {hub['version']}"
@@ -191,8 +198,10 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
     client = record.get("client") or {}
     if not access and ends_soon(client, now):
         found.warning(name, f"{name}: its client certificate ends on {client['not_after'][:16]}", remedies.renew(name, False))
+    about = {"bundle": site["bundle"]} if site.get("bundle") else {}
     return {
         "cluster": name,
+        **about,
         "region": record["region"],
         "reachable": site["reachable"],
         "access": access,
@@ -201,6 +210,14 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "clientapps": apps,
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
     }
+
+
+def _bundle_findings(name: str, bundle: Mapping[str, Any], found: Findings) -> None:
+    if not bundle["version"]:
+        found.problem(name, f"{name}: no bundle was written for it", remedies.site_bare(name))
+    elif bundle["waits"]:
+        words = f"it has answered version {bundle['answered']}" if bundle["answered"] else "it has not answered yet"
+        found.warning(name, f"{name}: bundle version {bundle['version']} waits for its reply; {words}", remedies.bundle_waits(bundle["next"]))
 
 
 def _pool(
@@ -266,7 +283,9 @@ def fleet_table(report: Mapping[str, Any]) -> str:
         for pool in site["pools"]:
             rows.append(_row(site, pool))
         if not site["pools"]:
-            state = "nothing deployed" if site["reachable"] else "unreachable"
+            bundle = site.get("bundle") or {}
+            bare = f"bundle {bundle['version']}, not answered" if bundle.get("version") else "nothing deployed"
+            state = bare if site["reachable"] else "unreachable"
             rows.append((site["cluster"], site["region"] or "", "", "", "", "", "", "", state))
     rows += [(name, "", "", "", "", "", "", "", "not in the inventory") for name in report["forgotten"]]
     widths = [max(len(str(row[n])) for row in [_COLUMNS, *rows]) for n in range(len(_COLUMNS))]
@@ -333,6 +352,8 @@ def _row(site: Mapping[str, Any], pool: Mapping[str, Any]) -> tuple[str, ...]:
         state = "unreachable"
     elif site["access"]:
         state = "denied"
+    elif site.get("bundle"):
+        state = "ok" if pool["online"] >= pool["registered"] else "offline"
     elif pool["desired"] is None:
         state = "not deployed"
     elif not pool["desired"] and not pool["online"]:

@@ -43,7 +43,7 @@ def way_of(site: Mapping[str, Any], network: Mapping[str, Any]) -> str:
         site: one of the report.
         network: that of the report.
     """
-    delivery = "Open Cluster Management" if site.get("ocm") else "direct"
+    delivery = "Open Cluster Management" if site.get("ocm") else "bundle" if site.get("bundle") else "direct"
     if site["cluster"] not in (network.get("sites") or {}):
         return delivery
     own = ((network["sites"][site["cluster"]] or {}).get("site") or {}).get("name") or site["cluster"]

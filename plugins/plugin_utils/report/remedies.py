@@ -36,6 +36,11 @@ def site_bare(site: str) -> str:
     return f"Deploy them: {SITE} --limit {site}"
 
 
+def bundle_waits(step: str) -> str:
+    """For a site that gives no access and has not answered its bundle."""
+    return f"{step[:1].upper()}{step[1:]}"
+
+
 def site_pods(site: str, trouble: str) -> str:
     """For pods that are not ready."""
     if any(word in trouble for word in _PULL):

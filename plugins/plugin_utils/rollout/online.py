@@ -51,8 +51,11 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
     faults = {name: unreadable[name] for name in sites if name in unreadable}
     known = {name: found[name] for name in sites if name in found and not records.dead_keys(found[name])}
     leaving = {name: records.leaving(record) for name, record in known.items() if records.leaving(record)}
-    superseded = {name: record["superseded"] for name, record in known.items() if record.get("superseded")}
-    changed = {*leaving, *superseded}
+    by_hand = {name for name, site in sites.items() if site.by_hand}
+    superseded = {
+        name: record["superseded"] for name, record in known.items() if record.get("superseded") and sites[name].settled
+    }
+    changed = {*(set(leaving) - by_hand), *superseded}
     if hub.run.check:
         return Online(changed, faults=faults, msg=f"{sum(map(len, leaving.values()))} nodes to unregister")
     denied = {name: record["access"] for name, record in known.items() if record.get("access")}
@@ -68,9 +71,11 @@ def wait(hub: Registry, sites: Mapping[str, KeysMade]) -> Online:
         for name, record in known.items()
         if any(key["fingerprint"] not in record["keys"] for key in sites[name].keys)
     }
-    awaited = [node for name, ids in expected.items() if name not in {*denied, *refused} for node in ids]
+    awaited = [node for name, ids in expected.items() if name not in {*denied, *refused, *by_hand} for node in ids]
     nodes = cli.nodes(awaited, hub.seconds)
-    leaving = {name: keys for name in leaving if (keys := records.to_retire(known[name], nodes))}
+    leaving = {
+        name: keys for name in leaving if (keys := records.to_retire(known[name], nodes, by_hand=name in by_hand))
+    }
     _unregister(hub, cli, leaving, nodes, faults)
     if leaving:
         store.bring()

@@ -188,7 +188,8 @@ class Rollout:
         registered = self.hub.register(keys, {name: self.sites[name].spec.region or None for name in keys})
         for name in keys:
             site = self.sites[name]
-            site.spec = replace(site.spec, client_certificate=registered.certificates.get(name, ""))
+            certificate = registered.certificates.get(name, "") or keys[name].certificate
+            site.spec = replace(site.spec, client_certificate=certificate)
             self.outcomes[name].changed |= name in registered.changed
             if self.run.check and name in registered.issued:
                 self.run.stand_in(site.spec.client_certificate)
@@ -352,6 +353,9 @@ class Rollout:
         denied = report.get("denied")
         missing = [] if denied else report.get("missing", [])
         outcome.msg = f"{report.get('online', 0)} SuperNodes online"
+        if keys.by_hand and not denied:
+            outcome.msg = f"{report.get('online', 0)} of {report.get('expected', 0)} SuperNodes online. {self.ways[name].offline()}"
+            return
         if denied:
             outcome.msg = _denied(name, denied, report)
             outcome.warnings.append(outcome.msg)

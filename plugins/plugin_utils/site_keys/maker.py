@@ -14,7 +14,8 @@ Shape of the request::
      "pools": [{"name": "cpu", "names": ["0", "1"], "offset": 0}],   what is wanted
      "drop": {"cpu": ["7"], "old": ["0"]},                           keys that are no longer needed
      "renew": {"supernode-superexec": "1a2b"},                       shared secrets to recreate -> mark of the request
-     "owner": {"apiVersion": "v1", "kind": "ConfigMap", …},          the owner of all Secrets, see C(key_job.OWNER)
+     "owner": {"apiVersion": "v1", "kind": "ConfigMap", …},          the owner of all Secrets, see C(key_job.OWNER); its uid is read if it is missing
+     "binding": {"site": "site-a", …},                               what the answer is bound to, see C(reply.py); none, and it is not sealed
      "secrets": ["supernode-cpu-keys", …]}                           all Secrets that it may touch
 """
 
@@ -35,10 +36,11 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..base.labels import MANAGER
 from ..base.names import CLIENT_KEY, PUBLIC_KEYS, SITE, keys_secret
-from . import keys, public
+from . import keys, public, reply
 
 TOKEN_FOLDER = Path("/api")  # token and ca.crt of the projected volume
 REQUEST = Path("request.json")
+TRUST = Path("/trust/ca.crt")  # of a site that gives no access: the CA bundle that its SuperNodes trust
 # The way to the API server may open a moment after the pod has started (network policies), or it may be restarting.
 PATIENCE = 30.0
 PAUSE = 1.0
@@ -200,7 +202,19 @@ def work(request: Mapping[str, Any], api: Api) -> list[str]:
     raise AssertionError("not reached")
 
 
+def _with_owner(request: Mapping[str, Any], api: Api) -> Mapping[str, Any]:
+    """The request with the uid of the owner, which who wrote a file for this cluster cannot know."""
+    owner = request["owner"]
+    if "uid" in owner:
+        return request
+    there = api.get("configmaps", owner["name"])
+    if there is None:
+        raise ClusterError(f"ConfigMap {request['namespace']}/{owner['name']} does not exist; apply the whole bundle")
+    return {**request, "owner": {**owner, "uid": there["metadata"]["uid"]}}
+
+
 def _once(request: Mapping[str, Any], api: Api) -> list[str]:
+    request = _with_owner(request, api)
     live, lost = _read(request, api)
     decision = decide(request, live)
     for secret in decision.writes:
@@ -213,8 +227,12 @@ def _once(request: Mapping[str, Any], api: Api) -> list[str]:
     reported = public.record(
         request["federation"], request["namespace"], own, request["client"], decision.client_request
     )
+    told = []
+    if request.get("binding"):
+        trust = TRUST.read_bytes() if TRUST.exists() else b""
+        told = [f"fingerprint of the reply: {reply.seal(reported, request['binding'], trust, own)}"]
     api.apply("configmaps", reported)
-    return decision.reasons + lost
+    return decision.reasons + lost + told
 
 
 def _read(request: Mapping[str, Any], api: Api) -> tuple[dict[str, Object], list[str]]:

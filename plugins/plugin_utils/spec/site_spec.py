@@ -25,6 +25,7 @@ class SiteSpec(FlowerSpec):
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
         keys_account: whether its administrators created the account of the job that creates them.
         packages_report: whether pods report the packages of their ClientApps' image in their status.
+        bundle_directory: folder on the control node for bundles.
     """
 
     pods: PodsSpec = field(default_factory=PodsSpec)
@@ -56,6 +57,7 @@ class SiteSpec(FlowerSpec):
     ocm_addon: Text = ""
     ocm_cluster: Text = ""
     ocm_install: Text = ""
+    bundle_directory: Text = ""
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> SiteSpec:

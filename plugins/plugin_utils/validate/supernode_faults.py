@@ -15,6 +15,7 @@ from ..manifests import supernode as manifests
 from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
 from . import dataset_faults
+from .bundle_faults import bundle_faults
 from .clientapp_faults import clientapp_faults
 from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_faults import delivery_faults
@@ -81,6 +82,7 @@ def supernode_faults(spec: Spec) -> list[str]:
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)
     delivery_faults(spec, faults)
+    bundle_faults(spec, faults)
     clientapp_faults(spec, faults)
     if spec.get("disruption_budget") is not None:
         faults.number("disruption_budget", spec["disruption_budget"], 0)

@@ -116,10 +116,11 @@ class Build:
 # What single tests ask for (`fleet tool NAME`, `fleet addon NAME up`). Built when the first one does, and never on the way to a fleet.
 CERT_MANAGER = Build("certmanager", "certmanager", (("github.com/cert-manager/cert-manager/cmd/controller",),))
 CYCLONUS = Build("cyclonus", "cyclonus", (("github.com/mattfenwick/cyclonus/cmd/cyclonus",),))
+KUBECTL = Build("kubectl", "kubernetes", ((f"{_K8S}/kubectl",),))
 _OCM = "open-cluster-management.io/ocm/cmd"
 OCM = Build("ocm", "ocm", ((f"{_OCM}/registration", f"{_OCM}/work", "."),))
 OCM_HUB = Build("ocm-hub", "ocm-hub", ((f"{_OCM}/addon", f"{_OCM}/placement"),))
-TOOLS = (CERT_MANAGER, CYCLONUS, OCM, OCM_HUB)
+TOOLS = (CERT_MANAGER, CYCLONUS, KUBECTL, OCM, OCM_HUB)
 
 
 def module_version(module: str, source: Path) -> str:
@@ -134,7 +135,7 @@ def builds(settings: Settings) -> list[Build]:
     """What to build, in order."""
     wanted = [Build("kubernetes", "kubernetes", KUBERNETES), Build("coredns", "coredns", ((".",),))]
     if settings.kubectl:
-        wanted.append(Build("kubectl", "kubernetes", ((f"{_K8S}/kubectl",),)))
+        wanted.append(KUBECTL)
     return wanted
 
 

@@ -157,6 +157,19 @@ def test_a_key_that_still_serves_is_not_unregistered_before_its_pod_has_the_new_
     assert list(records.to_retire(gone, {"10": {"status": "online"}})) == ["SHA256:a"], "nothing takes its place"
 
 
+def test_where_people_replace_pods_a_key_waits_for_its_successor_and_as_long_as_it_serves():
+    record = replaced()
+
+    def going(old, new):
+        return list(records.to_retire(record, {"10": {"status": old}, "20": {"status": new}}, by_hand=True))
+
+    assert going("online", "registered") == going("offline", "registered") == going("online", "online") == []
+    assert going("offline", "online") == ["SHA256:a"]
+    gone = records.merge_keys(registered(KEY, OTHER), [OTHER], "eu")
+    assert records.to_retire(gone, {"10": {"status": "online"}}, by_hand=True) == {}, "its pod is still there"
+    assert list(records.to_retire(gone, {"10": {"status": "offline"}}, by_hand=True)) == ["SHA256:a"]
+
+
 def test_pods_may_run_with_another_key_when_their_node_is_away_and_they_had_one_before():
     away, back = {"20": {"status": "registered"}}, {"20": {"status": "online"}}
     assert records.runs_with_another_key(replaced(), away)

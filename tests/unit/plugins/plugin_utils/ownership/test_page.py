@@ -91,7 +91,7 @@ def names(objects: Iterable[dict[str, Any]]) -> Names:
 def test_the_hub(parsed_hub: Any) -> None:
     rendered = [item for changes in HUB for item in superlink.objects(parsed_hub(**changes))]
     found = names(rendered) | names(reserved.objects(SUPERLINK, parsed_hub()))
-    found |= {("ConfigMap", "flower-site-site-a"), ("ConfigMap", audit.log_name(1))}
+    found |= {("ConfigMap", "flower-site-site-a"), ("ConfigMap", "flower-bundle-site-a"), ("ConfigMap", audit.log_name(1))}
     for item in rendered:
         for claim in item.get("spec", {}).get("volumeClaimTemplates", []) if item["kind"] == "StatefulSet" else ():
             found.add(("PersistentVolumeClaim", f"{claim['metadata']['name']}-{item['metadata']['name']}-0"))

@@ -31,7 +31,7 @@ def test_defaults(variables: dict[str, str], way: Way) -> None:
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"flower_delivery": "mail"}, "flower_delivery: 'mail' is not one of direct, ocm"),
+        ({"flower_delivery": "mail"}, "flower_delivery: 'mail' is not one of direct, ocm, bundle"),
         (
             {"flower_delivery": "ocm", "flower_key_source": "controller"},
             "flower_key_source: 'controller' is not one of site where",

@@ -114,6 +114,27 @@ def test_sites_of_every_kind_are_in_one_report():
     assert fleet.fleet_table(told).count("2/2") == 6
 
 
+def test_of_a_site_that_gives_no_access_the_superlink_and_its_replies_are_all_that_is_known():
+    bundle = {"version": 2, "written": "2026-11-24T10:00:00+00:00", "answered": 1, "waits": False, "next": ""}
+    far = {**SITE, "workloads": [], "bundle": bundle}
+    report = fleet.fleet_report("hub", HUB, {"site-a": far})
+    assert report["healthy"] and report["sites"][0]["bundle"] == bundle
+    assert fleet.fleet_table(report).splitlines()[2].split() == ["site-a", "eu", "cpu", "?", "2/2", "now", "ok"]
+    gone = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
+    report = fleet.fleet_report("hub", hub(nodes={"10": NODE, "11": gone}), {"site-a": far})
+    assert report["problems"] == ["site-a: 1 of 2 SuperNodes of pool cpu are online"]
+    both = hub(nodes={"10": NODE, "11": NODE, "12": {"status": "registered", "offline-at": "N/A"}})
+    both["sites"]["site-a"]["keys"].append({"pool": "cpu", "name": "1", "node_id": "12"})
+    assert fleet.fleet_report("hub", both, {"site-a": far})["healthy"], "a key and its successor are one SuperNode"
+    new = hub(sites={}, nodes={})
+    waiting = {**far, "bundle": {**bundle, "version": 1, "answered": 0, "waits": True, "next": "the site applies it"}}
+    report = fleet.fleet_report("hub", new, {"site-a": waiting})
+    assert report["healthy"] and report["warnings"] == ["site-a: bundle version 1 waits for its reply; it has not answered yet. The site applies it"]
+    assert "bundle 1, not answered" in fleet.fleet_table(report)
+    report = fleet.fleet_report("hub", new, {"site-a": {**far, "bundle": {**bundle, "version": 0}}})
+    assert report["problems"] == ["site-a: no bundle was written for it"]
+
+
 def test_an_offline_node_shows_since_when():
     gone = {"status": "offline", "offline-at": "2026-11-21 10:00:00Z"}
     report = fleet.fleet_report("hub", hub(nodes={"10": NODE, "11": gone}), {"site-a": SITE})

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.bundle_reply): take the reply of a site that gives no access."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.bundle.keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import public, reply
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.bundle_faults import BUNDLE
+
+_LARGEST = 4 * 1024 * 1024  # a ConfigMap has up to 1 MiB, and may be indented
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    ARGS = {
+        "hub": {"type": "str", "required": True},
+        "hub_namespace": {"type": "str", "default": "flower"},
+        "federation": {"type": "str", "default": "flower"},
+        "file": {"type": "path", "required": True},
+        "fingerprint": {"type": "str", "default": ""},
+        "sites": {"type": "list", "elements": "str", "required": True},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Check everything, then keep the reply at the hub: the step that deploys the site goes on from there."""
+        library.require()
+        path = Path(params["file"])
+        try:
+            answer = reply.opened(self._read(path))
+        except ClusterError as error:
+            raise ClusterError(f"flower_bundle_reply: {path}: {error.message}") from error
+        site = str(answer.binding["site"])
+        if name_fault(site) or site not in params["sites"]:
+            listed = ", ".join(params["sites"]) or "none"
+            raise ClusterError(
+                f"flower_bundle_reply: {path} is the reply of {site[:63]!r}, and the sites of this run are {listed}. Add the host to the inventory, or "
+                "correct --limit."
+            )
+        if self.way_of(site).delivery != BUNDLE:
+            raise ClusterError(f"{site}: its flower_delivery is {self.way_of(site).delivery!r}: only a site with a bundle replies.")
+        with self.connect(params["hub"]) as hub:
+            ledger = Ledger(hub, params["hub_namespace"], params["federation"], check=self.check)
+            store = ClientStore(hub, params["hub_namespace"], ledger, note=self.note, check=self.check)
+            keeper = Keeper(site, ledger, store, check=self.check)
+            if fault := keeper.fault(answer) or self._refusal(keeper, answer, params["fingerprint"]):
+                raise ClusterError(f"{site}: {path} is refused: {fault}.")
+            changed = keeper.take(answer)
+            if changed and not self.check:
+                words = f"reply to bundle version {answer.binding['version']} taken, fingerprint {answer.fingerprint}"
+                self.note(site, words=[words])
+        compared = bool(params["fingerprint"])
+        advice = [] if compared or not changed else [
+            f"{site}: the fingerprint of its reply was not compared. Have its administrators read theirs to you; this one is {answer.fingerprint}. "
+            "-e flower_bundle_fingerprint='...' compares it."
+        ]  # fmt: skip
+        return {
+            "changed": changed,
+            "site": site,
+            "version": answer.binding["version"],
+            "fingerprint": answer.fingerprint,
+            "warnings": advice,
+            "msg": f"{site} has answered bundle version {answer.binding['version']}; the fingerprint of its reply is {answer.fingerprint}",
+        }
+
+    @staticmethod
+    def _read(path: Path) -> Any:
+        try:
+            if path.stat().st_size > _LARGEST:
+                raise ClusterError("it is larger than any reply")
+            text = path.read_text(encoding="utf-8")
+            return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # JSON is YAML
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ClusterError(f"it cannot be read: {str(error).splitlines()[0]}") from error
+
+    @staticmethod
+    def _refusal(keeper: Keeper, answer: reply.Reply, told: str) -> str:
+        """Why a reply that answers this bundle is not taken, a sentence; empty if it is."""
+        if told and _digits(told) != _digits(answer.fingerprint):
+            return f"its fingerprint is {answer.fingerprint}, and not the one that was given (flower_bundle_fingerprint)"
+        said = public.read(answer.there)
+        if said.client and said.client != keeper.site:
+            return f"its certificate request is of {said.client[:63]!r}"
+        client = (keeper.ledger.read_sites()[0].get(keeper.site) or {}).get("client")
+        draft = keeper.draft
+        asked = draft.request.get("dead", []) if draft else []
+        if client and said.client_request and not told:
+            print_ = certificates.request_fingerprint(said.client_request)
+            if print_ != client["key"] and client["key"] not in asked:
+                return (
+                    "it was signed with another client key than the one that the hub knows of this site, and none was asked for. If the site has "
+                    "lost its keys, have its administrators read the fingerprint to you. If it is the same, add -e "
+                    f"flower_bundle_fingerprint='{answer.fingerprint}'"
+                )
+        return ""
+
+
+def _digits(text: str) -> str:
+    return "".join(text.replace(":", " ").split()).upper()

@@ -1,0 +1,231 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: Apache-2.0
+"""A site that gives no access: its bundle is applied with kubectl, its reply comes back as a file, and the control node has no way to its cluster."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
+from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
+
+SPACE = f"{NAMESPACE}-c"
+SITE = "site-c"
+CONTEXT = "site-b"  # the cluster of the site, which only its administrators reach
+
+
+class Administrators:
+    """Those of the site: they have kubectl, a shell, and the folder that they were sent."""
+
+    def __init__(self, fed: Any, folder: Path) -> None:
+        self.fed, self.folder = fed, folder
+        tool = [sys.executable, str(Path(__file__).parents[2] / "fleet"), "tool", "kubectl"]
+        built = subprocess.run(tool, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stdout + built.stderr
+        self.program = Path(built.stdout.splitlines()[-1]) / "kubectl"
+
+    @property
+    def home(self) -> Path:
+        """The present version of the bundle."""
+        return self.folder / "bundles" / SITE
+
+    def kubectl(self, *words: str) -> str:
+        """Run kubectl; returns what it printed."""
+        command = [str(self.program), "--kubeconfig", str(self.fed.kubeconfig), "--context", CONTEXT, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def verify(self, fingerprint: str, home: Path | None = None) -> tuple[int, str]:
+        """Check a bundle as its passport says."""
+        done = subprocess.run(["sh", "verify.sh", fingerprint], cwd=home or self.home, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def apply(self, fingerprint: str) -> str:
+        """Check and apply the present version, and wait for its job; returns the version."""
+        rc, words = self.verify(fingerprint)
+        assert rc == 0, words
+        version = words.split("bundle version ")[1].split()[0]
+        self.kubectl("apply", "-k", str(self.home))
+        self.kubectl("wait", "--for=condition=complete", f"job/supernode-keys-v{version}", "-n", SPACE, "--timeout=150s")
+        return version
+
+    def reply(self, name: str) -> tuple[Path, str]:
+        """The file that they send, and the fingerprint that they read out."""
+        path = self.folder / name
+        path.write_text(self.kubectl("get", "configmap", "supernode-public", "-n", SPACE, "-o", "json"))
+        return path, self.kubectl("get", "configmap", "supernode-public", "-n", SPACE, "-o", "jsonpath={.data.fingerprint}")
+
+
+@pytest.fixture(scope="module")
+def bundled(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict[str, Any], Administrators]]:
+    """The federation, hosts with a site that gives no access, and its administrators. No kubeconfig of the control node knows its cluster."""
+    fed = federation
+    fed.settle()
+    folder = tmp_path_factory.mktemp("site-c")
+    (folder / "bundles").mkdir()
+    hosts = fed.base()
+    hosts[SITE] = {
+        "flower_delivery": "bundle",
+        "flower_kubeconfig": str(folder / "there-is-none"),
+        "flower_bundle_directory": str(folder / "bundles"),
+        "flower_region": "no",
+        "supernode_namespace": SPACE,
+        "supernode_pools": [{"name": "far", "replicas": 1, "node_config": {"site": "{cluster}"}}],
+    }
+    yield fed, hosts, Administrators(fed, folder)
+    fed.settled = False
+
+
+def far_nodes(fed: Any) -> list[str]:
+    return [node for node in fed.keys(SITE).values() if node]
+
+
+def ca_fingerprint(fed: Any) -> str:
+    """What the operator of the hub reads out: of the hub's own record, not of the bundle."""
+    live = fed.hub.get("v1", "ConfigMap", "superlink-clients", NAMESPACE)
+    return files.fingerprint(certificates.first(live["data"]["ca.crt"]))
+
+
+def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
+    fed, hosts, site = bundled
+    lives = fed.lives("site-a"), fed.lives("site-b")
+
+    # The first version: the fleet is well, and the run says what the site has to do.
+    run = fed.site(hosts)
+    assert "federated.flower.join" in run.warnings() and run.changed[SITE] and not run.changed["site-a"], run.changed
+    fed.unchanged(hosts)
+    told = ca_fingerprint(fed)
+    assert told in run.warnings()
+    for number, damage in enumerate(("object", "checksum", "more")):
+        copied = site.folder / f"damaged-{number}"
+        shutil.copytree(site.home, copied)
+        target = copied / "objects" / "60-supernodes.yaml"
+        if damage == "more":
+            (copied / "objects" / "99-more.yaml").write_text(target.read_text())
+        else:
+            target.write_text(target.read_text().replace("runAsNonRoot: true", "runAsNonRoot: false"))
+        if damage == "checksum":
+            sums = copied / "SHA256SUMS"
+            new = subprocess.run(["sha256sum", "objects/60-supernodes.yaml"], cwd=copied, capture_output=True, text=True, check=True).stdout
+            sums.write_text("".join(new if line.endswith("60-supernodes.yaml\n") else line for line in sums.read_text().splitlines(True)))
+        rc, words = site.verify(told, copied)
+        assert rc == 1 and "NOT GOOD" in words, words
+    assert site.apply(told) == "1"
+    there = connect({"kubeconfig": str(fed.kubeconfig), "context": CONTEXT})
+    assert fed.pods(CONTEXT, SPACE) == {} and there.get("v1", "Secret", "supernode-far-keys", SPACE)
+
+    # The reply: a changed one is refused, the right one joins.
+    path, read_out = site.reply("reply.json")
+    sent = json.loads(path.read_text())
+    changed = json.loads(path.read_text())
+    public = json.loads(changed["data"]["public.json"])
+    public["pools"]["far"]["keys"]["0"]["public_key"] = public["pools"]["far"]["keys"]["0"]["public_key"][:-8] + "AAAAAAA="
+    changed["data"]["public.json"] = json.dumps(public)
+    bad = site.folder / "changed.json"
+    bad.write_text(json.dumps(changed))
+    words = fed.play("join", "-e", f"flower_bundle_reply={bad}", hosts=hosts, rc=2).messages(failed=True)
+    assert "is not a reply" in words and fed.keys(SITE) == {}, words
+    wrong = ["-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": "0000 " * 8})]
+    assert "and not the one that was given" in fed.play("join", *wrong, hosts=hosts, rc=2).messages(failed=True)
+    path.write_text(yaml.safe_dump(sent))  # -o yaml is as good
+    right = ["-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": read_out})]
+    joined = fed.play("join", *right, hosts=hosts)
+    assert read_out in joined.messages()
+    assert site.apply(told) == "2"
+    nodes = far_nodes(fed)
+    fed.wait_online(*nodes, seconds=150)
+    fed.unchanged(hosts)
+    table = fed.play("status", hosts=hosts)
+    assert any(line.startswith(SITE) and line.endswith("ok") for line in table.table), table.table
+    fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}), hosts=hosts)
+
+    # No secret has left the site: not in bundles, replies, the hub's records, output, or processes.
+    fed._collect()
+    assert any(f"on {CONTEXT}" in place and SPACE in place for place in fed.secrets.values())
+    kept = site.folder / "hub.json"
+    kept.write_text(json.dumps(fed.hub.get("v1", "ConfigMap", f"flower-bundle-{SITE}", NAMESPACE)))
+    assert not fed.shown(site.folder, fed.logs), fed.shown(site.folder, fed.logs)
+
+    # Leaving: the hub forgets it at once, its administrators delete what the list names.
+    assert (fed.lives("site-a"), fed.lives("site-b")) == lives
+    gone = fed.play("teardown", "--limit", SITE, "-e", "flower_teardown=true", hosts=hosts)
+    assert "nothing was deleted in its cluster" in gone.warnings()
+    assert {fed.nodes()[node] for node in nodes} == {"unregistered"} and fed.keys(SITE) == {}
+    assert fed.hub.get("v1", "ConfigMap", f"flower-bundle-{SITE}", NAMESPACE) is None
+    assert site.verify(told)[0] == 0
+    for line in (site.home / "UNINSTALL.md").read_text().splitlines():
+        if line.startswith("    kubectl "):
+            site.kubectl(*line.split()[1:])
+    assert fed.gone(CONTEXT, SPACE)
+    said = fed.play("leaving_statement", "-e", f"flower_site={SITE}", "-e", f"flower_statement_directory={site.folder}", hosts=hosts)
+    statement = next(one["result"]["statement"] for one in said.results if one["result"].get("statement"))
+    assert statement["unregistered"] and statement["revoked"] and not statement["deleted"]
+    assert "nothing was deleted in the site's cluster" in statement["out_of_reach"][-1]["message"]
+
+
+@pytest.mark.soak
+def test_certificates_and_keys_are_rotated_by_bundles(bundled):
+    fed, hosts, site = bundled
+    told = ca_fingerprint(fed)
+    fed.site(hosts)
+
+    def round_trip(name: str) -> None:
+        site.apply(told)
+        path, read_out = site.reply(name)
+        fed.play("join", "-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": read_out}), hosts=hosts)
+
+    round_trip("first.json")
+    site.apply(told)
+    old = far_nodes(fed)
+    fed.wait_online(*old, seconds=150)
+    round_trip("second.json")
+
+    # Keys: asked for, made, registered, then the pod restarts and the old ones go.
+    fed.play("rotate_certs", "-e", "flower_rotate=supernode_keys", hosts=hosts)
+    round_trip("keys.json")
+    assert fed.nodes()[old[0]] == "online", "the old key serves until the site applies the next version"
+    site.apply(told)
+    new = [node for node in far_nodes(fed) if node not in old]
+    fed.wait_online(*new, seconds=200)
+    fed.site(hosts)
+    assert fed.nodes()[old[0]] == "unregistered" and far_nodes(fed) == new
+    fed.unchanged(hosts)
+
+    # The client certificate's key: the old certificate is good until the site has the new one.
+    def record() -> dict[str, Any]:
+        return fed.ledger().read_records()[SITE]
+
+    serial = record()["client"]["serial"]
+    fed.play("rotate_certs", "-e", "flower_rotate=client", hosts=hosts)
+    round_trip("client.json")
+    assert record()["client"]["serial"] != serial and record().get("superseded")
+    round_trip("client-answer.json")
+    assert not record().get("superseded") and serial in [one["serial"] for one in record()["revoked"]]
+    fed.wait_online(*new, seconds=150)
+
+    # The CA of the gateway: each phase waits for the site's reply.
+    grace = ["-e", "flower_rotate=ca", "-e", "cert_rotation_grace=0"]
+    for number in range(6):
+        run = fed.play("rotate_certs", *(grace if not number else grace[2:]), hosts=hosts, rc=None)
+        if not run.rc:
+            break
+        assert "is not proven" in run.messages(failed=True), run.details()
+        round_trip(f"ca-{number}.json")
+    assert not run.rc and number
+    fed.wait_online(*new, seconds=150)
+    fed.unchanged(hosts)
+    fed.play("teardown", "--limit", SITE, "-e", "flower_teardown=true", hosts=hosts)
+    site.kubectl("delete", "namespace", SPACE)
