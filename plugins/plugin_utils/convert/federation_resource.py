@@ -37,11 +37,13 @@ class Part:
         given: the fields of its part of the resource, by their name in the table.
         name: prefix of its fields in the report, with the pool's name instead of C([]).
         targets: C((kind, name)) of the workloads that a patch is for.
+        replaced: files that arguments name which the collection sets itself, such as that of a SuperNode's key.
     """
 
     given: dict[str, Any]
     name: str
     targets: list[tuple[str, str]] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
     variables: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
 
@@ -78,11 +80,11 @@ class Draft:
         else:
             try:
                 pieces.without_keys(value)
-                _CONVERSIONS[row.how](self, part, row, where, value)
+                more = _CONVERSIONS[row.how](self, part, row, where, value)
             except Refused as reason:
                 self.report.append(pieces.entry(where, pieces.NOT, why=str(reason)))
             else:
-                self.report.append(pieces.entry(where, pieces.MAPPED, to=row.destination))
+                self.report.append(pieces.entry(where, pieces.MAPPED, to="; ".join(filter(None, (row.destination, more)))))
 
     def patch(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
         """Add a patch of the pods of a part."""
@@ -208,7 +210,7 @@ def _unknown(name: str, value: Any) -> str:
     return "the resource has no such field" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
 
-# Conversions: (draft, part, row, where, value)
+# Conversions: (draft, part, row, where, value) -> what the report says besides
 
 
 def _later(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -252,12 +254,28 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
 
 
 def _arguments(options: Mapping[str, str]) -> Any:
-    def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-        words = [str(one) for one in shaped(value, list)]
-        own = {word: options[name] for word in words if (name := word.partition("=")[0]) in options}
-        if own:
-            raise Refused("; ".join(f"{word.partition('=')[0]} is set by the collection: {why}" for word, why in own.items()))
-        part.put(where, row.variables[0], words)
+    """Arguments without those that the collection sets itself, and without their values."""
+
+    def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
+        kept: list[str] = []
+        own: dict[str, str] = {}
+        waiting = False  # for the value of an option that is left out
+        for word in map(str, shaped(value, list)):
+            name, _equals, text = word.partition("=")
+            if name in options:
+                own[name], waiting = options[name], not text
+                part.replaced.append(text)
+            elif waiting and not word.startswith("-"):
+                part.replaced[-1], waiting = word, False
+            else:
+                kept.append(word)
+                waiting = False
+        part.replaced = [one for one in part.replaced if one.startswith("/")]
+        why = "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
+        if own and not kept:
+            raise Refused(why)
+        part.put(where, row.variables[0], kept)
+        return f"without what the collection sets: {why}" if own else ""
 
     return convert
 
@@ -273,15 +291,37 @@ def _pull_secrets(draft: Draft, part: Part, row: Field, where: str, value: Any) 
     (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], names)
 
 
-def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     """For a SuperExec of the hub, which has a pod of its own, only what it mounts."""
-    volumes = _named(value)
+    found = _named(value)
+    volumes = [one for one in found if not _is_replaced(part, str(one["name"]))]
+    if found and not volumes:
+        raise Refused("has only files that the collection makes itself")
     part.put(where, row.variables[0], volumes)
     if part is draft.hub and draft.process:
         mounted = {one.get("name") for one in _mounts_of(part, "superlink", executor=True)}
         own = [one for one in volumes if one.get("name") in mounted]
         if own:
             part.put(where, row.variables[1], own)
+    return _without(found, volumes)
+
+
+def _without(found: list[dict[str, Any]], kept: list[dict[str, Any]]) -> str:
+    gone = sorted({str(one["name"]) for one in found if one not in kept})
+    return f"without {', '.join(gone)}: the collection makes these files itself" if gone else ""
+
+
+def _holds_replaced(part: Part, mount: Mapping[str, Any]) -> bool:
+    path = str(mount.get("mountPath", "")).rstrip("/")
+    return bool(path) and any(file == path or file.startswith(f"{path}/") for file in part.replaced)
+
+
+def _is_replaced(part: Part, volume: str) -> bool:
+    """Whether a volume is mounted only where files are that the collection makes itself."""
+    prefix = "superlink" if part.name == "superlink" else "supernodes.pools[]"
+    both = [*_mounts_of(part, prefix, executor=False), *_mounts_of(part, prefix, executor=True)]
+    mounts = [one for one in both if one["name"] == volume]
+    return bool(mounts) and all(_holds_replaced(part, one) for one in mounts)
 
 
 def _mounts_of(part: Part, prefix: str, *, executor: bool) -> list[dict[str, Any]]:
@@ -307,22 +347,27 @@ def _has_volumes(part: Part, prefix: str, mounts: Any) -> list[dict[str, Any]]:
     lacking = sorted({str(one.get("name")) for one in found if one.get("name") not in there})
     if lacking:
         raise Refused(f"mounts {', '.join(lacking)}, which is not among the volumes that are converted")
-    return found
+    kept = [one for one in found if not _holds_replaced(part, one)]
+    if found and not kept:
+        raise Refused("mounts only files that the collection makes itself")
+    return kept
 
 
-def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     prefix = row.name.rpartition(".")[0]
     mounts = _has_volumes(part, prefix, value)
+    told = _without(_named(value), mounts)
     executor = not part.given.get(f"{prefix}.superexecVolumeMounts")
     if part is draft.hub:
         part.put(where, row.variables[0], mounts)
         if draft.process and executor:
             part.put(where, row.variables[1], mounts)
-        return
+        return told
     if not draft.process or executor:
         part.put(where, row.variables[0], mounts)
     if draft.process:
         draft.patch(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
+    return told
 
 
 def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:

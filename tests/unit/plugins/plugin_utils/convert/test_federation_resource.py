@@ -278,6 +278,22 @@ def test_arguments_that_the_collection_sets() -> None:
     assert parts[2]["variables"]["supernode_pools"][0]["extra_args"] == ["--probe", "--max-retries=3"]
 
 
+def test_the_keys_of_supernodes_are_left_out_with_their_volume() -> None:
+    """They are the collection's own here, and takeover.yml brings them along."""
+    volumes = [{"name": "keys", "secret": {"secretName": "node-keys"}}, VOLUME]
+    mounts = [{"name": "keys", "mountPath": "/keys"}, MOUNT]
+    arguments = ["--max-retries", "3", "--auth-supernode-private-key", "/keys/a", "--root-certificates=/keys/ca.crt", "--probe"]
+    for isolation in ("process", "subprocess"):
+        parts = from_federation(resource(isolation=isolation, extraArgs=arguments, volumes=volumes, volumeMounts=mounts))
+        (pool,) = parts[2]["variables"]["supernode_pools"]
+        assert (pool["extra_args"], pool["volumes"], pool["volume_mounts"]) == (["--max-retries", "3", "--probe"], [VOLUME], [MOUNT])
+        report = entries(parts)
+        assert "without what the collection sets: --auth-supernode-private-key" in report["supernodes.pools[cpu].extraArgs"]["to"]
+        assert "without keys: the collection makes these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
+    alone = entries(from_federation(resource(extraArgs=arguments, volumes=volumes[:1], volumeMounts=mounts[:1])))
+    assert {alone[f"supernodes.pools[cpu].{name}"]["result"] for name in ("volumes", "volumeMounts")} == {"refused"}
+
+
 def test_a_pool_that_is_there_twice() -> None:
     found = resource()
     pools = found["spec"]["supernodes"]["pools"]
