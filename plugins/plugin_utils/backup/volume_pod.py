@@ -62,7 +62,7 @@ def pod(spec: HubSpec) -> Object:
     container["volumeMounts"] = [mount("data", "/data", read_only=False), mount("scratch", "/tmp", read_only=False)]
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": superlink.CLAIM}}, scratch_volume("scratch")]
     template = pod_template(
-        spec, _APPLICATION, spec.pods, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
+        spec, _APPLICATION, spec.pods.for_helpers, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
     )
     meta = metadata(spec, POD, _APPLICATION)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}

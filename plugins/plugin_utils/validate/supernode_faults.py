@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from ...module_utils import node_config
 from ..base.values import boolean, text
 from ..manifests import clientapp
 from ..manifests import supernode as manifests
-from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, STATEFUL_SET, pool_of
+from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, SPREADS, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
 from . import dataset_faults
 from .clientapp_faults import clientapp_faults
@@ -30,6 +31,8 @@ MAX_SITE_NAME = 63
 MAX_SUPERNODES = node_config.MAX_REPLICAS
 
 POOL_KEYS = (*OWN, *SHARED)
+_AT_ONCE = re.compile(r"[1-9][0-9]{0,3}|([1-9][0-9]?|100)%")
+_FIXED = "each SuperNode has a registered key and a number, so their count is fixed; set replicas"
 
 SUPERNODE_OPTIONS = {
     "--superlink": "use superlink_address",
@@ -168,7 +171,7 @@ def render_faults(spec: SiteSpec) -> list[str]:
 def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -> None:
     for key in pool:
         if key not in POOL_KEYS:
-            faults.add(f"{at}{key}", pool[key], "is not a pool option")
+            faults.add(f"{at}{key}", pool[key], f"is not possible: {_FIXED}" if key == "autoscaling" else "is not a pool option")
     faults.label(f"{at}name", pool.get("name"), MAX_POOL_NAME)
     mode = text(pool.get("mode") or STATEFUL_SET)
     good = faults.choice(f"{at}mode", mode, MODES)
@@ -216,4 +219,9 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
     if keys.get("shm_size"):
         faults.quantity(f"{at}shm_size", keys["shm_size"])
     faults.number(f"{at}termination_grace_period", keys.get("termination_grace_period"), 10, 3600)
+    if keys.get("spread"):
+        faults.choice(f"{at}spread", keys["spread"], SPREADS)
+    at_once = keys.get("max_unavailable")
+    if at_once not in (None, "") and not _AT_ONCE.fullmatch(text(at_once)):
+        faults.add(f"{at}max_unavailable", at_once, 'is neither a number from 1 nor a percentage like "25%"')
     placement_faults(keys, faults, at)

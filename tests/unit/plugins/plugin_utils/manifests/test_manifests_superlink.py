@@ -83,6 +83,16 @@ CASES = {
         "renew_before": "30d",
     },
     "ingress": {"exposure": "ingress", "host": "flower.example.com", "ingress_class": "nginx"},
+    "own-pods": {
+        f"{part}{key}": value
+        for part in ("", "serverapp_")
+        for key, value in {
+            "init_containers": [{"name": "fetch", "image": "busybox:1", "command": ["true"]}],
+            "extra_containers": [{"name": "logs", "image": "busybox:1"}],
+            "lifecycle": {"preStop": {"sleep": {"seconds": 1}}},
+            "pod_template": {"spec": {"schedulerName": "other"}},
+        }.items()
+    },
     "rich": {
         "labels": {"team": "ml"},
         "annotations": {"owner": "ml@example.com"},
