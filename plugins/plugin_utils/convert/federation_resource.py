@@ -26,6 +26,7 @@ API = "flwr.exalsius.ai/"
 _ROWS = {one.name: one for one in FIELDS}
 _OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)")
 _KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
+_OWN_CONTAINERS = {"superlink", "superexec-serverapp", "supernode", "superexec-clientapp"}
 _DEVICES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
 
 
@@ -36,13 +37,11 @@ class Part:
     Attributes:
         given: the fields of its part of the resource, by their name in the table.
         name: prefix of its fields in the report, with the pool's name instead of C([]).
-        targets: C((kind, name)) of the workloads that a patch is for.
         replaced: files that arguments name which the collection sets itself, such as that of a SuperNode's key.
     """
 
     given: dict[str, Any]
     name: str
-    targets: list[tuple[str, str]] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     variables: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
@@ -86,13 +85,12 @@ class Draft:
             else:
                 self.report.append(pieces.entry(where, pieces.MAPPED, to="; ".join(filter(None, (row.destination, more)))))
 
-    def patch(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
-        """Add a patch of the pods of a part."""
-        owner, variable = (self.hub, "superlink_patches") if part is self.hub else (self.sites, "supernode_patches")
-        for kind, name in part.targets:
-            body = pieces.nested(("spec", "template", "spec", *path), value)
-            owner.variables.setdefault(variable, []).append({"target": {"kind": kind, "name": name}, "patch": body})
-            owner.sources.setdefault(variable, []).append(where)
+    def template(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
+        """Add to the pod template of a part."""
+        body = pieces.nested(("spec", *path), value)
+        for variable in ("superlink_pod_template", "superlink_serverapp_pod_template") if part is self.hub else ("pod_template",):
+            if self.process or "serverapp" not in variable:
+                part.put(where, variable, pieces.merged(part.variables.get(variable) or {}, body))
 
 
 def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -106,7 +104,7 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     spec = _spec_of(resource)
     process, daemon = spec.get("isolationMode") == "process", spec.get("mode") == "DaemonSet"
-    hub = Part({}, "superlink", [("StatefulSet", "superlink"), *([("StatefulSet", "serverapp")] if process else [])])
+    hub = Part({}, "superlink")
     draft = Draft(process, daemon, hub, Part({}, "supernodes"), Part({}, "metadata"))
     for group, isolation in ((draft.hub, "superlink_isolation"), (draft.sites, "supernode_isolation")):
         group.put("isolationMode", isolation, "process" if process else "subprocess")
@@ -184,7 +182,7 @@ def _pools(draft: Draft, pools: list[dict[str, Any]]) -> None:
             draft.report.append(pieces.entry(name, pieces.NOT, why="a later pool has the same name; the operator deploys only that one"))
             continue
         kind = "DaemonSet" if draft.daemon else "StatefulSet"
-        pool = Part(dict(_leaves(one, "supernodes.pools[].")), name, [(kind, f"supernode-{one['name']}")])
+        pool = Part(dict(_leaves(one, "supernodes.pools[].")), name)
         pool.variables = {"name": one["name"], "mode": kind, **({} if draft.daemon else {"replicas": 1}), "node_config": {}}
         for field_name, value in _ordered(pool.given):
             where = field_name.replace("supernodes.pools[]", name)
@@ -206,6 +204,8 @@ def _ordered(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _unknown(name: str, value: Any) -> str:
     if any(one.startswith(f"{name}.") for one in _ROWS):
         return f"has a {type(value).__name__}, not a mapping"
+    if pieces.AUTOSCALING.search(name):
+        return pieces.NO_AUTOSCALING
     nearest = difflib.get_close_matches(name, _ROWS, n=1, cutoff=0.8)
     return "the resource has no such field" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
@@ -229,8 +229,17 @@ def _process(draft: Draft, part: Part, row: Field, where: str, value: Any) -> No
     _copy(draft, part, row, where, value)
 
 
-def _patch(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    draft.patch(part, where, row.path, value)
+def _template(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    draft.template(part, where, row.path, value)
+
+
+def _containers(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    """The operator's own are made by the operator, whatever a template says of them."""
+    found = [shaped(one, dict) for one in shaped(value, list)]
+    own = sorted({str(one.get("name")) for one in found} & _OWN_CONTAINERS)
+    if own:
+        raise Refused(f"has {', '.join(own)}, which the operator makes itself and takes nothing of from here")
+    _copy(draft, part, row, where, found)
 
 
 def _env(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -366,7 +375,7 @@ def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str
     if not draft.process or executor:
         part.put(where, row.variables[0], mounts)
     if draft.process:
-        draft.patch(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
+        draft.template(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
     return told
 
 
@@ -402,7 +411,7 @@ def _runtime_class(draft: Draft, part: Part, row: Field, where: str, value: Any)
     if "gpu" in part.variables:
         part.put(where, "gpu", {"runtime_class": shaped(value, str)})
     else:
-        draft.patch(part, where, ("runtimeClassName",), shaped(value, str))
+        draft.template(part, where, ("runtimeClassName",), shaped(value, str))
 
 
 def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -423,7 +432,7 @@ def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -
 
 
 _CONVERSIONS = {
-    "later": _later, "copy": _copy, "process": _process, "patch": _patch, "env": _env, "image": _image, "exposure": _exposure,
+    "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
     "superlink_args": _arguments(SUPERLINK_OPTIONS), "supernode_args": _arguments(SUPERNODE_OPTIONS), "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
     "runtime_class": _runtime_class, "node_config": _node_config,

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..spec.pool_spec import SPREADS
 from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
+from . import pieces
 from .pieces import (
     DEFAULT,
     EXPOSURES,
@@ -25,6 +27,7 @@ from .pieces import (
     Refused,
     entry,
     env,
+    merged,
     nested,
     shaped,
     without_keys,
@@ -56,7 +59,7 @@ class Draft:
         """Set a variable: maps and lists are added to what is there; else the component's value wins over the global one."""
         before = self.variables.get(variable)
         if isinstance(before, dict) and isinstance(value, dict):
-            value = _merged(before, value)
+            value = merged(before, value)
         elif isinstance(before, list) and isinstance(value, list):
             value = before + [one for one in value if one not in before]
         elif before is not None and before != value and not all(one.startswith("global.") for one in self.sources[variable]):
@@ -128,6 +131,8 @@ def _leaves(values: Mapping[str, Any], rows: Mapping[str, Row], prefix: str) -> 
 def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
     if any(one.startswith(f"{name}.") for one in rows):
         return f"has a {type(value).__name__}, not a mapping"
+    if pieces.AUTOSCALING.search(name):
+        return pieces.NO_AUTOSCALING
     nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
     return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
@@ -145,6 +150,8 @@ def _always(draft: Draft) -> None:
     else:
         draft.variables["supernode_pools"] = [{"name": "default", "replicas": 1, "node_config": {}}]
         draft.sources["supernode_pools"] = ["supernode.replicas", "supernode.node.config"]
+        draft.variables["supernode_spread"] = "soft"
+        draft.sources["supernode_spread"] = ["global.affinity.podAntiAffinity"]
 
 
 def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
@@ -164,20 +171,6 @@ def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
     except Refused as reason:
         return entry(row.name, NOT, why=str(reason))
     return entry(row.name, MAPPED, to=row.destination)
-
-
-def _merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Both: maps are merged, lists added, else the second wins."""
-    result = dict(before)
-    for key, value in more.items():
-        old = result.get(key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            result[key] = _merged(old, value)
-        elif isinstance(old, list) and isinstance(value, list):
-            result[key] = old + [one for one in value if one not in old]
-        else:
-            result[key] = value
-    return result
 
 
 def _copy(draft: Draft, row: Row, value: Any) -> None:
@@ -225,12 +218,21 @@ def _env(draft: Draft, row: Row, value: Any) -> None:
         draft.sources.setdefault(variable, []).append(row.name)
 
 
-def _anti_affinity(draft: Draft, row: Row, value: Any) -> None:
-    term = {"labelSelector": {"matchLabels": {"app.kubernetes.io/component": "supernode"}}, "topologyKey": "kubernetes.io/hostname"}
-    if value == "hard":
-        draft.put(row, row.variables[0], {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
-    elif value != "none":
-        raise Refused("is none of: none, soft, hard")
+def _spread(draft: Draft, row: Row, value: Any) -> None:
+    if value not in SPREADS:
+        raise Refused(f"is none of: {', '.join(SPREADS)}")
+    draft.variables[row.variables[0]] = value  # the chart's default stands there
+    draft.sources[row.variables[0]] = [row.name]
+
+
+def _rolling(draft: Draft, row: Row, value: Any) -> None:
+    given = dict(shaped(value, dict))
+    at_once = given.pop("maxUnavailable", None)
+    if given.pop("maxSurge", 0) not in (0, "0", "0%"):
+        raise Refused("a SuperNode is never doubled: its key admits one session; give maxUnavailable without maxSurge")
+    if given or at_once in (None, 0, "0", "0%"):
+        raise Refused("needs maxUnavailable, from 1, and has no other field here")
+    draft.put(row, row.variables[0], str(at_once))
 
 
 def _node_affinity(draft: Draft, row: Row, value: Any) -> None:
@@ -340,7 +342,7 @@ def _pool(draft: Draft) -> dict[str, Any]:
 
 def _replicas(draft: Draft, row: Row, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise Refused("is not a number of SuperNodes from 1; autoscaling and 0 are not possible: each SuperNode has a registered key")
+        raise Refused("is not a number of SuperNodes from 1; 0 is not possible")
     _pool(draft)["replicas"] = value
 
 
@@ -368,7 +370,7 @@ def _address(draft: Draft, row: Row, value: Any) -> None:
 
 
 _CONVERSIONS = {
-    "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "anti_affinity": _anti_affinity, "node_affinity": _node_affinity,
+    "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "spread": _spread, "rolling": _rolling, "node_affinity": _node_affinity,
     "image": _image, "issuer": _issuer, "existing": _existing, "days": _days, "exposure": _exposure, "ingress": _ingress,
     "superexec": _superexec, "probe": _probe, "probe_field": _probe_field, "rules": _rules, "rules_set": _rules_set, "replicas": _replicas,
     "node_config": _node_config, "address": _address,

@@ -20,6 +20,9 @@ SECRET_NAME = re.compile(
 )
 #: A URL with a user and a password, as those of proxies and databases.
 SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+#: Names of parameters and fields of autoscalers.
+AUTOSCALING = re.compile(r"autoscal|\bhpa\b|scaledobject", re.IGNORECASE)
+NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered key and a number, and a SuperLink with SQLite is one pod; set replicas"
 #: What node_config would read as a placeholder.
 PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
 
@@ -89,3 +92,17 @@ def nested(path: tuple[str, ...], value: Any) -> Any:
     if path[0].startswith("name="):
         return [{"name": path[0].removeprefix("name="), **inner}]
     return {path[0]: inner}
+
+
+def merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Both: maps are merged, lists added, else the second wins."""
+    result = dict(before)
+    for key, value in more.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            result[key] = old + [one for one in value if one not in old]
+        else:
+            result[key] = value
+    return result

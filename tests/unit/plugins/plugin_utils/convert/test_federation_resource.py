@@ -74,6 +74,8 @@ VALUES: dict[str, Any] = {
     "imagePullSecrets": [{"name": "probe"}],
     "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "probe", "whenUnsatisfiable": "ScheduleAnyway"}],
     "terminationGracePeriodSeconds": 77,
+    "containers": [{"name": "probe", "image": "probe:1"}],
+    "initContainers": [{"name": "probe", "image": "probe:1"}],
 }
 
 
@@ -206,10 +208,26 @@ def test_gpus(gpu: dict[str, Any], wanted: dict[str, Any] | None) -> None:
 def test_a_runtime_class_belongs_to_the_gpu() -> None:
     template = {"spec": {"containers": [], "runtimeClassName": "nvidia"}}
     assert pool_of(gpu={"enabled": True}, podTemplate=template)["gpu"]["runtime_class"] == "nvidia"
-    sites = from_federation(resource(podTemplate=template))[2]["variables"]
-    assert sites["supernode_patches"] == [
-        {"target": {"kind": "StatefulSet", "name": "supernode-cpu"}, "patch": {"spec": {"template": {"spec": {"runtimeClassName": "nvidia"}}}}}
-    ]
+    assert pool_of(podTemplate=template)["pod_template"] == {"spec": {"runtimeClassName": "nvidia"}}
+
+
+def test_a_pod_template_becomes_one() -> None:
+    """Fields of a template, and mounts of a container that has no option for them, are merged."""
+    template = {"spec": {"containers": [{"name": "logs", "image": "x"}], "initContainers": [{"name": "fetch", "image": "x"}], "dnsPolicy": "None"}}
+    pool = pool_of(podTemplate=template, volumes=[VOLUME], volumeMounts=[MOUNT], superexecVolumeMounts=[{**MOUNT, "mountPath": "/exec"}])
+    assert pool["pod_template"] == {"spec": {"containers": [{"name": "supernode", "volumeMounts": [MOUNT]}], "dnsPolicy": "None"}}
+    assert pool["init_containers"] == [{"name": "fetch", "image": "x"}] and pool["extra_containers"] == [{"name": "logs", "image": "x"}]
+
+
+@pytest.mark.parametrize("name", ["supernode", "superexec-clientapp"])
+def test_containers_of_the_operator_are_not_taken_from_a_template(name: str) -> None:
+    found = entries(from_federation(resource(podTemplate={"spec": {"containers": [{"name": name, "image": "x"}]}})))
+    assert "the operator makes itself" in found["supernodes.pools[cpu].podTemplate.spec.containers"]["why"]
+
+
+def test_autoscaling_is_refused() -> None:
+    found = entries(from_federation(resource(autoscaling={"maxReplicas": 9})))
+    assert "autoscaling is not possible" in found["supernodes.pools[cpu].autoscaling"]["why"]
 
 
 def test_mounts_go_where_the_operator_mounts_them() -> None:

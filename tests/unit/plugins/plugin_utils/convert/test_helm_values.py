@@ -54,6 +54,7 @@ EXAMPLES: dict[str, Any] = {
     "global.domain": "probe.example.com",
     "supernode.node.config": {"probe": 7777},
     "supernode.replicas": 7,
+    "supernode.updateStrategy.rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"},
     "supernode.superlink.address": "probe.example.com",
     "supernode.superlink.port": 17777,
 }
@@ -189,21 +190,41 @@ def test_reaches_the_objects(chart: str, row: Row, render: Callable[..., str]) -
     assert render(chart, result["variables"]) != render(chart, without["variables"])
 
 
-APART = {"issuer", "existing", "probe", "exposure", "ingress", "replicas"}
+# In a file with all rows, what would take the effect from other rows: probes, policies and TLS stay on.
+STAY_ON = {"networkPolicy.enabled", "livenessProbe.enabled", "readinessProbe.enabled", "tls.enabled"}
+# Ways to publish the gateway, of which a file has one.
+INGRESS = {"superlink.ingress.enabled", "superlink.ingress.fleet.enabled"}
 
 
-@pytest.mark.parametrize("chart", TABLE)
-def test_a_full_values_file_renders(chart: str, render: Callable[..., str]) -> None:
-    given = {row.name: example(row) for row in TABLE[chart] if row.how not in APART or row.fate in (FIXED, REFUSED)}
-    given = {name: value for name, value in given.items() if not name.startswith(("superlink.ingress.", "global.ingressClassName"))}
+def full(chart: str, *, ingress: bool = False, issuer: bool = False) -> dict[str, Any]:
+    """Every row of a chart at once, with a value that is not the chart's where the others allow that."""
+    given = {row.name: example(row) for row in TABLE[chart]}
+    given |= {name: True for name in given if name.endswith(tuple(STAY_ON))}
+    given |= {name: False for name in INGRESS if name in given and not ingress}
     if chart == "superlink":
-        given["superlink.service.type"] = "NodePort"
-    del given[f"{chart}.networkPolicy.enabled"]  # without policies there are none to patch
+        given[f"tls.{'existingSecret' if issuer else 'certificate.existingIssuer'}"] = ""
+        given |= {"tls.certificate.issuerGroup": "cert-manager.io"} if not issuer else {}
+    return given
+
+
+@pytest.mark.parametrize(("chart", "ingress", "issuer"), [("superlink", False, False), ("superlink", True, True), ("supernode", False, False)])
+def test_a_file_with_every_row_renders(chart: str, ingress: bool, issuer: bool, render: Callable[..., str]) -> None:
+    given = full(chart, ingress=ingress, issuer=issuer)
+    assert set(given) == {row.name for row in TABLE[chart]}, "every row is in it"
     result = convert(chart, values(chart, given))
-    assert {entry["parameter"] for entry in result["report"]} == set(given)
-    converted = {entry["parameter"] for entry in result["report"] if entry["result"] == "mapped"}
-    assert converted == {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH) and row.name in given}
-    result["variables"].pop("superlink_insecure", None)
+    assert [entry["parameter"] for entry in result["report"]] == [row.name for row in TABLE[chart]], "and in the report"
+    found = {entry["parameter"]: entry["result"] for entry in result["report"]}
+    other = {"superlink.service.type", "superlink.service.nodePortFleet"} if ingress else {one for one in found if one.startswith("superlink.ingress.")}
+    other |= {"global.ingressClassName"} - ({"global.ingressClassName"} if ingress else set())
+    other |= {one for one in found if one.startswith("tls.certificate.") or one == "tls.existingSecret"}
+    for row in TABLE[chart]:
+        if row.fate in (VARIABLE, PATCH) and row.name not in other:
+            assert found[row.name] in ("mapped", "default"), row.name
+        elif row.fate == REFUSED:
+            assert found[row.name] == "refused", row.name
+    kept = [name for name, fate in found.items() if fate == "default"]
+    assert all(name.endswith(tuple(STAY_ON)) or name in other or name in INGRESS for name in kept), kept
+    assert {name.partition("_")[0] for name in result["variables"]} == {chart}
     assert "StatefulSet" in render(chart, result["variables"])
 
 
@@ -229,9 +250,37 @@ def test_names_an_unknown_parameter() -> None:
     assert entry["why"] == "the chart has no such parameter; did you mean supernode.replicas?"
 
 
-def test_autoscaling_is_refused() -> None:
+@pytest.mark.parametrize("chart", TABLE)
+def test_autoscaling_is_refused(chart: str) -> None:
+    for given in ({chart: {"autoscaling": {"enabled": True}}}, {"autoscaling": {"maxReplicas": 9}}, {chart: {"hpa": 1}}):
+        (entry,) = convert(chart, given)["report"]
+        assert entry["result"] == "refused" and "autoscaling is not possible: each SuperNode has a registered key" in entry["why"]
+
+
+def test_no_supernode_is_refused() -> None:
     (entry,) = convert("supernode", {"supernode": {"replicas": 0}})["report"]
-    assert entry["result"] == "refused" and "each SuperNode has a registered key" in entry["why"]
+    assert entry["result"] == "refused" and "from 1" in entry["why"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"maxSurge": 1, "maxUnavailable": 1}, "never doubled"),
+        ({"maxSurge": "25%"}, "never doubled"),
+        ({"maxUnavailable": 0}, "needs maxUnavailable"),
+        ({"partition": 1, "maxUnavailable": 1}, "has no other field here"),
+        ("text", "not a dict"),
+    ],
+)
+def test_update_strategies_that_double_a_supernode(given: Any, why: str) -> None:
+    (entry,) = convert("supernode", {"supernode": {"updateStrategy": {"rollingUpdate": given}}})["report"]
+    assert entry["result"] == "refused" and why in entry["why"]
+
+
+@pytest.mark.parametrize("preset", ["none", "soft", "hard", None])
+def test_the_preset_of_the_chart_stays(preset: str | None) -> None:
+    given = {"global": {"affinity": {"podAntiAffinity": preset}}} if preset else {}
+    assert convert("supernode", given)["variables"]["supernode_spread"] == (preset or "soft")
 
 
 SECRET = "s3cr3t-value"
