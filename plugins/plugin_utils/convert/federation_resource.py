@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..validate.superlink_faults import SUPERLINK_OPTIONS
-from ..validate.supernode_faults import SUPERNODE_OPTIONS
+from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES, SUPERLINK_OPTIONS
+from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES, SUPERNODE_OPTIONS
 from . import pieces
 from .federation_table import ALWAYS, FIELDS, REFUSED, Field
 from .pieces import Refused, shaped
@@ -306,13 +306,19 @@ def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> st
     volumes = [one for one in found if not _is_replaced(part, str(one["name"]))]
     if found and not volumes:
         raise Refused("has only files that the collection makes itself")
-    part.put(where, row.variables[0], volumes)
+    part.put(where, row.variables[0], _renamed(draft, part, volumes))
     if part is draft.hub and draft.process:
         mounted = {one.get("name") for one in _mounts_of(part, "superlink", executor=True)}
         own = [one for one in volumes if one.get("name") in mounted]
         if own:
-            part.put(where, row.variables[1], own)
+            part.put(where, row.variables[1], _renamed(draft, part, own))
     return _without(found, volumes)
+
+
+def _renamed(draft: Draft, part: Part, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Volumes or mounts; where the collection has a volume of the same name, theirs gets another one."""
+    taken = HUB_VOLUMES if part is draft.hub else SITE_VOLUMES
+    return [{**one, "name": f"user-{one['name']}"} if one["name"] in taken else one for one in listed]
 
 
 def _without(found: list[dict[str, Any]], kept: list[dict[str, Any]]) -> str:
@@ -348,8 +354,8 @@ def _named(value: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _has_volumes(part: Part, prefix: str, mounts: Any) -> list[dict[str, Any]]:
-    """The mounts, if the volumes are there that they name."""
+def _has_volumes(draft: Draft, part: Part, prefix: str, mounts: Any) -> tuple[list[dict[str, Any]], str]:
+    """The mounts, if the volumes are there that they name, and what the report says of those that are left out."""
     names = [part.given.get(f"{prefix}{place}volumes") or [] for place in (".", ".podTemplate.spec.")]
     there = {str(one.get("name")) for found in names if isinstance(found, list) for one in found if isinstance(one, dict)}
     found = _named(mounts)
@@ -357,15 +363,23 @@ def _has_volumes(part: Part, prefix: str, mounts: Any) -> list[dict[str, Any]]:
     if lacking:
         raise Refused(f"mounts {', '.join(lacking)}, which is not among the volumes that are converted")
     kept = [one for one in found if not _holds_replaced(part, one)]
+    told = _without(found, kept)
     if found and not kept:
         raise Refused("mounts only files that the collection makes itself")
-    return kept
+    paths = HUB_PATHS if part is draft.hub else SITE_PATHS
+    taken = sorted(path for one in kept if (path := str(one.get("mountPath", "")).rstrip("/")) in paths)
+    if taken:
+        why = f"{', '.join(taken)} is a path of the collection's own files; mount the volume at another one"
+        kept = [one for one in kept if str(one.get("mountPath", "")).rstrip("/") not in taken]
+        if not kept:
+            raise Refused(why)
+        told = "; ".join(filter(None, (told, f"without a mount: {why}")))
+    return _renamed(draft, part, kept), told
 
 
 def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     prefix = row.name.rpartition(".")[0]
-    mounts = _has_volumes(part, prefix, value)
-    told = _without(_named(value), mounts)
+    mounts, told = _has_volumes(draft, part, prefix, value)
     executor = not part.given.get(f"{prefix}.superexecVolumeMounts")
     if part is draft.hub:
         part.put(where, row.variables[0], mounts)
@@ -379,10 +393,12 @@ def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str
     return told
 
 
-def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     if not draft.process:
         raise Refused("there is a SuperExec only with isolationMode process")
-    part.put(where, row.variables[0], _has_volumes(part, row.name.rpartition(".")[0], value))
+    mounts, told = _has_volumes(draft, part, row.name.rpartition(".")[0], value)
+    part.put(where, row.variables[0], mounts)
+    return told
 
 
 def _replicas(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:

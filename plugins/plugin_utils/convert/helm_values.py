@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..spec.pool_spec import SPREADS
-from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from . import pieces
+from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from .pieces import (
     DEFAULT,
     EXPOSURES,

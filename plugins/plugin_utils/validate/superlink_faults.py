@@ -54,6 +54,9 @@ _SUPERLINK_VOLUMES = {
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
 _SERVERAPP_PATHS = {"/internal-ca", "/superexec", "/tmp"}
+# Names and paths of the roles' own volumes in either pod.
+HUB_VOLUMES = frozenset(_SUPERLINK_VOLUMES | _SERVERAPP_VOLUMES)
+HUB_PATHS = frozenset(_SUPERLINK_PATHS | _SERVERAPP_PATHS)
 
 
 def superlink_faults(spec: Spec) -> list[str]:

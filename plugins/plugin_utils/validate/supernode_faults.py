@@ -60,6 +60,7 @@ _VOLUMES = {
     "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
 }  # fmt: skip
 _PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
+SITE_VOLUMES, SITE_PATHS = frozenset(_VOLUMES), frozenset(_PATHS)
 
 
 def supernode_faults(spec: Spec) -> list[str]:

@@ -183,6 +183,77 @@ def test_examples(name: str, rendered: Render) -> None:
     assert "!unsafe '{{ cpu }}'" in converted_text(parts[2]) or name == "daemonset"
 
 
+KINDS = yaml.safe_load((ROOT / "tests/unit/cases/federation-kinds.yaml").read_text(encoding="utf-8"))
+
+
+def of_kind(kind: dict[str, Any]) -> dict[str, Any]:
+    """The Federation of a kind, with all that its CRD demands."""
+    mode, isolation = kind.get("mode", "StatefulSet"), kind.get("isolationMode", "process")
+    image = {"image": "flwr/superlink:1.41.0", **({"superexecImage": "flwr/superexec:1.41.0"} if isolation == "process" else {})}
+    images = {"superexecClientApp": "flwr/superexec:1.41.0"} if isolation == "process" else {}
+    own = {} if mode == "DaemonSet" else {"replicas": 1}
+    return {
+        "apiVersion": "flwr.exalsius.ai/v1",
+        "kind": "Federation",
+        "metadata": {"name": kind["name"]},
+        "spec": {
+            "mode": mode,
+            "isolationMode": isolation,
+            "superlink": {**image, "resources": {"requests": {"cpu": "100m"}}, "service": {"type": "ClusterIP"}, **kind.get("superlink", {})},
+            "supernodes": {
+                "image": "flwr/supernode:1.41.0",
+                "pools": [{**own, "images": images, **pool} for pool in kind.get("pools", [{"name": "default"}])],
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda one: one["name"])
+def test_every_kind_of_example_converts_and_renders(kind: dict[str, Any], rendered: Render) -> None:
+    """Only what is named in the file is refused, and each pool has its workload of the wanted kind, device and containers."""
+    found = of_kind(kind)
+    parts = from_federation(found)
+    refused = {line["parameter"].rpartition(".")[2]: line["why"] for part in parts for line in part["report"] if line["result"] == "refused"}
+    assert set(refused) == set(kind.get("refused", {}))
+    assert all(words in refused[name] for name, words in kind.get("refused", {}).items()), refused
+    _hub, site = json.loads(rendered(parts))
+    workloads = {one["metadata"]["name"]: one for one in site if one["kind"] in ("StatefulSet", "DaemonSet")}
+    spec = found["spec"]
+    assert set(workloads) == {f"supernode-{pool['name']}" for pool in spec["supernodes"]["pools"]}
+    for pool in spec["supernodes"]["pools"]:
+        one = workloads[f"supernode-{pool['name']}"]
+        boxes = {box["name"]: box for box in one["spec"]["template"]["spec"]["containers"]}
+        computes = "superexec" if spec["isolationMode"] == "process" else "supernode"
+        assert one["kind"] == spec["mode"] and ("superexec" in boxes) == (computes == "superexec")
+        assert one["spec"].get("replicas") == pool.get("replicas")
+        gpu = pool.get("gpu")
+        if gpu:
+            device = gpu.get("resourceName") or f"{gpu['vendor']}.com/gpu"
+            assert boxes[computes]["resources"]["limits"][device] == str(gpu.get("count", 1))
+        assert ("--node-config=" in json.dumps(boxes["supernode"]["args"])) == bool(pool.get("nodeConfig"))
+
+
+def test_kinds_are_all_there() -> None:
+    """Those that the operator has examples of, in both modes and isolations."""
+    made = [of_kind(kind)["spec"] for kind in KINDS]
+    assert {(one["mode"], one["isolationMode"]) for one in made} == {
+        (mode, isolation) for mode in ("StatefulSet", "DaemonSet") for isolation in ("process", "subprocess")
+    }
+    pools = [pool for one in made for pool in one["supernodes"]["pools"]]
+    assert {pool["gpu"].get("vendor") for pool in pools if "gpu" in pool} == {"nvidia", "amd", None}
+
+
+def test_volumes_with_names_and_paths_of_the_collection() -> None:
+    parts = from_federation(of_kind(next(kind for kind in KINDS if kind["name"] == "volumes")))
+    hub, pool, report = parts[1]["variables"], parts[2]["variables"]["supernode_pools"][0], entries(parts)
+    assert [one["name"] for one in hub["superlink_volumes"]] == ["models", "user-data"]
+    assert [(one["name"], one["mountPath"]) for one in hub["superlink_volume_mounts"]] == [("models", "/models"), ("user-data", "/more")]
+    assert "/data is a path of the collection's own files" in report["superlink.volumeMounts"]["to"]
+    assert [one["name"] for one in pool["volumes"]] == ["datasets", "user-tmp", "conf"]
+    taken = entries(from_federation(resource(volumes=[VOLUME], volumeMounts=[{**MOUNT, "mountPath": "/keys/"}])))
+    assert "/keys is a path of the collection's own files" in taken["supernodes.pools[cpu].volumeMounts"]["why"]
+
+
 def pool_of(**pool: Any) -> dict[str, Any]:
     mode, isolation = pool.pop("mode", "StatefulSet"), pool.pop("isolation", "process")
     found: dict[str, Any] = from_federation(resource(mode, isolation, **pool))[2]["variables"]["supernode_pools"][0]
