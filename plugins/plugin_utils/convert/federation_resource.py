@@ -254,8 +254,8 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         raise Refused("there is a SuperExec only with isolationMode process")
     official = _OFFICIAL.fullmatch(text)
     known = draft.common.variables.get("flower_version")
-    if official and tuple(map(int, official[1].split("."))) < (1, 40, 0):
-        raise Refused("is older than Flower 1.40, the first that this collection deploys; the default version is used")
+    if official and pieces.too_old(official[1]):
+        raise Refused(pieces.too_old(official[1]))
     if official and known in (None, official[1]):
         draft.common.put(where, "flower_version", official[1])
     else:
@@ -266,25 +266,11 @@ def _arguments(options: Mapping[str, str]) -> Any:
     """Arguments without those that the collection sets itself, and without their values."""
 
     def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
-        kept: list[str] = []
-        own: dict[str, str] = {}
-        waiting = False  # for the value of an option that is left out
-        for word in map(str, shaped(value, list)):
-            name, _equals, text = word.partition("=")
-            if name in options:
-                own[name], waiting = options[name], not text
-                part.replaced.append(text)
-            elif waiting and not word.startswith("-"):
-                part.replaced[-1], waiting = word, False
-            else:
-                kept.append(word)
-                waiting = False
-        part.replaced = [one for one in part.replaced if one.startswith("/")]
-        why = "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
-        if own and not kept:
-            raise Refused(why)
+        kept, values, why = pieces.arguments(value, options)
+        part.replaced = [one for one in values if one.startswith("/")]
+        told = pieces.without_own(kept, why)
         part.put(where, row.variables[0], kept)
-        return f"without what the collection sets: {why}" if own else ""
+        return told
 
     return convert
 

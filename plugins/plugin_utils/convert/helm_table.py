@@ -145,7 +145,7 @@ def _pods(prefix: str, role: str, target: tuple[str, str], *, args: str) -> list
     return [
         _patch(f"{prefix}.labels", _EMPTY, target, "metadata", "labels"),
         _patch(f"{prefix}.annotations", _EMPTY, target, "metadata", "annotations"),
-        _variable(f"{prefix}.extraArgs", [], args),
+        _variable(f"{prefix}.extraArgs", [], args, how="arguments"),
         _variable(f"{prefix}.nodeSelector", _EMPTY, f"{role}_node_selector"),
         _variable(f"{prefix}.tolerations", [], f"{role}_tolerations"),
         _variable(f"{prefix}.affinity", _EMPTY, f"{role}_affinity"),

@@ -84,6 +84,54 @@ def env(value: Any) -> list[dict[str, Any]]:
     return kept
 
 
+def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[str], str]:
+    """Arguments without those that the collection sets itself, and without their values.
+
+    Args:
+        value: the list.
+        options: option -> why it is set by the collection, or what to use instead.
+
+    Returns:
+        What is left, the values of what is not, and why it is not.
+
+    Raises:
+        Refused: it is no list.
+    """
+    kept: list[str] = []
+    values: list[str] = []
+    own: dict[str, str] = {}
+    waiting = False  # for the value of an option that is left out
+    for word in map(str, shaped(value, list)):
+        name, _equals, text = word.partition("=")
+        if name in options:
+            own[name], waiting = options[name], not text
+            values.append(text)
+        elif waiting and not word.startswith("-"):
+            values[-1], waiting = word, False
+        else:
+            kept.append(word)
+            waiting = False
+    return kept, values, "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
+
+
+def without_own(kept: list[str], why: str) -> str:
+    """What the report says of arguments without the collection's own.
+
+    Raises:
+        Refused: nothing is left.
+    """
+    if why and not kept:
+        raise Refused(why)
+    return f"without what the collection sets: {why}" if why else ""
+
+
+def too_old(version: str) -> str:
+    """Why a release of Flower is not deployed; empty if it is."""
+    if tuple(map(int, version.split("."))) >= (1, 40, 0):
+        return ""
+    return "is older than Flower 1.40, the first that this collection deploys; the default version is used"
+
+
 def nested(path: tuple[str, ...], value: Any) -> Any:
     """A strategic merge patch out of the keys to a field; C(name=x) is the list entry with that name."""
     if not path:

@@ -48,7 +48,7 @@ SUPERNODE_OPTIONS = {
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
-_SUPEREXEC_OPTIONS = {
+CLIENTAPP_OPTIONS = {
     "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
     "--insecure": "the role sets it where the connection stays in the pod",
     "--root-certificates": "the role sets it where the connection leaves the pod",
@@ -212,7 +212,7 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
         faults.resources(f"{at}{key}", keys.get(key))
     faults.env(f"{at}env", keys.get("env"))
     faults.arguments(f"{at}extra_args", keys.get("extra_args"), SUPERNODE_OPTIONS)
-    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), _SUPEREXEC_OPTIONS)
+    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), CLIENTAPP_OPTIONS)
     if keys.get("volumes") or keys.get("volume_mounts"):
         paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
         volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")

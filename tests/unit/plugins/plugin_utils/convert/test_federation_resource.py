@@ -171,7 +171,7 @@ def test_values_of_refused_fields_are_nowhere(row: Field) -> None:
     assert "s3cr3t" not in json.dumps(parts)
 
 
-@pytest.mark.parametrize("name", ["statefulset", "daemonset"])
+@pytest.mark.parametrize("name", ["statefulset", "daemonset", "statefulset-subprocess", "daemonset-process"])
 def test_examples(name: str, rendered: Render) -> None:
     parts = from_federation(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()))
     assert [part["group"] for part in parts] == ["all", "flower_hub", "flower_sites"]
@@ -180,7 +180,7 @@ def test_examples(name: str, rendered: Render) -> None:
     assert rendered(parts)
     for part in parts:
         assert converted_report(part)
-    assert "!unsafe '{{ cpu }}'" in converted_text(parts[2]) or name == "daemonset"
+    assert "!unsafe '{{ cpu }}'" in converted_text(parts[2]) or name != "statefulset"
 
 
 KINDS = yaml.safe_load((ROOT / "tests/unit/cases/federation-kinds.yaml").read_text(encoding="utf-8"))

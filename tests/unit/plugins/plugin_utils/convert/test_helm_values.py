@@ -112,6 +112,8 @@ def needs(chart: str, row: Row) -> dict[str, Any]:
         more["supernode.superlink.address"] = "probe.example.com"
     if row.name.endswith("image.digest"):
         more[row.name.replace("digest", "repository")] = "probe/flower"
+    if row.name.endswith(("image.digest", "image.repository")):
+        more[f"{row.name.rpartition('.')[0]}.tag"] = "1.41.0"
     if row.name.endswith("volumeMounts"):
         more[row.name.replace("Mounts", "s")] = ENDS["volumes"]
     if row.name.startswith("superlink.ingress.") or row.name == "global.ingressClassName":
@@ -228,6 +230,43 @@ def test_a_file_with_every_row_renders(chart: str, ingress: bool, issuer: bool, 
     assert "StatefulSet" in render(chart, result["variables"])
 
 
+# What the values files of the scenario leave out, and why.
+NOT_ON_THE_FLEET = {
+    "superlink": {
+        "global.ingressClassName": "no ingress controller", "superlink.ingress.enabled": "", "superlink.ingress.annotations": "",
+        "superlink.ingress.ingressClassName": "", "superlink.ingress.fleet.enabled": "", "superlink.ingress.fleet.hostname": "",
+        "tls.certificate.issuerGroup": "no cert-manager", "tls.certificate.existingIssuer": "", "tls.certificate.existingIssuerKind": "",
+        "tls.existingSecret": "the collection makes the certificate",
+        "superlink.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
+        "superexec.extraArgs": "flower-superexec has no other option",
+        "superexec.allowRuntimeDependencyInstallation": "no package index",
+    },
+    "supernode": {
+        "supernode.superlink.address": "known when the hub is deployed", "supernode.superlink.port": "",
+        "supernode.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
+        "superexec.extraArgs": "flower-superexec has no other option",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("chart", "converted"), [("superlink", 79), ("supernode", 70)])
+def test_the_values_of_the_scenario_have_all_that_the_fleet_can(chart: str, converted: int, render: Callable[..., str]) -> None:
+    given = yaml.safe_load((ROOT / f"tests/integration/scenarios/helm/{chart}.yaml").read_text(encoding="utf-8"))
+    result = convert(chart, given)
+    found = {entry["parameter"]: entry["result"] for entry in result["report"]}
+    assert set(found.values()) <= {"mapped", "met", "default"}, "nothing is refused"
+    mappable = {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH)}
+    stay = {name for name, fate in found.items() if fate == "default" and name.endswith(tuple(STAY_ON))}
+    assert mappable - {name for name, fate in found.items() if fate == "mapped"} - stay == set(NOT_ON_THE_FLEET[chart])
+    assert {row.name for row in TABLE[chart] if row.fate == FIXED} - set(found) <= IMPOSSIBLE, "what the collection always does is asked for"
+    assert sum(fate == "mapped" for fate in found.values()) == converted
+    assert "StatefulSet" in render(chart, result["variables"])
+
+
+# Fixed rows whose only value is the chart's default, or that are of Flower Enterprise.
+IMPOSSIBLE = {row.name for rows in TABLE.values() for row in rows if row.fate == FIXED and row.only == row.default}
+
+
 @pytest.mark.parametrize("chart", TABLE)
 def test_the_order_of_a_file_does_not_matter(chart: str) -> None:
     given = [(row.name, example(row)) for row in TABLE[chart]]
@@ -304,6 +343,13 @@ def test_secrets_are_nowhere(chart: str, given: dict[str, Any]) -> None:
     assert SECRET not in json.dumps(result)
 
 
+def test_a_default_of_a_component_wins_over_the_value_for_all() -> None:
+    given = {"global": {"image": {"pullPolicy": "Never"}}, "supernode": {"image": {"pullPolicy": "IfNotPresent"}}}
+    result = convert("supernode", given)
+    assert result["variables"]["supernode_image_pull_policy"] == "IfNotPresent"
+    assert {entry["result"] for entry in result["report"]} == {"mapped"}
+
+
 def test_templates_stay_text() -> None:
     result = convert("supernode", {"supernode": {"env": [{"name": "A", "value": "{{ lookup('pipe', 'id') }}"}]}})
     assert "!unsafe '{{ lookup(" in converted_text(result)
@@ -315,6 +361,44 @@ def test_two_components_may_not_disagree() -> None:
     found = {entry["parameter"]: entry for entry in convert("supernode", env)["report"]}
     assert found["supernode.env"]["result"] == "mapped"
     assert "supernode.env gives A another value" in found["superexec.env"]["why"]
+
+
+def test_two_components_may_not_patch_one_pod_differently() -> None:
+    given = {
+        "supernode": {"isolationMode": "process", "podSecurityContext": {"supplementalGroups": [7], "fsGroup": 8}, "labels": {"a": "1"}},
+        "superexec": {"podSecurityContext": {"supplementalGroups": [9]}, "labels": {"a": "1", "b": "2"}},
+    }
+    found = {entry["parameter"]: entry for entry in convert("supernode", given)["report"]}
+    words = "supernode.podSecurityContext gives supplementalGroups of StatefulSet/supernode-default another value"
+    assert words in found["superexec.podSecurityContext"]["why"]
+    assert found["superexec.labels"]["result"] == "mapped"
+
+
+def test_arguments_that_the_collection_sets_are_left_out() -> None:
+    given = {"superlink": {"extraArgs": ["--database", "/data/x.db", "--log-rotation-backup-count", "3", "--insecure"]}}
+    result = convert("superlink", given)
+    assert result["variables"]["superlink_extra_args"] == ["--log-rotation-backup-count", "3"]
+    (line,) = result["report"]
+    assert line["result"] == "mapped" and "without what the collection sets: --database" in line["to"]
+    (line,) = convert("supernode", {"supernode": {"extraArgs": ["--superlink=x:1"]}})["report"]
+    assert line["result"] == "refused" and "--superlink is set by the collection" in line["why"]
+
+
+@pytest.mark.parametrize(
+    ("image", "refused"),
+    [
+        ({"tag": "1.26.1-ubuntu"}, ["tag"]),
+        ({"repository": "own/superlink"}, ["repository"]),
+        ({"repository": "own/superlink", "tag": "1.36.0"}, ["repository", "tag"]),
+        ({"repository": "own/superlink", "tag": "1.41.0"}, []),
+        ({"repository": "own/superlink", "tag": "latest"}, []),
+    ],
+)
+def test_images_of_releases_that_are_not_deployed(image: dict[str, str], refused: list[str]) -> None:
+    result = convert("superlink", {"superlink": {"image": image}})
+    assert [entry["parameter"].rpartition(".")[2] for entry in result["report"] if "older than Flower 1.40" in entry["why"]] == refused
+    assert ("superlink_image" in result["variables"]) == ("repository" in image and not refused)
+    assert not refused or "superlink_version" not in result["variables"]
 
 
 def test_the_guide_prints_every_row() -> None:
