@@ -157,6 +157,24 @@ def test_same_input_same_bytes(name, superlink_spec):
     assert json.dumps(spec) == before
 
 
+# Two entries of each list whose order has no meaning.
+LISTS = {
+    "exposure": "load_balancer",
+    "dns": [{"namespace": "kube-system", "ports": ["53/UDP"]}, {"cidr": "10.0.0.10/32", "ports": ["53"]}, {"cidr": "10.0.0.9/32"}],
+    "monitoring_namespaces": ["watch", "monitoring", "a"],
+    "allowed_sources": [{"cidr": "192.0.2.0/24"}, {"cidr": "10.0.0.0/8"}, {"namespace": "ingress"}],
+    "serverapp_egress": [{"cidr": "198.51.100.0/24", "ports": ["443"]}, {"namespace": "models"}],
+    "load_balancer_source_ranges": ["192.0.2.0/24", "10.0.0.0/8"],
+    "certificate_names": ["b.example.com", "a.example.com"],
+}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_order_of_lists_gives_the_same_bytes(seed, superlink_spec):
+    spec = superlink_spec(**LISTS)
+    assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == specs.written(render.superlink_objects(spec))
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_any_order_gives_the_same_bytes(seed, superlink_spec):
     for case in CASES.values():

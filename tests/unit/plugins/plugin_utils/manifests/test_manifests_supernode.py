@@ -158,6 +158,24 @@ def test_same_input_same_bytes(name, supernode_spec):
     assert json.dumps(spec) == before
 
 
+# Two entries of each list whose order has no meaning.
+LISTS = {
+    "pools": [GPU_POOL, PLAIN_POOL],
+    "dns": [{"namespace": "kube-system", "ports": ["53/UDP"]}, {"cidr": "10.0.0.10/32", "ports": ["53"]}, {"cidr": "10.0.0.9/32"}],
+    "monitoring_namespaces": ["watch", "monitoring", "a"],
+    "superlink_cidrs": ["192.0.2.0/24", "10.0.0.0/8"],
+    "egress": [{"cidr": "198.51.100.0/24", "ports": ["443"]}, {"namespace": "models"}, {"cidr": "10.0.0.0/8"}],
+    "datasets": [{"name": "scans", "claim": "scans"}, {"name": "labs", "claim": "labs"}],
+    "pod_labels": {"b": "1", "a": "2"},
+}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_order_of_lists_gives_the_same_bytes(seed, supernode_spec):
+    spec = supernode_spec(**LISTS)
+    assert json.dumps(specs.supernode_objects(specs.shuffled(spec, seed))) == json.dumps(specs.supernode_objects(spec))
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_any_order_gives_the_same_bytes(seed, supernode_spec):
     for name in ("rich", "pools", "own-pods"):
