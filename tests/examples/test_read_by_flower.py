@@ -30,6 +30,8 @@ VALUES = some.one_of(some.booleans(), INTEGERS, NUMBERS, TEXT)
 KEYS = some.from_regex(r"[A-Za-z0-9_-]{1,40}", fullmatch=True)
 CHECKED = settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
+FEWER = settings(CHECKED, max_examples=200)
+
 
 def typed(config: dict[str, Any]) -> dict[str, tuple[type, str]]:
     """Make True, 1 and 1.0 differ in a comparison, and 0.0 and -0.0."""
@@ -60,7 +62,7 @@ def test_any_node_config_arrives(config: dict[str, Any]) -> None:
 PUZZLES = some.text(some.sampled_from("{}$\"'\\`=() ,#\n\té€a1_:"), max_size=30)
 
 
-@CHECKED
+@FEWER
 @given(some.dictionaries(KEYS, PUZZLES, min_size=1, max_size=5))
 def test_any_text_with_braces_arrives_or_is_refused_by_name(config: dict[str, str]) -> None:
     """What is no placeholder is text, in the short form as well as in that which forces a string."""
@@ -75,7 +77,7 @@ def test_any_text_with_braces_arrives_or_is_refused_by_name(config: dict[str, st
     assert {key: str(value) for key, value in read.items() if isinstance(value, str)}.items() <= config.items()
 
 
-@CHECKED
+@FEWER
 @given(some.dictionaries(KEYS, some.one_of(VALUES, PUZZLES), max_size=20))
 def test_any_node_config_of_the_chart_arrives_or_is_refused_by_name(config: dict[str, Any]) -> None:
     """Through the conversion, with the types of YAML."""
@@ -88,7 +90,7 @@ def test_any_node_config_of_the_chart_arrives_or_is_refused_by_name(config: dict
     assert typed(parse_config_args([argument] if argument else None)) == typed(config)
 
 
-@CHECKED
+@FEWER
 @given(some.dictionaries(KEYS, some.one_of(TEXT, PUZZLES, INTEGERS.map(str)), max_size=20))
 def test_any_node_config_of_a_federation_arrives_or_is_refused_by_name(config: dict[str, str]) -> None:
     """Through the conversion: text, and what is a number or a boolean as one, as the operator means it."""
@@ -109,7 +111,7 @@ def test_any_node_config_of_a_federation_arrives_or_is_refused_by_name(config: d
             assert str(value).lower() == config[key].lstrip("+") or int(config[key]) == value
 
 
-@CHECKED
+@FEWER
 @given(some.dictionaries(KEYS, VALUES, max_size=12), some.randoms(use_true_random=False))
 def test_any_order_of_a_node_config_gives_the_same_argument(config: dict[str, Any], chance: Random) -> None:
     order = chance.sample(list(config), len(config))

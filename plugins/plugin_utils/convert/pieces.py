@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...module_utils.node_config_values import BRACES
+
 MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
 EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
 #: A version at the beginning of an image's tag.
@@ -24,7 +26,7 @@ SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 AUTOSCALING = re.compile(r"autoscal|\bhpa\b|scaledobject", re.IGNORECASE)
 NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered key and a number, and a SuperLink with SQLite is one pod; set replicas"
 #: What node_config would read as a placeholder.
-PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
+PLACEHOLDER = BRACES
 
 _KEY = re.compile(r"PRIVATE KEY-----")
 
