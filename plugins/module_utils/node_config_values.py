@@ -33,7 +33,7 @@ _NOT_IN_DAEMONSET = frozenset({"index", "replicas", "partition"})
 
 # Braces around an identifier, or around "dataset:NAME". Blanks inside are treated as a mistake ("{ index }"), not for text.
 # The lookbehind keeps it linear: a lazy repetition before blanks would be quadratic in their number.
-_BRACES = re.compile(r"\{\s*([^\W\d]\w*|(?i:dataset)\s*:[^{}]*(?<!\s))\s*\}")
+BRACES = re.compile(r"\{\s*([^\W\d]\w*|(?i:dataset)\s*:[^{}]*(?<!\s))\s*\}")
 DATASET = "dataset:"
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 
@@ -89,7 +89,7 @@ class Reader:
                 reason = "the key ends with a dot"
             elif name[end] == ".":
                 reason = "a dot with nothing before it"
-            elif _BRACES.search(name):
+            elif BRACES.search(name):
                 reason = f"{name[end]!r} cannot be in a key: placeholders are for values"
             else:
                 reason = f"{name[end]!r} cannot be in a key"
@@ -152,7 +152,7 @@ class Reader:
             reason = "half of a surrogate pair, which is not valid in UTF-8 text"
             self._fault("unsupported-value", reason, key, value, surrogate + 1)
             return None
-        found = list(_BRACES.finditer(text))
+        found = list(BRACES.finditer(text))
         good = [self._placeholder(key, value, match) for match in found]
         if not all(good):
             return None

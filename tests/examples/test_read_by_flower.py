@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ from hypothesis import strategies as some
 
 from ansible_collections.federated.flower.plugins.module_utils import kubelet
 from ansible_collections.federated.flower.plugins.module_utils.node_config import NodeConfigError, expand
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.helm_values import convert
+from ansible_collections.federated.flower.plugins.plugin_utils.convert.pieces import PLACEHOLDER
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import run_config
 
 # Half of a surrogate pair is no text; braces would be placeholders, which the unit tests have.
@@ -25,6 +29,8 @@ NUMBERS = some.floats(allow_nan=False, allow_infinity=False)
 VALUES = some.one_of(some.booleans(), INTEGERS, NUMBERS, TEXT)
 KEYS = some.from_regex(r"[A-Za-z0-9_-]{1,40}", fullmatch=True)
 CHECKED = settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+FEWER = settings(CHECKED, max_examples=200)
 
 
 def typed(config: dict[str, Any]) -> dict[str, tuple[type, str]]:
@@ -50,6 +56,66 @@ def test_any_node_config_arrives(config: dict[str, Any]) -> None:
     (argument,) = arguments({key: as_given(value) for key, value in config.items()})
     wanted = {key: value.replace("{", "(") if isinstance(value, str) else value for key, value in config.items()}
     assert typed(parse_config_args([argument] if argument else None)) == typed(wanted)
+
+
+# Texts full of what placeholders, shells, TOML and the kubelet read: braces, quotes, dollars, backslashes.
+PUZZLES = some.text(some.sampled_from("{}$\"'\\`=() ,#\n\té€a1_:"), max_size=30)
+
+
+@FEWER
+@given(some.dictionaries(KEYS, PUZZLES, min_size=1, max_size=5))
+def test_any_text_with_braces_arrives_or_is_refused_by_name(config: dict[str, str]) -> None:
+    """What is no placeholder is text, in the short form as well as in that which forces a string."""
+    try:
+        (argument,) = arguments({key: {"string": value} for key, value in config.items()})
+    except NodeConfigError as refused:
+        assert {fault.key for fault in refused.faults} <= {key for key, value in config.items() if PLACEHOLDER.search(value)}
+        return
+    assert typed(parse_config_args([argument])) == typed(config)
+    (short,) = arguments(dict(config))
+    read = parse_config_args([short])
+    assert {key: str(value) for key, value in read.items() if isinstance(value, str)}.items() <= config.items()
+
+
+@FEWER
+@given(some.dictionaries(KEYS, some.one_of(VALUES, PUZZLES), max_size=20))
+def test_any_node_config_of_the_chart_arrives_or_is_refused_by_name(config: dict[str, Any]) -> None:
+    """Through the conversion, with the types of YAML."""
+    result = convert("supernode", {"supernode": {"node": {"config": config}}})
+    (line,) = result["report"] or [{"result": "default", "why": ""}]
+    if line["result"] == "refused":
+        assert any(f"the value of {key} " in line["why"] for key in config)
+        return
+    (argument,) = arguments(result["variables"]["supernode_pools"][0]["node_config"])
+    assert typed(parse_config_args([argument] if argument else None)) == typed(config)
+
+
+@FEWER
+@given(some.dictionaries(KEYS, some.one_of(TEXT, PUZZLES, INTEGERS.map(str)), max_size=20))
+def test_any_node_config_of_a_federation_arrives_or_is_refused_by_name(config: dict[str, str]) -> None:
+    """Through the conversion: text, and what is a number or a boolean as one, as the operator means it."""
+    pool = {"name": "cpu", "replicas": 1, "nodeConfig": config}
+    spec = {"mode": "StatefulSet", "isolationMode": "subprocess", "superlink": {}, "supernodes": {"pools": [pool]}}
+    parts = from_federation({"apiVersion": "flwr.exalsius.ai/v1", "kind": "Federation", "metadata": {"name": "x"}, "spec": spec})
+    (line,) = (one for one in parts[2]["report"] if one["parameter"].endswith(".nodeConfig"))
+    if line["result"] == "refused":
+        assert any(f"the value of {key} " in line["why"] for key in config)
+        return
+    (argument,) = arguments(parts[2]["variables"]["supernode_pools"][0]["node_config"])
+    read = parse_config_args([argument] if argument else None)
+    assert set(read) == set(config)
+    for key, value in read.items():
+        if isinstance(value, str):
+            assert value == config[key]
+        else:
+            assert str(value).lower() == config[key].lstrip("+") or int(config[key]) == value
+
+
+@FEWER
+@given(some.dictionaries(KEYS, VALUES, max_size=12), some.randoms(use_true_random=False))
+def test_any_order_of_a_node_config_gives_the_same_argument(config: dict[str, Any], chance: Random) -> None:
+    order = chance.sample(list(config), len(config))
+    assert arguments({key: as_given(config[key]) for key in order}) == arguments({key: as_given(value) for key, value in config.items()})
 
 
 @CHECKED

@@ -44,14 +44,25 @@ def clientapp_objects(given: Mapping[str, Any] | SiteSpec) -> list[dict[str, Any
     return supernode.clientapps(site_of(given))
 
 
+#: Variables whose entries add up, so that their order has no meaning. That of others has: arguments, variables that refer to others, mounts
+#: in mounts, init containers, patches; and Kubernetes restarts pods when that of their volumes or tolerations changes.
+UNORDERED = frozenset((
+    "pools", "datasets", "dns", "monitoring_namespaces", "superlink_cidrs", "egress", "api_server", "allowed_sources", "serverapp_egress",
+    "load_balancer_source_ranges", "certificate_names",
+))  # fmt: skip
+
+
 def shuffled(value: Any, seed: int) -> Any:
-    """The same value; the entries of all mappings in it have another order."""
+    """The same value; the entries of all mappings in it have another order, and those of lists whose order has no meaning."""
     chance = random.Random(seed)
 
-    def turn(one: Any) -> Any:
+    def turn(one: Any, name: str = "") -> Any:
         if isinstance(one, Mapping):
-            return {key: turn(one[key]) for key in chance.sample(list(one), len(one))}
-        return [turn(entry) for entry in one] if isinstance(one, (list, tuple)) else one
+            return {key: turn(one[key], str(key)) for key in chance.sample(list(one), len(one))}
+        if not isinstance(one, (list, tuple)):
+            return one
+        listed = [turn(entry) for entry in one]
+        return chance.sample(listed, len(listed)) if name in UNORDERED else listed
 
     return turn(value)
 

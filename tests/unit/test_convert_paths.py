@@ -26,3 +26,18 @@ def test_relative_paths_are_those_of_the_folder(tmp_path: Path) -> None:
         assert changed in done.stdout
     assert (tmp_path / "fleet/inventory/group_vars/flower_sites/converted.yml").is_file()
     assert (tmp_path / "fleet/convert-report.txt").is_file()
+
+
+def test_a_file_with_two_federations_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text("---\nkind: Federation\n---\nkind: Federation\n")
+    given = ("-e", "flower_convert_federation=two.yaml", "-e", "flower_convert_directory=fleet")
+    done = subprocess.run(
+        ["ansible-playbook", "federated.flower.convert", *given],
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and "two.yaml has 2 resources: put each Federation into a file of its own" in " ".join(done.stdout.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["two.yaml"]

@@ -75,7 +75,7 @@ def _pod(spec: HubSpec, name: str, path: str, claim_name: str) -> Object:
     container["volumeMounts"] = [mount("data", path, read_only=False), mount("scratch", "/tmp", read_only=False)]
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim_name}}, scratch_volume("scratch")]
     template = pod_template(
-        spec, _APPLICATION, spec.pods, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
+        spec, _APPLICATION, spec.pods.for_helpers, containers=[container], volumes=volumes, account="default", grace=5, restart="Never"
     )
     meta = metadata(spec, name, _APPLICATION)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}

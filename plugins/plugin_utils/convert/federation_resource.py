@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..validate.superlink_faults import SUPERLINK_OPTIONS
-from ..validate.supernode_faults import SUPERNODE_OPTIONS
+from ..validate.superlink_faults import HUB_PATHS, HUB_VOLUMES, SUPERLINK_OPTIONS
+from ..validate.supernode_faults import SITE_PATHS, SITE_VOLUMES, SUPERNODE_OPTIONS
 from . import pieces
 from .federation_table import ALWAYS, FIELDS, REFUSED, Field
 from .pieces import Refused, shaped
@@ -26,6 +26,7 @@ API = "flwr.exalsius.ai/"
 _ROWS = {one.name: one for one in FIELDS}
 _OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)")
 _KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
+_OWN_CONTAINERS = {"superlink", "superexec-serverapp", "supernode", "superexec-clientapp"}
 _DEVICES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
 
 
@@ -36,12 +37,12 @@ class Part:
     Attributes:
         given: the fields of its part of the resource, by their name in the table.
         name: prefix of its fields in the report, with the pool's name instead of C([]).
-        targets: C((kind, name)) of the workloads that a patch is for.
+        replaced: files that arguments name which the collection sets itself, such as that of a SuperNode's key.
     """
 
     given: dict[str, Any]
     name: str
-    targets: list[tuple[str, str]] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
     variables: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
 
@@ -78,19 +79,18 @@ class Draft:
         else:
             try:
                 pieces.without_keys(value)
-                _CONVERSIONS[row.how](self, part, row, where, value)
+                more = _CONVERSIONS[row.how](self, part, row, where, value)
             except Refused as reason:
                 self.report.append(pieces.entry(where, pieces.NOT, why=str(reason)))
             else:
-                self.report.append(pieces.entry(where, pieces.MAPPED, to=row.destination))
+                self.report.append(pieces.entry(where, pieces.MAPPED, to="; ".join(filter(None, (row.destination, more)))))
 
-    def patch(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
-        """Add a patch of the pods of a part."""
-        owner, variable = (self.hub, "superlink_patches") if part is self.hub else (self.sites, "supernode_patches")
-        for kind, name in part.targets:
-            body = pieces.nested(("spec", "template", "spec", *path), value)
-            owner.variables.setdefault(variable, []).append({"target": {"kind": kind, "name": name}, "patch": body})
-            owner.sources.setdefault(variable, []).append(where)
+    def template(self, part: Part, where: str, path: tuple[str, ...], value: Any) -> None:
+        """Add to the pod template of a part."""
+        body = pieces.nested(("spec", *path), value)
+        for variable in ("superlink_pod_template", "superlink_serverapp_pod_template") if part is self.hub else ("pod_template",):
+            if self.process or "serverapp" not in variable:
+                part.put(where, variable, pieces.merged(part.variables.get(variable) or {}, body))
 
 
 def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ def from_federation(resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     spec = _spec_of(resource)
     process, daemon = spec.get("isolationMode") == "process", spec.get("mode") == "DaemonSet"
-    hub = Part({}, "superlink", [("StatefulSet", "superlink"), *([("StatefulSet", "serverapp")] if process else [])])
+    hub = Part({}, "superlink")
     draft = Draft(process, daemon, hub, Part({}, "supernodes"), Part({}, "metadata"))
     for group, isolation in ((draft.hub, "superlink_isolation"), (draft.sites, "supernode_isolation")):
         group.put("isolationMode", isolation, "process" if process else "subprocess")
@@ -182,7 +182,7 @@ def _pools(draft: Draft, pools: list[dict[str, Any]]) -> None:
             draft.report.append(pieces.entry(name, pieces.NOT, why="a later pool has the same name; the operator deploys only that one"))
             continue
         kind = "DaemonSet" if draft.daemon else "StatefulSet"
-        pool = Part(dict(_leaves(one, "supernodes.pools[].")), name, [(kind, f"supernode-{one['name']}")])
+        pool = Part(dict(_leaves(one, "supernodes.pools[].")), name)
         pool.variables = {"name": one["name"], "mode": kind, **({} if draft.daemon else {"replicas": 1}), "node_config": {}}
         for field_name, value in _ordered(pool.given):
             where = field_name.replace("supernodes.pools[]", name)
@@ -204,11 +204,13 @@ def _ordered(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _unknown(name: str, value: Any) -> str:
     if any(one.startswith(f"{name}.") for one in _ROWS):
         return f"has a {type(value).__name__}, not a mapping"
+    if pieces.AUTOSCALING.search(name):
+        return pieces.NO_AUTOSCALING
     nearest = difflib.get_close_matches(name, _ROWS, n=1, cutoff=0.8)
     return "the resource has no such field" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
 
-# Conversions: (draft, part, row, where, value)
+# Conversions: (draft, part, row, where, value) -> what the report says besides
 
 
 def _later(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -227,8 +229,17 @@ def _process(draft: Draft, part: Part, row: Field, where: str, value: Any) -> No
     _copy(draft, part, row, where, value)
 
 
-def _patch(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    draft.patch(part, where, row.path, value)
+def _template(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    draft.template(part, where, row.path, value)
+
+
+def _containers(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    """The operator's own are made by the operator, whatever a template says of them."""
+    found = [shaped(one, dict) for one in shaped(value, list)]
+    own = sorted({str(one.get("name")) for one in found} & _OWN_CONTAINERS)
+    if own:
+        raise Refused(f"has {', '.join(own)}, which the operator makes itself and takes nothing of from here")
+    _copy(draft, part, row, where, found)
 
 
 def _env(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -243,8 +254,8 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
         raise Refused("there is a SuperExec only with isolationMode process")
     official = _OFFICIAL.fullmatch(text)
     known = draft.common.variables.get("flower_version")
-    if official and tuple(map(int, official[1].split("."))) < (1, 40, 0):
-        raise Refused("is older than Flower 1.40, the first that this collection deploys; the default version is used")
+    if official and pieces.too_old(official[1]):
+        raise Refused(pieces.too_old(official[1]))
     if official and known in (None, official[1]):
         draft.common.put(where, "flower_version", official[1])
     else:
@@ -252,12 +263,14 @@ def _image(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None
 
 
 def _arguments(options: Mapping[str, str]) -> Any:
-    def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-        words = [str(one) for one in shaped(value, list)]
-        own = {word: options[name] for word in words if (name := word.partition("=")[0]) in options}
-        if own:
-            raise Refused("; ".join(f"{word.partition('=')[0]} is set by the collection: {why}" for word, why in own.items()))
-        part.put(where, row.variables[0], words)
+    """Arguments without those that the collection sets itself, and without their values."""
+
+    def convert(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
+        kept, values, why = pieces.arguments(value, options)
+        part.replaced = [one for one in values if one.startswith("/")]
+        told = pieces.without_own(kept, why)
+        part.put(where, row.variables[0], kept)
+        return told
 
     return convert
 
@@ -273,15 +286,43 @@ def _pull_secrets(draft: Draft, part: Part, row: Field, where: str, value: Any) 
     (draft.hub if part is draft.hub else draft.sites).put(where, row.variables[0], names)
 
 
-def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _volumes(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     """For a SuperExec of the hub, which has a pod of its own, only what it mounts."""
-    volumes = _named(value)
-    part.put(where, row.variables[0], volumes)
+    found = _named(value)
+    volumes = [one for one in found if not _is_replaced(part, str(one["name"]))]
+    if found and not volumes:
+        raise Refused("has only files that the collection makes itself")
+    part.put(where, row.variables[0], _renamed(draft, part, volumes))
     if part is draft.hub and draft.process:
         mounted = {one.get("name") for one in _mounts_of(part, "superlink", executor=True)}
         own = [one for one in volumes if one.get("name") in mounted]
         if own:
-            part.put(where, row.variables[1], own)
+            part.put(where, row.variables[1], _renamed(draft, part, own))
+    return _without(found, volumes)
+
+
+def _renamed(draft: Draft, part: Part, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Volumes or mounts; where the collection has a volume of the same name, theirs gets another one."""
+    taken = HUB_VOLUMES if part is draft.hub else SITE_VOLUMES
+    return [{**one, "name": f"user-{one['name']}"} if one["name"] in taken else one for one in listed]
+
+
+def _without(found: list[dict[str, Any]], kept: list[dict[str, Any]]) -> str:
+    gone = sorted({str(one["name"]) for one in found if one not in kept})
+    return f"without {', '.join(gone)}: the collection makes these files itself" if gone else ""
+
+
+def _holds_replaced(part: Part, mount: Mapping[str, Any]) -> bool:
+    path = str(mount.get("mountPath", "")).rstrip("/")
+    return bool(path) and any(file == path or file.startswith(f"{path}/") for file in part.replaced)
+
+
+def _is_replaced(part: Part, volume: str) -> bool:
+    """Whether a volume is mounted only where files are that the collection makes itself."""
+    prefix = "superlink" if part.name == "superlink" else "supernodes.pools[]"
+    both = [*_mounts_of(part, prefix, executor=False), *_mounts_of(part, prefix, executor=True)]
+    mounts = [one for one in both if one["name"] == volume]
+    return bool(mounts) and all(_holds_replaced(part, one) for one in mounts)
 
 
 def _mounts_of(part: Part, prefix: str, *, executor: bool) -> list[dict[str, Any]]:
@@ -299,36 +340,51 @@ def _named(value: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _has_volumes(part: Part, prefix: str, mounts: Any) -> list[dict[str, Any]]:
-    """The mounts, if the volumes are there that they name."""
+def _has_volumes(draft: Draft, part: Part, prefix: str, mounts: Any) -> tuple[list[dict[str, Any]], str]:
+    """The mounts, if the volumes are there that they name, and what the report says of those that are left out."""
     names = [part.given.get(f"{prefix}{place}volumes") or [] for place in (".", ".podTemplate.spec.")]
     there = {str(one.get("name")) for found in names if isinstance(found, list) for one in found if isinstance(one, dict)}
     found = _named(mounts)
     lacking = sorted({str(one.get("name")) for one in found if one.get("name") not in there})
     if lacking:
         raise Refused(f"mounts {', '.join(lacking)}, which is not among the volumes that are converted")
-    return found
+    kept = [one for one in found if not _holds_replaced(part, one)]
+    told = _without(found, kept)
+    if found and not kept:
+        raise Refused("mounts only files that the collection makes itself")
+    paths = HUB_PATHS if part is draft.hub else SITE_PATHS
+    taken = sorted(path for one in kept if (path := str(one.get("mountPath", "")).rstrip("/")) in paths)
+    if taken:
+        why = f"{', '.join(taken)} is a path of the collection's own files; mount the volume at another one"
+        kept = [one for one in kept if str(one.get("mountPath", "")).rstrip("/") not in taken]
+        if not kept:
+            raise Refused(why)
+        told = "; ".join(filter(None, (told, f"without a mount: {why}")))
+    return _renamed(draft, part, kept), told
 
 
-def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     prefix = row.name.rpartition(".")[0]
-    mounts = _has_volumes(part, prefix, value)
+    mounts, told = _has_volumes(draft, part, prefix, value)
     executor = not part.given.get(f"{prefix}.superexecVolumeMounts")
     if part is draft.hub:
         part.put(where, row.variables[0], mounts)
         if draft.process and executor:
             part.put(where, row.variables[1], mounts)
-        return
+        return told
     if not draft.process or executor:
         part.put(where, row.variables[0], mounts)
     if draft.process:
-        draft.patch(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
+        draft.template(part, where, ("containers", "name=supernode", "volumeMounts"), mounts)
+    return told
 
 
-def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+def _exec_mounts(draft: Draft, part: Part, row: Field, where: str, value: Any) -> str:
     if not draft.process:
         raise Refused("there is a SuperExec only with isolationMode process")
-    part.put(where, row.variables[0], _has_volumes(part, row.name.rpartition(".")[0], value))
+    mounts, told = _has_volumes(draft, part, row.name.rpartition(".")[0], value)
+    part.put(where, row.variables[0], mounts)
+    return told
 
 
 def _replicas(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -357,7 +413,7 @@ def _runtime_class(draft: Draft, part: Part, row: Field, where: str, value: Any)
     if "gpu" in part.variables:
         part.put(where, "gpu", {"runtime_class": shaped(value, str)})
     else:
-        draft.patch(part, where, ("runtimeClassName",), shaped(value, str))
+        draft.template(part, where, ("runtimeClassName",), shaped(value, str))
 
 
 def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
@@ -378,7 +434,7 @@ def _node_config(draft: Draft, part: Part, row: Field, where: str, value: Any) -
 
 
 _CONVERSIONS = {
-    "later": _later, "copy": _copy, "process": _process, "patch": _patch, "env": _env, "image": _image, "exposure": _exposure,
+    "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
     "superlink_args": _arguments(SUPERLINK_OPTIONS), "supernode_args": _arguments(SUPERNODE_OPTIONS), "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
     "runtime_class": _runtime_class, "node_config": _node_config,

@@ -25,7 +25,7 @@ class Field:
         fate: C(converted), C(always) for what is so here in any case, or C(refused).
         variables: with C(converted), role variables, or for a pool options of it.
         how: name of the conversion; see federation_resource.py.
-        path: with C(how=patch), the keys to the field in the pod template's spec.
+        path: with C(how=template), the keys to the field in the pod template's spec.
         default: the resource's default; a field with this value is left out.
         why: the reason, with C(always) and C(refused); else what to know.
     """
@@ -42,7 +42,7 @@ class Field:
     def destination(self) -> str:
         """For people: where the value goes, or why it does not."""
         if self.fate == CONVERTED:
-            target = "a patch of the pods" if self.how == "patch" else ", ".join(self.variables)
+            target = ", ".join(self.variables)
             return f"{target}; {self.why}" if self.why else target
         return self.why
 
@@ -75,7 +75,7 @@ def _template(prefix: str, variables: dict[str, tuple[str, ...]], *, pool: bool)
     """Rows of a podTemplate."""
     spec = f"{prefix}.podTemplate.spec"
     rows = [Field(f"{spec}.{name}", CONVERTED, variables[ending], how=how) for name, ending, how in _PODS]
-    rows += [Field(f"{spec}.{name}", CONVERTED, how="patch", path=(name,)) for name in _PATCHED]
+    rows += [Field(f"{spec}.{name}", CONVERTED, variables["pod_template"], how="template", path=(name,)) for name in _PATCHED]
     rows += [
         _to(f"{prefix}.podTemplate.metadata.labels", *variables["pod_labels"], why=_DROPPED),
         _to(f"{prefix}.podTemplate.metadata.annotations", *variables["pod_annotations"], why=_DROPPED),
@@ -87,19 +87,19 @@ def _template(prefix: str, variables: dict[str, tuple[str, ...]], *, pool: bool)
         _refused(f"{spec}.automountServiceAccountToken", _TOKEN),
         *(_refused(f"{spec}.{name}", f"{_DROPPED}, and so does the collection") for name in ("hostname", "readinessGates")),
         *(
-            Field(f"{spec}.{name}", REFUSED, default=[], why=f"{_DROPPED}; add containers with {'supernode' if pool else 'superlink'}_patches")
-            for name in ("containers", "initContainers")
+            _to(f"{spec}.{name}", *variables[ending], how="containers", default=[], why=_DROPPED)
+            for name, ending in (("containers", "extra_containers"), ("initContainers", "init_containers"))
         ),
     ]
     if pool:
         rows += [
-            _to(f"{spec}.runtimeClassName", "gpu", how="runtime_class", why="with a GPU; else a patch of the pods"),
+            _to(f"{spec}.runtimeClassName", "gpu", how="runtime_class", why="without a GPU, pod_template"),
             _to(f"{spec}.topologySpreadConstraints", "topology_spread_constraints", why=_DROPPED),
             _to(f"{spec}.terminationGracePeriodSeconds", "termination_grace_period", why=_DROPPED),
         ]
     else:
         rows += [
-            Field(f"{spec}.{name}", CONVERTED, how="patch", path=(name,))
+            Field(f"{spec}.{name}", CONVERTED, variables["pod_template"], how="template", path=(name,))
             for name in ("runtimeClassName", "topologySpreadConstraints", "terminationGracePeriodSeconds")
         ]
     return rows
@@ -109,7 +109,10 @@ def _hub_variables(ending: str) -> tuple[str, ...]:
     return (f"superlink_{ending}", f"superlink_serverapp_{ending}")
 
 
-_ENDINGS = ("node_selector", "affinity", "tolerations", "priority_class", "pod_labels", "pod_annotations", "volumes")
+_ENDINGS = (
+    "node_selector", "affinity", "tolerations", "priority_class", "pod_labels", "pod_annotations", "volumes", "pod_template",
+    "init_containers", "extra_containers",
+)  # fmt: skip
 _POOL = "supernodes.pools[]"
 
 FIELDS: tuple[Field, ...] = (

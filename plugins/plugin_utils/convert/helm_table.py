@@ -145,7 +145,7 @@ def _pods(prefix: str, role: str, target: tuple[str, str], *, args: str) -> list
     return [
         _patch(f"{prefix}.labels", _EMPTY, target, "metadata", "labels"),
         _patch(f"{prefix}.annotations", _EMPTY, target, "metadata", "annotations"),
-        _variable(f"{prefix}.extraArgs", [], args),
+        _variable(f"{prefix}.extraArgs", [], args, how="arguments"),
         _variable(f"{prefix}.nodeSelector", _EMPTY, f"{role}_node_selector"),
         _variable(f"{prefix}.tolerations", [], f"{role}_tolerations"),
         _variable(f"{prefix}.affinity", _EMPTY, f"{role}_affinity"),
@@ -154,7 +154,9 @@ def _pods(prefix: str, role: str, target: tuple[str, str], *, args: str) -> list
         _variable(f"{prefix}.podLabels", _EMPTY, f"{role}_pod_labels"),
         _patch(f"{prefix}.podSecurityContext", _EMPTY, target, *_TEMPLATE, "securityContext"),
         _fixed(f"{prefix}.updateStrategy.type", "RollingUpdate", "Recreate", _ROLLING),
-        _refused(f"{prefix}.updateStrategy.rollingUpdate", _EMPTY, _ROLLING),
+        _variable(f"{prefix}.updateStrategy.rollingUpdate", _EMPTY, "supernode_max_unavailable", how="rolling")
+        if prefix == SUPERNODE
+        else _refused(f"{prefix}.updateStrategy.rollingUpdate", _EMPTY, _ROLLING),
         _refused(f"{prefix}.selectorLabels", _EMPTY, _SELECTOR),
         _refused(f"{prefix}.name", {"superlink": "superlink", "serverapp": "superexec-serverapp"}.get(name, _exec_name(prefix)), _NAMES),
         _refused(f"{prefix}.superexecAuthSecretFile", "", _SECRET_FILE),
@@ -201,7 +203,7 @@ def _global(roles: tuple[str, ...], role: str) -> list[Row]:
         _variable("global.podLabels", _EMPTY, *each("pod_labels")),
         _variable("global.nodeSelector", _EMPTY, *each("node_selector")),
         _variable("global.tolerations", [], *each("tolerations")),
-        _variable("global.affinity.podAntiAffinity", "soft", *each("affinity"), how="anti_affinity")
+        _variable("global.affinity.podAntiAffinity", "soft", "supernode_spread", how="spread")
         if role == SUPERNODE
         else _fixed("global.affinity.podAntiAffinity", "soft", "none", "there is one SuperLink pod, so there is nothing to spread"),
         _variable("global.affinity.nodeAffinity.type", "hard", *each("affinity"), how="node_affinity"),
@@ -258,7 +260,7 @@ _HUB_SUPEREXEC = [
     *_probe("superexec", "livenessProbe", _SERVERAPP_SET, "superexec"),
     *_no_readiness("superexec"),
     _fixed("superexec.replicas", 1, 1, "outputs of runs are kept in the one pod of ServerApps"),
-    _patch("superexec.lifecycle", _EMPTY, _SERVERAPP_SET, *_container("superexec"), "lifecycle"),
+    _variable("superexec.lifecycle", _EMPTY, "superlink_serverapp_lifecycle"),
     _variable("superexec.imagePullSecrets", [], "superlink_image_pull_secrets", how="names"),
     *_image("superexec", "flwr/superexec-ee", "superlink_serverapp_image", "superlink_image_registry", "superlink_version"),
     _patch("superexec.image.pullPolicy", "Always", _SERVERAPP_SET, *_container("superexec"), "imagePullPolicy"),
@@ -276,7 +278,7 @@ _SITE_SUPEREXEC = [
     *_probe("superexec", "livenessProbe", _SUPERNODE_SET, "superexec"),
     *_no_readiness("superexec"),
     _fixed("superexec.replicas", 1, 1, "each SuperNode has one SuperExec, in its pod"),
-    _patch("superexec.lifecycle", _EMPTY, _SUPERNODE_SET, *_container("superexec"), "lifecycle"),
+    _variable("superexec.lifecycle", _EMPTY, "supernode_superexec_lifecycle"),
     _variable("superexec.imagePullSecrets", [], "supernode_image_pull_secrets", how="names"),
     *_image("superexec", "flwr/superexec-ee", "supernode_superexec_image", "supernode_image_registry", "supernode_version"),
     _patch("superexec.image.pullPolicy", "IfNotPresent", _SUPERNODE_SET, *_container("superexec"), "imagePullPolicy"),
@@ -346,7 +348,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         _refused("superlink.ingress.fleet.pathType", "ImplementationSpecific", "TLS is passed through, so the ingress sees no path"),
         *_ingress("serverAppIo", _RUNTIME),
         *(_refused(f"superlink.ingress.{key}", [], _ONE_DOOR) for key in ("extraHosts", "extraTls", "extraRules")),
-        _patch("superlink.lifecycle", {}, _SUPERLINK_SET, *_container("superlink"), "lifecycle"),
+        _variable("superlink.lifecycle", {}, "superlink_lifecycle"),
         _variable("superlink.imagePullSecrets", [], "superlink_image_pull_secrets", how="names"),
         *_image("superlink", "flwr/superlink-ee", "superlink_image", "superlink_image_registry", "superlink_version"),
         _variable("superlink.image.pullPolicy", "IfNotPresent", "superlink_image_pull_policy"),
@@ -381,7 +383,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         _variable("supernode.replicas", 1, "supernode_pools", how="replicas"),
         *_probe("supernode", "livenessProbe", _SUPERNODE_SET, "supernode"),
         *_no_readiness("supernode"),
-        _patch("supernode.lifecycle", {}, _SUPERNODE_SET, *_container("supernode"), "lifecycle"),
+        _variable("supernode.lifecycle", {}, "supernode_lifecycle"),
         _variable("supernode.imagePullSecrets", [], "supernode_image_pull_secrets", how="names"),
         *_image("supernode", "flwr/supernode-ee", "supernode_image", "supernode_image_registry", "supernode_version"),
         _variable("supernode.image.pullPolicy", "IfNotPresent", "supernode_image_pull_policy"),

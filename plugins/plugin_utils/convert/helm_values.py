@@ -8,10 +8,14 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..spec.pool_spec import SPREADS
+from ..validate.superlink_faults import SERVERAPP_OPTIONS, SUPERLINK_OPTIONS
+from ..validate.supernode_faults import CLIENTAPP_OPTIONS, SUPERNODE_OPTIONS
+from . import pieces
 from .helm_table import FIXED, PATCH, REFUSED, SUPERLINK, SUPERNODE, TABLE, Row
 from .pieces import (
     DEFAULT,
@@ -23,10 +27,13 @@ from .pieces import (
     SECRET_NAME,
     VERSION,
     Refused,
+    arguments,
     entry,
     env,
+    merged,
     nested,
     shaped,
+    too_old,
     without_keys,
 )  # fmt: skip
 
@@ -42,6 +49,7 @@ class Draft:
     variables: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
     patches: list[dict[str, Any]] = field(default_factory=list)
+    patched: dict[tuple[Any, ...], tuple[str, Any]] = field(default_factory=dict)
 
     def value(self, name: str) -> Any:
         """The value of a parameter, or the chart's default."""
@@ -56,7 +64,7 @@ class Draft:
         """Set a variable: maps and lists are added to what is there; else the component's value wins over the global one."""
         before = self.variables.get(variable)
         if isinstance(before, dict) and isinstance(value, dict):
-            value = _merged(before, value)
+            value = merged(before, value)
         elif isinstance(before, list) and isinstance(value, list):
             value = before + [one for one in value if one not in before]
         elif before is not None and before != value and not all(one.startswith("global.") for one in self.sources[variable]):
@@ -65,8 +73,12 @@ class Draft:
         self.sources.setdefault(variable, []).append(row.name)
 
     def patch(self, row: Row, body: Any) -> None:
-        """Add a patch of the row's object."""
+        """Add a patch of the row's object. Lists that are appended to do not contradict each other."""
         kind, name = row.target
+        for path, value in _ends(body) if isinstance(body, Mapping) else ():
+            before = self.patched.setdefault((kind, name, path), (row.name, value))
+            if before[1] != value:
+                raise Refused(f"{before[0]} gives {path[-1]} of {kind}/{name} another value")
         self.patches.append({"target": {"kind": kind, "name": name}, "patch": body})
         self.sources.setdefault(f"{self.chart}_patches", []).append(row.name)
 
@@ -128,6 +140,8 @@ def _leaves(values: Mapping[str, Any], rows: Mapping[str, Row], prefix: str) -> 
 def _unknown(name: str, rows: Mapping[str, Row], value: Any) -> str:
     if any(one.startswith(f"{name}.") for one in rows):
         return f"has a {type(value).__name__}, not a mapping"
+    if pieces.AUTOSCALING.search(name):
+        return pieces.NO_AUTOSCALING
     nearest = difflib.get_close_matches(name, rows, n=1, cutoff=0.7)
     return "the chart has no such parameter" + (f"; did you mean {nearest[0]}?" if nearest else "")
 
@@ -145,10 +159,32 @@ def _always(draft: Draft) -> None:
     else:
         draft.variables["supernode_pools"] = [{"name": "default", "replicas": 1, "node_config": {}}]
         draft.sources["supernode_pools"] = ["supernode.replicas", "supernode.node.config"]
+        draft.variables["supernode_spread"] = "soft"
+        draft.sources["supernode_spread"] = ["global.affinity.podAntiAffinity"]
+
+
+def _ends(body: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Path and value of each field that a merge patch sets. Entries of containers are told apart by their names."""
+    for key, value in body.items():
+        if isinstance(value, Mapping) and value:
+            yield from _ends(value, (*path, str(key)))
+        elif isinstance(value, list) and key == "containers":
+            for one in value:
+                yield from _ends({inner: it for inner, it in one.items() if inner != "name"}, (*path, str(one["name"])))
+        else:
+            yield (*path, str(key)), value
+
+
+def _overrides(draft: Draft, row: Row, value: Any) -> bool:
+    """Whether a component is given its default because the value for all components is another one."""
+    common = f"global.{row.name.partition('.')[2]}"
+    if not value or row.name.startswith("global.") or common not in draft.given:
+        return False
+    return draft.given[common] not in (value, _DEFAULTS[draft.chart][common])
 
 
 def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
-    if value == row.default and type(value) is type(row.default):
+    if value == row.default and type(value) is type(row.default) and not _overrides(draft, row, value):
         return entry(row.name, DEFAULT)
     if row.fate == REFUSED:
         return entry(row.name, NOT, why=row.why)
@@ -160,24 +196,10 @@ def _convert(draft: Draft, row: Row, value: Any) -> dict[str, Any]:
         return entry(row.name, NOT, why=f"there is a SuperExec only with {draft.chart}.isolationMode process")
     try:
         without_keys(value)
-        _CONVERSIONS[row.how](draft, row, value)
+        told = _CONVERSIONS[row.how](draft, row, value)
     except Refused as reason:
         return entry(row.name, NOT, why=str(reason))
-    return entry(row.name, MAPPED, to=row.destination)
-
-
-def _merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Both: maps are merged, lists added, else the second wins."""
-    result = dict(before)
-    for key, value in more.items():
-        old = result.get(key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            result[key] = _merged(old, value)
-        elif isinstance(old, list) and isinstance(value, list):
-            result[key] = old + [one for one in value if one not in old]
-        else:
-            result[key] = value
-    return result
+    return entry(row.name, MAPPED, to="; ".join(filter(None, (row.destination, told))))
 
 
 def _copy(draft: Draft, row: Row, value: Any) -> None:
@@ -198,6 +220,10 @@ def _copy(draft: Draft, row: Row, value: Any) -> None:
 _NEEDS_EXPOSURE = {
     "superlink_node_port": "node_port", "superlink_ingress_class": "ingress", "superlink_ingress_annotations": "ingress", "superlink_host": "ingress",
 }  # fmt: skip
+_OPTIONS = {
+    "superlink_extra_args": SUPERLINK_OPTIONS, "superlink_serverapp_extra_args": SERVERAPP_OPTIONS,
+    "supernode_extra_args": SUPERNODE_OPTIONS, "supernode_superexec_extra_args": CLIENTAPP_OPTIONS,
+}  # fmt: skip
 _SUPERNODE_MOUNTS = ("spec", "template", "spec", "containers", "name=supernode", "volumeMounts")
 
 
@@ -214,6 +240,13 @@ def _names(draft: Draft, row: Row, value: Any) -> None:
     draft.put(row, row.variables[0], names)
 
 
+def _arguments(draft: Draft, row: Row, value: Any) -> str:
+    kept, _values, why = arguments(value, _OPTIONS[row.variables[0]])
+    told = pieces.without_own(kept, why)
+    draft.put(row, row.variables[0], kept)
+    return told
+
+
 def _env(draft: Draft, row: Row, value: Any) -> None:
     kept = env(value)
     for variable in row.variables:
@@ -225,12 +258,21 @@ def _env(draft: Draft, row: Row, value: Any) -> None:
         draft.sources.setdefault(variable, []).append(row.name)
 
 
-def _anti_affinity(draft: Draft, row: Row, value: Any) -> None:
-    term = {"labelSelector": {"matchLabels": {"app.kubernetes.io/component": "supernode"}}, "topologyKey": "kubernetes.io/hostname"}
-    if value == "hard":
-        draft.put(row, row.variables[0], {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
-    elif value != "none":
-        raise Refused("is none of: none, soft, hard")
+def _spread(draft: Draft, row: Row, value: Any) -> None:
+    if value not in SPREADS:
+        raise Refused(f"is none of: {', '.join(SPREADS)}")
+    draft.variables[row.variables[0]] = value  # the chart's default stands there
+    draft.sources[row.variables[0]] = [row.name]
+
+
+def _rolling(draft: Draft, row: Row, value: Any) -> None:
+    given = dict(shaped(value, dict))
+    at_once = given.pop("maxUnavailable", None)
+    if given.pop("maxSurge", 0) not in (0, "0", "0%"):
+        raise Refused("a SuperNode is never doubled: its key admits one session; give maxUnavailable without maxSurge")
+    if given or at_once in (None, 0, "0", "0%"):
+        raise Refused("needs maxUnavailable, from 1, and has no other field here")
+    draft.put(row, row.variables[0], str(at_once))
 
 
 def _node_affinity(draft: Draft, row: Row, value: Any) -> None:
@@ -255,11 +297,16 @@ def _image(draft: Draft, row: Row, value: Any) -> None:
     registry = str(draft.value(f"{prefix}.registry"))
     if part == "tag":
         version = VERSION.match(str(value))
+        if version and too_old(version[1]):
+            raise Refused(too_old(version[1]))
         if version:
             draft.put(row, row.variables[1], version[1])
         elif not own_repository:
             raise Refused("begins with no version; set flower_version, or give the repository as well")
     if own_repository:
+        version = VERSION.match(str(tag))
+        if version and too_old(version[1]):
+            raise Refused(f"the tag {version[1]} {too_old(version[1])}")
         name = f"{'docker.io' if registry == 'registry.hub.docker.com' else registry}/{draft.value(f'{prefix}.repository')}"
         draft.put(row, row.variables[0], f"{name}:{tag}" + (f"@{digest}" if digest else ""))
     elif part == "registry":
@@ -340,7 +387,7 @@ def _pool(draft: Draft) -> dict[str, Any]:
 
 def _replicas(draft: Draft, row: Row, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise Refused("is not a number of SuperNodes from 1; autoscaling and 0 are not possible: each SuperNode has a registered key")
+        raise Refused("is not a number of SuperNodes from 1; 0 is not possible")
     _pool(draft)["replicas"] = value
 
 
@@ -367,8 +414,9 @@ def _address(draft: Draft, row: Row, value: Any) -> None:
     draft.put(row, row.variables[0], f"[{host}]:{port}" if ":" in str(host) and not str(host).startswith("[") else f"{host}:{port}")
 
 
-_CONVERSIONS = {
-    "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "anti_affinity": _anti_affinity, "node_affinity": _node_affinity,
+_CONVERSIONS: dict[str, Callable[[Draft, Row, Any], str | None]] = {
+    "arguments": _arguments,
+    "copy": _copy, "not": _not, "one": _one, "names": _names, "env": _env, "spread": _spread, "rolling": _rolling, "node_affinity": _node_affinity,
     "image": _image, "issuer": _issuer, "existing": _existing, "days": _days, "exposure": _exposure, "ingress": _ingress,
     "superexec": _superexec, "probe": _probe, "probe_field": _probe_field, "rules": _rules, "rules_set": _rules_set, "replicas": _replicas,
     "node_config": _node_config, "address": _address,

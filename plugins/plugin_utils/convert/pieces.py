@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...module_utils.node_config_values import BRACES
+
 MAPPED, MET, DEFAULT, NOT = "mapped", "met", "default", "refused"
 EXPOSURES = {"ClusterIP": "cluster_ip", "NodePort": "node_port", "LoadBalancer": "load_balancer"}
 #: A version at the beginning of an image's tag.
@@ -20,8 +22,11 @@ SECRET_NAME = re.compile(
 )
 #: A URL with a user and a password, as those of proxies and databases.
 SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+#: Names of parameters and fields of autoscalers.
+AUTOSCALING = re.compile(r"autoscal|\bhpa\b|scaledobject", re.IGNORECASE)
+NO_AUTOSCALING = "autoscaling is not possible: each SuperNode has a registered key and a number, and a SuperLink with SQLite is one pod; set replicas"
 #: What node_config would read as a placeholder.
-PLACEHOLDER = re.compile(r"\{\s*[A-Za-z_]\w*(:[^}]*)?\s*\}")
+PLACEHOLDER = BRACES
 
 _KEY = re.compile(r"PRIVATE KEY-----")
 
@@ -81,6 +86,54 @@ def env(value: Any) -> list[dict[str, Any]]:
     return kept
 
 
+def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[str], str]:
+    """Arguments without those that the collection sets itself, and without their values.
+
+    Args:
+        value: the list.
+        options: option -> why it is set by the collection, or what to use instead.
+
+    Returns:
+        What is left, the values of what is not, and why it is not.
+
+    Raises:
+        Refused: it is no list.
+    """
+    kept: list[str] = []
+    values: list[str] = []
+    own: dict[str, str] = {}
+    waiting = False  # for the value of an option that is left out
+    for word in map(str, shaped(value, list)):
+        name, _equals, text = word.partition("=")
+        if name in options:
+            own[name], waiting = options[name], not text
+            values.append(text)
+        elif waiting and not word.startswith("-"):
+            values[-1], waiting = word, False
+        else:
+            kept.append(word)
+            waiting = False
+    return kept, values, "; ".join(f"{name} is set by the collection: {reason}" for name, reason in own.items())
+
+
+def without_own(kept: list[str], why: str) -> str:
+    """What the report says of arguments without the collection's own.
+
+    Raises:
+        Refused: nothing is left.
+    """
+    if why and not kept:
+        raise Refused(why)
+    return f"without what the collection sets: {why}" if why else ""
+
+
+def too_old(version: str) -> str:
+    """Why a release of Flower is not deployed; empty if it is."""
+    if tuple(map(int, version.split("."))) >= (1, 40, 0):
+        return ""
+    return "is older than Flower 1.40, the first that this collection deploys; the default version is used"
+
+
 def nested(path: tuple[str, ...], value: Any) -> Any:
     """A strategic merge patch out of the keys to a field; C(name=x) is the list entry with that name."""
     if not path:
@@ -89,3 +142,17 @@ def nested(path: tuple[str, ...], value: Any) -> Any:
     if path[0].startswith("name="):
         return [{"name": path[0].removeprefix("name="), **inner}]
     return {path[0]: inner}
+
+
+def merged(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Both: maps are merged, lists added, else the second wins."""
+    result = dict(before)
+    for key, value in more.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            result[key] = old + [one for one in value if one not in old]
+        else:
+            result[key] = value
+    return result

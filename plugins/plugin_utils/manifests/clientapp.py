@@ -59,7 +59,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         spec,
         CLIENTAPP,
         pool,
-        init_containers=package_report.init_containers(spec, pool, others=1),
+        init_containers=package_report.init_containers(spec, pool, others=1 + pool.added_containers),
         containers=[container],
         volumes=[
             secret_volume(TRUST_VOLUME, sidecar.LOCAL_TLS, keys=["ca.crt"]),

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..base.labels import selector
@@ -66,7 +65,7 @@ def job(spec: SiteSpec, account: str, suffix: str, program: Mapping[str, str], s
     template = pod_template(
         spec,
         APPLICATION,
-        replace(spec.pods, topology_spread_constraints=[]),
+        spec.pods.for_helpers,
         account=account,
         restart="Never",
         containers=[_container(spec)],

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from ..base.values import Object, compact
 from ..spec.part_spec import FlowerSpec
 from ..spec.pods_spec import PodsSpec
+from . import patches
 from .objects import labels
 
 UPSTREAM_IMAGES = {
@@ -148,6 +149,7 @@ def pod_template(
     restart: str = "Always",
     pool: str | None = None,
     notes: Mapping[str, str] | None = None,
+    affinity: Object | None = None,
 ) -> Object:
     """A pod template. Nothing that changes often may enter it: each change restarts pods.
 
@@ -157,6 +159,10 @@ def pod_template(
         grace: seconds between SIGTERM and SIGKILL.
         restart: a SuperNode that lost its registration exits with code 0.
         notes: annotations besides those of the settings.
+        affinity: that of the settings with more in it.
+
+    Raises:
+        PatchError: the C(pod_template) of the settings does not fit.
     """
     own = {**pods.pod_labels, **labels(spec, name, pool=pool)}
     all_notes = {**pods.pod_annotations, **(notes or {})}
@@ -170,13 +176,24 @@ def pod_template(
         "imagePullSecrets": [{"name": name} for name in spec.image_pull_secrets],
         "nodeSelector": dict(sorted(pods.node_selector.items())),
         "tolerations": pods.tolerations,
-        "affinity": pods.affinity,
+        "affinity": pods.affinity if affinity is None else affinity,
         "topologySpreadConstraints": pods.topology_spread_constraints,
         "priorityClassName": pods.priority_class,
         "runtimeClassName": runtime_class,
-        "initContainers": init_containers,
-        "containers": containers,
+        "initContainers": [*(init_containers or []), *map(_hardened, pods.init_containers)],
+        "containers": [*containers, *map(_hardened, pods.extra_containers)],
         "volumes": volumes,
     }
     meta = {"labels": dict(sorted(own.items())), "annotations": dict(sorted(all_notes.items()))}
-    return {"metadata": compact(meta), "spec": compact(body)}
+    template = {"metadata": compact(meta), "spec": compact(body)}
+    if not pods.pod_template:
+        return template
+    try:
+        return patches.apply_one(template, {"patch": pods.pod_template})
+    except patches.PatchError as error:
+        raise patches.PatchError(f"pod_template of the pods {name}: {error}") from None
+
+
+def _hardened(container: Mapping[str, object]) -> Object:
+    """A user's container. Without a security context of its own it has that of the others: Pod Security "restricted" wants one."""
+    return {"securityContext": container_security_context(), **container}

@@ -51,6 +51,7 @@ def container(
             "image": image(spec, "superexec", pods.image),
             "imagePullPolicy": spec.image_pull_policy,
             "args": args + pods.extra_args,
+            "lifecycle": pods.lifecycle,
             "env": merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.env),
             "resources": pods.gpu.added_to(pods.resources),
             "securityContext": container_security_context(),

@@ -136,6 +136,7 @@ def superlink_container(spec: HubSpec) -> Object:
             "image": image(spec, "superlink", spec.pods.image),
             "imagePullPolicy": spec.image_pull_policy,
             "args": arguments(spec),
+            "lifecycle": spec.pods.lifecycle,
             "env": merge_env(flower_env(spec, "/flwr"), env, spec.pods.env),
             "resources": spec.pods.resources,
             "securityContext": container_security_context(),

@@ -232,7 +232,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         containers.append(superexec.container(spec, pool.superexec, loopback))
     init_containers += sidecar.init_containers(spec)
     if computes:
-        init_containers[:0] = package_report.init_containers(spec, pool, others=len(init_containers) + len(containers))
+        init_containers[:0] = package_report.init_containers(spec, pool, others=len(init_containers) + len(containers) + pool.added_containers)
     template = pod_template(
         spec,
         NAME,
@@ -244,6 +244,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         grace=pool.termination_grace_period,
         pool=pool.name,
         notes=notes,
+        affinity=spread_out(spec, pool),
     )
     built: Object = {"apiVersion": "apps/v1", "kind": pool.mode, "metadata": metadata(spec, name, NAME, pool=pool.name)}
     chosen = {"matchLabels": selector(spec.federation, NAME, pool=pool.name)}
@@ -251,20 +252,41 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         # A key admits one session: the old pod goes before the new one comes.
         built["spec"] = {
             "selector": chosen,
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": _at_once(pool) or 1}},
             "template": template,
         }
     else:
+        at_once = _at_once(pool)
+        rolling = {"rollingUpdate": {"maxUnavailable": at_once}} if at_once else {}
         built["spec"] = {
             "replicas": pool.replicas,
             "serviceName": NAME,
             "podManagementPolicy": "Parallel",
             "ordinals": {"start": first_ordinal(spec, pool)},
             "selector": chosen,
-            "updateStrategy": {"type": "RollingUpdate"},
+            "updateStrategy": {"type": "RollingUpdate", **rolling},
             "template": template,
         }
     return built
+
+
+def _at_once(pool: PoolSpec) -> int | str | None:
+    """How many pods may be replaced at once, as Kubernetes takes it; None where nothing is set."""
+    given = pool.max_unavailable
+    return int(given) if given.isdigit() else given or None
+
+
+def spread_out(spec: SiteSpec, pool: PoolSpec) -> Object:
+    """The affinity of a pool's pods, in which SuperNodes avoid each other's nodes if they are to."""
+    if pool.spread == "none":
+        return pool.affinity
+    term = {"labelSelector": {"matchLabels": selector(spec.federation, NAME)}, "topologyKey": "kubernetes.io/hostname"}
+    kind = "requiredDuringSchedulingIgnoredDuringExecution"
+    wish: Object = term
+    if pool.spread == "soft":
+        kind, wish = "preferredDuringSchedulingIgnoredDuringExecution", {"weight": 100, "podAffinityTerm": term}
+    against = pool.affinity.get("podAntiAffinity") or {}
+    return {**pool.affinity, "podAntiAffinity": {**against, kind: [*(against.get(kind) or []), wish]}}
 
 
 def _wait_key(spec: SiteSpec, pool: PoolSpec) -> Object:
@@ -319,6 +341,7 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
             "imagePullPolicy": spec.image_pull_policy,
             "args": args,
             # Variables that arguments refer to come first; the user's can't replace them (the validator reports it).
+            "lifecycle": pool.lifecycle,
             "env": merge_env(
                 [key_env],
                 expanded.env,

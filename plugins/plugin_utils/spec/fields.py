@@ -8,6 +8,7 @@ A specification is a frozen dataclass, read once by its C(parse); what is behind
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -38,6 +39,11 @@ def merge_env(*lists: Iterable[Mapping[str, Any]]) -> list[Object]:
     return list(merged.values())
 
 
+def _ordered(value: Any) -> list[Any]:
+    """Entries of which the order has no meaning, in one that depends on nothing but them."""
+    return sorted(value or [], key=lambda entry: json.dumps(entry, sort_keys=True, default=text))
+
+
 Text = Annotated[str, text]
 Flag = Annotated[bool, boolean]
 Number = Annotated[int, integer]
@@ -45,6 +51,8 @@ MaybeNumber = Annotated[int | None, integer]
 Texts = Annotated[list[str], lambda value: [text(entry) for entry in value or []]]
 Labels = Annotated[dict[str, str], lambda value: {key: text(entry) for key, entry in (value or {}).items()}]
 Listed = Annotated[list[Any], lambda value: list(value or [])]
+Unordered = Annotated[list[Any], _ordered]  # peers of policies, networks: what they allow adds up
+UnorderedTexts = Annotated[list[str], lambda value: sorted(text(entry) for entry in value or [])]
 Mapped = Annotated[Object, lambda value: dict(value or {})]
 Amounts = Annotated[Object, _amounts]  # ResourceRequirements with every quantity as text: the API server stores text
 Env = Annotated[list[Object], lambda value: merge_env(value or [])]

@@ -14,7 +14,18 @@ from ..base.certificate_names import certificate_names
 from ..base.ports import FLEET_PORT
 from ..base.times import duration
 from .addon_spec import OcmUse
-from .fields import Amounts, Flag, Labels, Listed, MaybeNumber, Number, Parsed, Text, Texts
+from .fields import (
+    Amounts,
+    Flag,
+    Labels,
+    MaybeNumber,
+    Number,
+    Parsed,
+    Text,
+    Texts,
+    Unordered,
+    UnorderedTexts,
+)  # fmt: skip
 from .metrics_spec import Metrics, MetricsOf
 from .part_spec import FlowerSpec
 from .pods_spec import PodsSpec
@@ -77,7 +88,7 @@ class HubSpec(FlowerSpec, OcmUse):
     service_annotations: Labels = field(default_factory=dict)
     external_traffic_policy: Text = ""
     load_balancer_class: Text = ""
-    load_balancer_source_ranges: Texts = field(default_factory=list)
+    load_balancer_source_ranges: UnorderedTexts = field(default_factory=list)
     ingress_class: Text = ""
     ingress_annotations: Labels = field(default_factory=dict)
     route_annotations: Labels = field(default_factory=dict)
@@ -98,8 +109,8 @@ class HubSpec(FlowerSpec, OcmUse):
     certificate_days: Number = 90
     renew_before: Annotated[datetime.timedelta | None, duration] = None
     issuer: _Issuer = Issuer()
-    allowed_sources: Listed = field(default_factory=list)
-    serverapp_egress: Listed = field(default_factory=list)
+    allowed_sources: Unordered = field(default_factory=list)
+    serverapp_egress: Unordered = field(default_factory=list)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], **more: Any) -> HubSpec:

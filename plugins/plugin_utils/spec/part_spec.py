@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ..base.addresses import is_ip, split_address
 from ..base.names import KEY_SOURCES, SITE
-from .fields import Flag, Labels, Listed, MaybeNumber, Parsed, Text, Texts
+from .fields import Flag, Labels, Listed, MaybeNumber, Parsed, Text, Texts, Unordered
 
 SKUPPER = "skupper"
 PROCESS = "process"
@@ -43,8 +43,8 @@ class PartSpec(Parsed):
     connectivity: Text = ""
     skupper: Flag = False
     network_policies: Flag = True
-    dns: Listed = field(default_factory=list)
-    monitoring_namespaces: Listed = field(default_factory=list)
+    dns: Unordered = field(default_factory=list)
+    monitoring_namespaces: Unordered = field(default_factory=list)
 
     @property
     def has_routers(self) -> bool:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from ..base.values import Object
@@ -46,6 +46,10 @@ class PodsSpec(Parsed):
     """Settings of one kind of pods.
 
     C(volume_mounts), C(datasets), C(shm_size) and C(gpu) are those of the container that computes.
+
+    Attributes:
+        lifecycle: hooks of the main container.
+        pod_template: a strategic merge patch of the pod template.
     """
 
     image: Text = ""
@@ -65,3 +69,17 @@ class PodsSpec(Parsed):
     pod_labels: Labels = field(default_factory=dict)
     runtime_dependency_installation: Flag = False
     pod_annotations: Labels = field(default_factory=dict)
+    init_containers: Listed = field(default_factory=list)
+    extra_containers: Listed = field(default_factory=list)
+    lifecycle: Mapped = field(default_factory=dict)
+    pod_template: Mapped = field(default_factory=dict)
+
+    @property
+    def added_containers(self) -> int:
+        """How many containers of the user are in a pod."""
+        return len(self.init_containers) + len(self.extra_containers)
+
+    @property
+    def for_helpers(self) -> PodsSpec:
+        """The same for a pod that does one thing for the collection: nothing is added to it."""
+        return replace(self, topology_spread_constraints=[], init_containers=[], extra_containers=[], pod_template={})

@@ -19,6 +19,7 @@ from .pods_spec import PodsSpec
 STATEFUL_SET = "StatefulSet"
 DAEMON_SET = "DaemonSet"
 MODES = (STATEFUL_SET, DAEMON_SET)
+SPREADS = ("none", "soft", "hard")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class PoolSpec(PodsSpec):
 
     Attributes:
         replicas: SuperNodes of a StatefulSet; 0 for a DaemonSet.
+        spread: whether SuperNodes avoid each other's nodes, one of C(SPREADS).
+        max_unavailable: how many are replaced at once, a number or a percentage; empty for one.
     """
 
     name: Text = ""
@@ -40,6 +43,9 @@ class PoolSpec(PodsSpec):
     superexec_image: Text = ""
     superexec_resources: Amounts = field(default_factory=dict)
     superexec_extra_args: Texts = field(default_factory=list)
+    superexec_lifecycle: Mapped = field(default_factory=dict)
+    spread: Text = "none"
+    max_unavailable: Text = ""
     termination_grace_period: Number = 15  # a SuperNode takes leave in less than 6 s; killed, it is refused for 60 s
 
     @property
@@ -56,7 +62,7 @@ class PoolSpec(PodsSpec):
     def superexec(self) -> PodsSpec:
         """Settings of its SuperExecs."""
         image, resources, extra_args = self.superexec_image, self.superexec_resources, self.superexec_extra_args
-        return replace(self, image=image, resources=resources, extra_args=extra_args)
+        return replace(self, image=image, resources=resources, extra_args=extra_args, lifecycle=self.superexec_lifecycle)
 
     @property
     def uses_partition(self) -> bool:

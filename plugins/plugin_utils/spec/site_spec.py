@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base.names import CLIENTAPPS, WORKLOAD
-from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts
+from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Texts, Unordered, UnorderedTexts
 from .part_spec import NOTHING, FlowerSpec
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
@@ -39,9 +39,9 @@ class SiteSpec(FlowerSpec):
     mtls: Flag = True
     client_certificate: Text = ""
     cluster_domain: Text = ""
-    superlink_cidrs: Texts = field(default_factory=list)
-    egress: Listed = field(default_factory=list)
-    api_server: Listed = field(default_factory=list)
+    superlink_cidrs: UnorderedTexts = field(default_factory=list)
+    egress: Unordered = field(default_factory=list)
+    api_server: Unordered = field(default_factory=list)
     allocation: Mapped = field(default_factory=dict)
     keys_account: Flag = False
     packages_report: Flag = False

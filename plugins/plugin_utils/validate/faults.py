@@ -34,6 +34,9 @@ _TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*){0,2}
 ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
+# Containers of the pods that the roles make.
+OWN_CONTAINERS = frozenset(("superlink", "gateway", "superexec", "supernode", "sidecar", "wait-key", "packages", "flower-outputs", "outputs"))
+
 RESERVED_ENV = ("FLOWER_INDEX", "FLOWER_NODE_NAME")
 _OWN_LABELS = re.compile(
     r"app\.kubernetes\.io/(name|instance|component|part-of|managed-by|version)|federated\.flower/.*"
@@ -288,6 +291,24 @@ class Faults:
                 self.add(f"{at}.mountPath", mount["mountPath"], "is mounted already")
             paths.add(path)
 
+    def containers(self, variable: str, value: Any) -> None:
+        """A list of Container."""
+        if not self.sequence(variable, value, hidden=True):
+            return
+        names: set[str] = set()
+        for number, container in enumerate(value or []):
+            at = f"{variable}[{number}]"
+            name = container.get("name") if isinstance(container, Mapping) else None
+            if not isinstance(name, str):
+                self.add(at, Shape(container), "has no name")
+                continue
+            self.label(f"{at}.name", name)
+            if name in OWN_CONTAINERS or name in names:
+                self.add(f"{at}.name", name, "exists already; use another name")
+            names.add(name)
+            if not container.get("image"):
+                self.add(at, Shape(container), f"has no image (name {name!r})")
+
     def gpu(self, variable: str, value: Any, limits: Any) -> None:
         """A C(gpu) mapping, and no second amount of the same device among the resources."""
         if not self.mapping(variable, value) or not value:
@@ -415,6 +436,33 @@ def placement_faults(keys: Spec, faults: Faults, at: str = "") -> None:
         faults.subdomain(f"{at}priority_class", keys["priority_class"])
     faults.labels(f"{at}pod_labels", keys.get("pod_labels"))
     faults.labels(f"{at}pod_annotations", keys.get("pod_annotations"), values=False)
+    for key in ("init_containers", "extra_containers"):
+        faults.containers(f"{at}{key}", keys.get(key))
+    for key in ("lifecycle", "superexec_lifecycle"):
+        faults.mapping(f"{at}{key}", keys.get(key))
+    _template_faults(f"{at}pod_template", keys.get("pod_template"), faults)
+
+
+def _template_faults(variable: str, value: Any, faults: Faults) -> None:
+    """A partial PodTemplateSpec. Whether it fits is seen when it is rendered."""
+    if not faults.mapping(variable, value):
+        return
+    for part, found in (value or {}).items():
+        if part not in ("metadata", "spec"):
+            faults.add(f"{variable}.{part}", Shape(found), "is neither metadata nor spec")
+        elif faults.mapping(f"{variable}.{part}", found) and part == "metadata":
+            for key, entry in (found or {}).items():
+                if key not in ("labels", "annotations"):
+                    faults.add(f"{variable}.metadata.{key}", entry, "is neither labels nor annotations")
+                else:
+                    faults.labels(f"{variable}.metadata.{key}", entry, values=key == "labels")
+
+
+def has_templates(spec: Spec) -> bool:
+    """Whether a pod template is patched, of the part or of a pool."""
+    pools = spec.get("pools")
+    parts = [spec, *(pool for pool in pools if isinstance(pool, Mapping))] if isinstance(pools, list) else [spec]
+    return any(part.get(key) for part in parts for key in ("pod_template", "serverapp_pod_template"))
 
 
 def patch_faults(spec: Spec, faults: Faults, render: Callable[[], Any]) -> None:
@@ -438,7 +486,7 @@ def patch_faults(spec: Spec, faults: Faults, render: Callable[[], Any]) -> None:
             faults.add(f"{at}.patch", Shape(patch.get("patch")), "is neither a mapping (merge) nor a list (JSON patch)")
         if patch.get("type"):
             faults.choice(f"{at}.type", patch["type"], TYPES)
-    if len(faults.found) > shape or faults.found or not spec.get("patches"):
+    if len(faults.found) > shape or faults.found or not (spec.get("patches") or has_templates(spec)):
         return
     try:
         render()

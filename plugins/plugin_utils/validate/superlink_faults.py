@@ -39,7 +39,7 @@ SUPERLINK_OPTIONS = {
     "--disable-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
     "--allow-runtime-dependency-installation": "use superlink_runtime_dependency_installation",
 }
-_SUPEREXEC_OPTIONS = {
+SERVERAPP_OPTIONS = {
     "--runtime-api-address": "the ServerApp reaches SuperLink through the gateway",
     "--insecure": "the gateway's port for the ServerApp uses TLS",
     "--root-certificates": "the internal CA is mounted by the role",
@@ -54,6 +54,9 @@ _SUPERLINK_VOLUMES = {
 _SUPERLINK_PATHS = {"/data", "/internal", "/flwr", "/flwr/config.toml", "/run/gw", "/superexec"}
 _SERVERAPP_VOLUMES = {"internal-ca", "superexec", "tmp", "shm"}
 _SERVERAPP_PATHS = {"/internal-ca", "/superexec", "/tmp"}
+# Names and paths of the roles' own volumes in either pod.
+HUB_VOLUMES = frozenset(_SUPERLINK_VOLUMES | _SERVERAPP_VOLUMES)
+HUB_PATHS = frozenset(_SUPERLINK_PATHS | _SERVERAPP_PATHS)
 
 
 def superlink_faults(spec: Spec) -> list[str]:
@@ -107,7 +110,7 @@ def superlink_faults(spec: Spec) -> list[str]:
     faults.resources("serverapp_resources", own.get("resources"))
     faults.gpu("serverapp_gpu", own.get("gpu"), own.get("resources"))
     faults.env("serverapp_env", own.get("env"))
-    faults.arguments("serverapp_extra_args", own.get("extra_args"), _SUPEREXEC_OPTIONS)
+    faults.arguments("serverapp_extra_args", own.get("extra_args"), SERVERAPP_OPTIONS)
     faults.volumes(
         "serverapp_volumes",
         own.get("volumes"),

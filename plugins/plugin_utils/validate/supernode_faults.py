@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from ...module_utils import node_config
 from ..base.values import boolean, text
 from ..manifests import clientapp
 from ..manifests import supernode as manifests
-from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, STATEFUL_SET, pool_of
+from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, SPREADS, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
 from . import dataset_faults
 from .bundle_faults import bundle_faults
@@ -31,6 +32,8 @@ MAX_SITE_NAME = 63
 MAX_SUPERNODES = node_config.MAX_REPLICAS
 
 POOL_KEYS = (*OWN, *SHARED)
+_AT_ONCE = re.compile(r"[1-9][0-9]{0,3}|([1-9][0-9]?|100)%")
+_FIXED = "each SuperNode has a registered key and a number, so their count is fixed; set replicas"
 
 SUPERNODE_OPTIONS = {
     "--superlink": "use superlink_address",
@@ -46,7 +49,7 @@ SUPERNODE_OPTIONS = {
     "--health-server-address": "the probes use it",
     "--allow-runtime-dependency-installation": "use supernode_runtime_dependency_installation",
 }
-_SUPEREXEC_OPTIONS = {
+CLIENTAPP_OPTIONS = {
     "--runtime-api-address": "SuperExec serves one SuperNode, that of its pod or of its number",
     "--insecure": "the role sets it where the connection stays in the pod",
     "--root-certificates": "the role sets it where the connection leaves the pod",
@@ -58,6 +61,7 @@ _VOLUMES = {
     "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
 }  # fmt: skip
 _PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
+SITE_VOLUMES, SITE_PATHS = frozenset(_VOLUMES), frozenset(_PATHS)
 
 
 def supernode_faults(spec: Spec) -> list[str]:
@@ -170,7 +174,7 @@ def render_faults(spec: SiteSpec) -> list[str]:
 def _pool_faults(spec: Spec, pool: Mapping[str, Any], faults: Faults, at: str) -> None:
     for key in pool:
         if key not in POOL_KEYS:
-            faults.add(f"{at}{key}", pool[key], "is not a pool option")
+            faults.add(f"{at}{key}", pool[key], f"is not possible: {_FIXED}" if key == "autoscaling" else "is not a pool option")
     faults.label(f"{at}name", pool.get("name"), MAX_POOL_NAME)
     mode = text(pool.get("mode") or STATEFUL_SET)
     good = faults.choice(f"{at}mode", mode, MODES)
@@ -210,7 +214,7 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
         faults.resources(f"{at}{key}", keys.get(key))
     faults.env(f"{at}env", keys.get("env"))
     faults.arguments(f"{at}extra_args", keys.get("extra_args"), SUPERNODE_OPTIONS)
-    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), _SUPEREXEC_OPTIONS)
+    faults.arguments(f"{at}superexec_extra_args", keys.get("superexec_extra_args"), CLIENTAPP_OPTIONS)
     if keys.get("volumes") or keys.get("volume_mounts"):
         paths = _PATHS | ({"/dev/shm"} if effective.get("shm_size") else set())
         volumes, mounts = effective.get("volumes"), effective.get("volume_mounts")
@@ -218,4 +222,9 @@ def _workload_faults(keys: Mapping[str, Any], effective: Mapping[str, Any], faul
     if keys.get("shm_size"):
         faults.quantity(f"{at}shm_size", keys["shm_size"])
     faults.number(f"{at}termination_grace_period", keys.get("termination_grace_period"), 10, 3600)
+    if keys.get("spread"):
+        faults.choice(f"{at}spread", keys["spread"], SPREADS)
+    at_once = keys.get("max_unavailable")
+    if at_once not in (None, "") and not _AT_ONCE.fullmatch(text(at_once)):
+        faults.add(f"{at}max_unavailable", at_once, 'is neither a number from 1 nor a percentage like "25%"')
     placement_faults(keys, faults, at)

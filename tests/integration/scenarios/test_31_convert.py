@@ -17,6 +17,7 @@ FILES = Path(__file__).parent / "helm"
 FEDERATIONS = Path(__file__).parent / "federation"
 APP = Path(__file__).parents[3] / "examples" / "quickstart"
 SPACE = f"{NAMESPACE}-helm"
+BESIDE = f"{NAMESPACE}-federation-2"
 COMMON = {"flower_namespace": SPACE, "flower_ca_namespace": f"{SPACE}-ca", "flower_federation": "converted"}
 
 
@@ -59,9 +60,18 @@ def test_values_files_are_deployed_and_train(fed, converted):
     superlink, supernode = pods["hub", "superlink-0"], pods["site-a", "supernode-default-1"]
     env = {one["name"]: one.get("value") for pod in pods.values() for box in pod["spec"]["containers"] for one in box.get("env", [])}
     assert {name: env[name] for name in env if name.startswith("HELM_")} == {
-        "HELM_EVERYWHERE": "yes", "HELM_SUPERLINK": "1", "HELM_SUPEREXEC": "{{ not a template }}", "HELM_SUPERNODE": "1",
+        "HELM_EVERYWHERE": "yes", "HELM_SUPERLINK": "1", "HELM_SUPEREXEC": "{{ not a template }}", "HELM_SUPERNODE": "1", "HELM_CLIENTAPP": "1",
     }  # fmt: skip
     assert superlink["spec"]["securityContext"]["runAsUser"] == 50123
+    assert [pod["spec"]["securityContext"]["supplementalGroups"] for pod in (superlink, supernode)] == [[50999], [50997]]
+    for pod, name, period in ((superlink, "superlink", 11), (supernode, "supernode", 13), (supernode, "superexec", 14)):
+        (box,) = (one for one in pod["spec"]["containers"] if one["name"] == name)
+        assert box["livenessProbe"]["periodSeconds"] == period and box["lifecycle"]["preStop"]["sleep"]["seconds"] == 1, box
+    assert fed.node_config("site-a", "supernode-default-1", SPACE) == {
+        "partition-id": "0", "num-partitions": "2", "ward": "3 east", "rate": "0.5", "code": "007", "night": "true",
+    }  # fmt: skip
+    service = fed.hub.get("v1", "Service", "superlink", SPACE)
+    assert [(port["port"], port["nodePort"]) for port in service["spec"]["ports"]] == [(19092, 31692)]
     assert superlink["metadata"]["labels"]["example.com/role"] == "server"
     assert supernode["metadata"]["labels"]["example.com/role"] == "client"
     for pod in (superlink, supernode):
@@ -76,8 +86,8 @@ def test_values_files_are_deployed_and_train(fed, converted):
 
 @pytest.fixture
 def federations(fed, tmp_path):
-    """Hosts out of two Federations: StatefulSets with SuperExecs on site-b, a DaemonSet without on site-a; and the variables of all."""
-    folders = {name: tmp_path / name for name in ("statefulset", "daemonset")}
+    """Hosts out of Federations of both modes, with SuperExecs and without, two in each cluster; and the variables of all."""
+    folders = {name: tmp_path / name for name in ("statefulset", "daemonset", "statefulset-subprocess", "daemonset-process")}
     for name, folder in folders.items():
         folder.mkdir()
         given = (f"flower_convert_federation={FEDERATIONS / name}.yaml", f"flower_convert_directory={folder}")
@@ -88,6 +98,8 @@ def federations(fed, tmp_path):
     sites = {
         "site-a": {"flower_context": "site-a", **read(folders["daemonset"], "flower_sites")},
         "site-b": {"flower_context": "site-b", **read(folders["statefulset"], "flower_sites")},
+        "site-c": {"flower_context": "site-a", "supernode_namespace": BESIDE, **read(folders["daemonset-process"], "flower_sites")},
+        "site-d": {"flower_context": "site-b", "supernode_namespace": BESIDE, **read(folders["statefulset-subprocess"], "flower_sites")},
     }
     return {"hub": hub, **sites}, read(folders["statefulset"], "all")
 
@@ -97,7 +109,7 @@ def test_federations_are_deployed_and_train(fed, federations):
     space = f"{NAMESPACE}-federation"
     common |= {"flower_namespace": space, "flower_ca_namespace": f"{space}-ca"}
     run = fed.site(hosts, **common)
-    assert "4 SuperNodes of 2 sites are online" in run.messages()
+    assert "7 SuperNodes of 4 sites are online" in run.messages()
     pods = {pod["metadata"]["name"]: pod for context in ("site-a", "site-b") for pod in fed.cluster(context).list("v1", "Pod", space)}
     (edge,) = (pod for name, pod in pods.items() if name.startswith("supernode-edge-"))
     assert edge["metadata"]["ownerReferences"][0]["kind"] == "DaemonSet"
@@ -109,6 +121,12 @@ def test_federations_are_deployed_and_train(fed, federations):
     assert {mount["mountPath"] for mount in boxes["supernode"]["volumeMounts"]} >= {"/work"}
     gpus = {name: box["resources"] for name, pod in pods.items() for box in pod["spec"]["containers"] if "nvidia.com/gpu" in str(box.get("resources"))}
     assert list(gpus) == ["supernode-gpu-0"]
+    beside = {pod["metadata"]["name"]: pod for context in ("site-a", "site-b") for pod in fed.cluster(context).list("v1", "Pod", BESIDE)}
+    assert {name.rpartition("-")[0] if "all" in name else name for name in beside} == {"supernode-all", "supernode-amd-0", "supernode-amd-1"}
+    boxes = {box["name"]: box for box in beside["supernode-amd-1"]["spec"]["containers"]}
+    assert set(boxes) == {"supernode", "clock"} and boxes["supernode"]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    assert beside["supernode-amd-1"]["spec"]["hostAliases"][0]["hostnames"] == ["nas.example.com"]
+    assert fed.node_config("site-b", "supernode-amd-1", BESIDE) == {"partition-id": "1", "num-partitions": "2", "of": "1_of_2"}
     given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
     assert "completed" in fed.play("run", "-e", json.dumps(given), hosts=hosts, **common).messages("hub")
     fed.unchanged(hosts, **common)

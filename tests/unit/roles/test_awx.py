@@ -32,7 +32,7 @@ ROLE = ROOT / "roles" / "awx"
 #: does not keep.
 PARTS = {
     "awx", "backup", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "render", "restore", "restore_check",
-    "return_lease", "site_check", "site_hub", "site_sites", "site_whole", "standby_check", "take_lease",
+    "return_lease", "site_check", "site_hub", "site_sites", "site_whole", "standby_check", "take_lease", "takeover_check",
 }  # fmt: skip
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
 SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}

@@ -74,6 +74,8 @@ VALUES: dict[str, Any] = {
     "imagePullSecrets": [{"name": "probe"}],
     "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "probe", "whenUnsatisfiable": "ScheduleAnyway"}],
     "terminationGracePeriodSeconds": 77,
+    "containers": [{"name": "probe", "image": "probe:1"}],
+    "initContainers": [{"name": "probe", "image": "probe:1"}],
 }
 
 
@@ -169,7 +171,7 @@ def test_values_of_refused_fields_are_nowhere(row: Field) -> None:
     assert "s3cr3t" not in json.dumps(parts)
 
 
-@pytest.mark.parametrize("name", ["statefulset", "daemonset"])
+@pytest.mark.parametrize("name", ["statefulset", "daemonset", "statefulset-subprocess", "daemonset-process"])
 def test_examples(name: str, rendered: Render) -> None:
     parts = from_federation(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()))
     assert [part["group"] for part in parts] == ["all", "flower_hub", "flower_sites"]
@@ -178,7 +180,78 @@ def test_examples(name: str, rendered: Render) -> None:
     assert rendered(parts)
     for part in parts:
         assert converted_report(part)
-    assert "!unsafe '{{ cpu }}'" in converted_text(parts[2]) or name == "daemonset"
+    assert "!unsafe '{{ cpu }}'" in converted_text(parts[2]) or name != "statefulset"
+
+
+KINDS = yaml.safe_load((ROOT / "tests/unit/cases/federation-kinds.yaml").read_text(encoding="utf-8"))
+
+
+def of_kind(kind: dict[str, Any]) -> dict[str, Any]:
+    """The Federation of a kind, with all that its CRD demands."""
+    mode, isolation = kind.get("mode", "StatefulSet"), kind.get("isolationMode", "process")
+    image = {"image": "flwr/superlink:1.41.0", **({"superexecImage": "flwr/superexec:1.41.0"} if isolation == "process" else {})}
+    images = {"superexecClientApp": "flwr/superexec:1.41.0"} if isolation == "process" else {}
+    own = {} if mode == "DaemonSet" else {"replicas": 1}
+    return {
+        "apiVersion": "flwr.exalsius.ai/v1",
+        "kind": "Federation",
+        "metadata": {"name": kind["name"]},
+        "spec": {
+            "mode": mode,
+            "isolationMode": isolation,
+            "superlink": {**image, "resources": {"requests": {"cpu": "100m"}}, "service": {"type": "ClusterIP"}, **kind.get("superlink", {})},
+            "supernodes": {
+                "image": "flwr/supernode:1.41.0",
+                "pools": [{**own, "images": images, **pool} for pool in kind.get("pools", [{"name": "default"}])],
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda one: one["name"])
+def test_every_kind_of_example_converts_and_renders(kind: dict[str, Any], rendered: Render) -> None:
+    """Only what is named in the file is refused, and each pool has its workload of the wanted kind, device and containers."""
+    found = of_kind(kind)
+    parts = from_federation(found)
+    refused = {line["parameter"].rpartition(".")[2]: line["why"] for part in parts for line in part["report"] if line["result"] == "refused"}
+    assert set(refused) == set(kind.get("refused", {}))
+    assert all(words in refused[name] for name, words in kind.get("refused", {}).items()), refused
+    _hub, site = json.loads(rendered(parts))
+    workloads = {one["metadata"]["name"]: one for one in site if one["kind"] in ("StatefulSet", "DaemonSet")}
+    spec = found["spec"]
+    assert set(workloads) == {f"supernode-{pool['name']}" for pool in spec["supernodes"]["pools"]}
+    for pool in spec["supernodes"]["pools"]:
+        one = workloads[f"supernode-{pool['name']}"]
+        boxes = {box["name"]: box for box in one["spec"]["template"]["spec"]["containers"]}
+        computes = "superexec" if spec["isolationMode"] == "process" else "supernode"
+        assert one["kind"] == spec["mode"] and ("superexec" in boxes) == (computes == "superexec")
+        assert one["spec"].get("replicas") == pool.get("replicas")
+        gpu = pool.get("gpu")
+        if gpu:
+            device = gpu.get("resourceName") or f"{gpu['vendor']}.com/gpu"
+            assert boxes[computes]["resources"]["limits"][device] == str(gpu.get("count", 1))
+        assert ("--node-config=" in json.dumps(boxes["supernode"]["args"])) == bool(pool.get("nodeConfig"))
+
+
+def test_kinds_are_all_there() -> None:
+    """Those that the operator has examples of, in both modes and isolations."""
+    made = [of_kind(kind)["spec"] for kind in KINDS]
+    assert {(one["mode"], one["isolationMode"]) for one in made} == {
+        (mode, isolation) for mode in ("StatefulSet", "DaemonSet") for isolation in ("process", "subprocess")
+    }
+    pools = [pool for one in made for pool in one["supernodes"]["pools"]]
+    assert {pool["gpu"].get("vendor") for pool in pools if "gpu" in pool} == {"nvidia", "amd", None}
+
+
+def test_volumes_with_names_and_paths_of_the_collection() -> None:
+    parts = from_federation(of_kind(next(kind for kind in KINDS if kind["name"] == "volumes")))
+    hub, pool, report = parts[1]["variables"], parts[2]["variables"]["supernode_pools"][0], entries(parts)
+    assert [one["name"] for one in hub["superlink_volumes"]] == ["models", "user-data"]
+    assert [(one["name"], one["mountPath"]) for one in hub["superlink_volume_mounts"]] == [("models", "/models"), ("user-data", "/more")]
+    assert "/data is a path of the collection's own files" in report["superlink.volumeMounts"]["to"]
+    assert [one["name"] for one in pool["volumes"]] == ["datasets", "user-tmp", "conf"]
+    taken = entries(from_federation(resource(volumes=[VOLUME], volumeMounts=[{**MOUNT, "mountPath": "/keys/"}])))
+    assert "/keys is a path of the collection's own files" in taken["supernodes.pools[cpu].volumeMounts"]["why"]
 
 
 def pool_of(**pool: Any) -> dict[str, Any]:
@@ -206,10 +279,26 @@ def test_gpus(gpu: dict[str, Any], wanted: dict[str, Any] | None) -> None:
 def test_a_runtime_class_belongs_to_the_gpu() -> None:
     template = {"spec": {"containers": [], "runtimeClassName": "nvidia"}}
     assert pool_of(gpu={"enabled": True}, podTemplate=template)["gpu"]["runtime_class"] == "nvidia"
-    sites = from_federation(resource(podTemplate=template))[2]["variables"]
-    assert sites["supernode_patches"] == [
-        {"target": {"kind": "StatefulSet", "name": "supernode-cpu"}, "patch": {"spec": {"template": {"spec": {"runtimeClassName": "nvidia"}}}}}
-    ]
+    assert pool_of(podTemplate=template)["pod_template"] == {"spec": {"runtimeClassName": "nvidia"}}
+
+
+def test_a_pod_template_becomes_one() -> None:
+    """Fields of a template, and mounts of a container that has no option for them, are merged."""
+    template = {"spec": {"containers": [{"name": "logs", "image": "x"}], "initContainers": [{"name": "fetch", "image": "x"}], "dnsPolicy": "None"}}
+    pool = pool_of(podTemplate=template, volumes=[VOLUME], volumeMounts=[MOUNT], superexecVolumeMounts=[{**MOUNT, "mountPath": "/exec"}])
+    assert pool["pod_template"] == {"spec": {"containers": [{"name": "supernode", "volumeMounts": [MOUNT]}], "dnsPolicy": "None"}}
+    assert pool["init_containers"] == [{"name": "fetch", "image": "x"}] and pool["extra_containers"] == [{"name": "logs", "image": "x"}]
+
+
+@pytest.mark.parametrize("name", ["supernode", "superexec-clientapp"])
+def test_containers_of_the_operator_are_not_taken_from_a_template(name: str) -> None:
+    found = entries(from_federation(resource(podTemplate={"spec": {"containers": [{"name": name, "image": "x"}]}})))
+    assert "the operator makes itself" in found["supernodes.pools[cpu].podTemplate.spec.containers"]["why"]
+
+
+def test_autoscaling_is_refused() -> None:
+    found = entries(from_federation(resource(autoscaling={"maxReplicas": 9})))
+    assert "autoscaling is not possible" in found["supernodes.pools[cpu].autoscaling"]["why"]
 
 
 def test_mounts_go_where_the_operator_mounts_them() -> None:
@@ -276,6 +365,22 @@ def test_arguments_that_the_collection_sets() -> None:
     parts = from_federation(found)
     assert "--host is set by the collection" in entries(parts)["superlink.extraArgs"]["why"]
     assert parts[2]["variables"]["supernode_pools"][0]["extra_args"] == ["--probe", "--max-retries=3"]
+
+
+def test_the_keys_of_supernodes_are_left_out_with_their_volume() -> None:
+    """They are the collection's own here, and takeover.yml brings them along."""
+    volumes = [{"name": "keys", "secret": {"secretName": "node-keys"}}, VOLUME]
+    mounts = [{"name": "keys", "mountPath": "/keys"}, MOUNT]
+    arguments = ["--max-retries", "3", "--auth-supernode-private-key", "/keys/a", "--root-certificates=/keys/ca.crt", "--probe"]
+    for isolation in ("process", "subprocess"):
+        parts = from_federation(resource(isolation=isolation, extraArgs=arguments, volumes=volumes, volumeMounts=mounts))
+        (pool,) = parts[2]["variables"]["supernode_pools"]
+        assert (pool["extra_args"], pool["volumes"], pool["volume_mounts"]) == (["--max-retries", "3", "--probe"], [VOLUME], [MOUNT])
+        report = entries(parts)
+        assert "without what the collection sets: --auth-supernode-private-key" in report["supernodes.pools[cpu].extraArgs"]["to"]
+        assert "without keys: the collection makes these files itself" in report["supernodes.pools[cpu].volumes"]["to"]
+    alone = entries(from_federation(resource(extraArgs=arguments, volumes=volumes[:1], volumeMounts=mounts[:1])))
+    assert {alone[f"supernodes.pools[cpu].{name}"]["result"] for name in ("volumes", "volumeMounts")} == {"refused"}
 
 
 def test_a_pool_that_is_there_twice() -> None:

@@ -54,6 +54,7 @@ EXAMPLES: dict[str, Any] = {
     "global.domain": "probe.example.com",
     "supernode.node.config": {"probe": 7777},
     "supernode.replicas": 7,
+    "supernode.updateStrategy.rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"},
     "supernode.superlink.address": "probe.example.com",
     "supernode.superlink.port": 17777,
 }
@@ -111,6 +112,8 @@ def needs(chart: str, row: Row) -> dict[str, Any]:
         more["supernode.superlink.address"] = "probe.example.com"
     if row.name.endswith("image.digest"):
         more[row.name.replace("digest", "repository")] = "probe/flower"
+    if row.name.endswith(("image.digest", "image.repository")):
+        more[f"{row.name.rpartition('.')[0]}.tag"] = "1.41.0"
     if row.name.endswith("volumeMounts"):
         more[row.name.replace("Mounts", "s")] = ENDS["volumes"]
     if row.name.startswith("superlink.ingress.") or row.name == "global.ingressClassName":
@@ -189,22 +192,79 @@ def test_reaches_the_objects(chart: str, row: Row, render: Callable[..., str]) -
     assert render(chart, result["variables"]) != render(chart, without["variables"])
 
 
-APART = {"issuer", "existing", "probe", "exposure", "ingress", "replicas"}
+# In a file with all rows, what would take the effect from other rows: probes, policies and TLS stay on.
+STAY_ON = {"networkPolicy.enabled", "livenessProbe.enabled", "readinessProbe.enabled", "tls.enabled"}
+# Ways to publish the gateway, of which a file has one.
+INGRESS = {"superlink.ingress.enabled", "superlink.ingress.fleet.enabled"}
 
 
-@pytest.mark.parametrize("chart", TABLE)
-def test_a_full_values_file_renders(chart: str, render: Callable[..., str]) -> None:
-    given = {row.name: example(row) for row in TABLE[chart] if row.how not in APART or row.fate in (FIXED, REFUSED)}
-    given = {name: value for name, value in given.items() if not name.startswith(("superlink.ingress.", "global.ingressClassName"))}
+def full(chart: str, *, ingress: bool = False, issuer: bool = False) -> dict[str, Any]:
+    """Every row of a chart at once, with a value that is not the chart's where the others allow that."""
+    given = {row.name: example(row) for row in TABLE[chart]}
+    given |= {name: True for name in given if name.endswith(tuple(STAY_ON))}
+    given |= {name: False for name in INGRESS if name in given and not ingress}
     if chart == "superlink":
-        given["superlink.service.type"] = "NodePort"
-    del given[f"{chart}.networkPolicy.enabled"]  # without policies there are none to patch
+        given[f"tls.{'existingSecret' if issuer else 'certificate.existingIssuer'}"] = ""
+        given |= {"tls.certificate.issuerGroup": "cert-manager.io"} if not issuer else {}
+    return given
+
+
+@pytest.mark.parametrize(("chart", "ingress", "issuer"), [("superlink", False, False), ("superlink", True, True), ("supernode", False, False)])
+def test_a_file_with_every_row_renders(chart: str, ingress: bool, issuer: bool, render: Callable[..., str]) -> None:
+    given = full(chart, ingress=ingress, issuer=issuer)
+    assert set(given) == {row.name for row in TABLE[chart]}, "every row is in it"
     result = convert(chart, values(chart, given))
-    assert {entry["parameter"] for entry in result["report"]} == set(given)
-    converted = {entry["parameter"] for entry in result["report"] if entry["result"] == "mapped"}
-    assert converted == {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH) and row.name in given}
-    result["variables"].pop("superlink_insecure", None)
+    assert [entry["parameter"] for entry in result["report"]] == [row.name for row in TABLE[chart]], "and in the report"
+    found = {entry["parameter"]: entry["result"] for entry in result["report"]}
+    other = {"superlink.service.type", "superlink.service.nodePortFleet"} if ingress else {one for one in found if one.startswith("superlink.ingress.")}
+    other |= {"global.ingressClassName"} - ({"global.ingressClassName"} if ingress else set())
+    other |= {one for one in found if one.startswith("tls.certificate.") or one == "tls.existingSecret"}
+    for row in TABLE[chart]:
+        if row.fate in (VARIABLE, PATCH) and row.name not in other:
+            assert found[row.name] in ("mapped", "default"), row.name
+        elif row.fate == REFUSED:
+            assert found[row.name] == "refused", row.name
+    kept = [name for name, fate in found.items() if fate == "default"]
+    assert all(name.endswith(tuple(STAY_ON)) or name in other or name in INGRESS for name in kept), kept
+    assert {name.partition("_")[0] for name in result["variables"]} == {chart}
     assert "StatefulSet" in render(chart, result["variables"])
+
+
+# What the values files of the scenario leave out, and why.
+NOT_ON_THE_FLEET = {
+    "superlink": {
+        "global.ingressClassName": "no ingress controller", "superlink.ingress.enabled": "", "superlink.ingress.annotations": "",
+        "superlink.ingress.ingressClassName": "", "superlink.ingress.fleet.enabled": "", "superlink.ingress.fleet.hostname": "",
+        "tls.certificate.issuerGroup": "no cert-manager", "tls.certificate.existingIssuer": "", "tls.certificate.existingIssuerKind": "",
+        "tls.existingSecret": "the collection makes the certificate",
+        "superlink.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
+        "superexec.extraArgs": "flower-superexec has no other option",
+        "superexec.allowRuntimeDependencyInstallation": "no package index",
+    },
+    "supernode": {
+        "supernode.superlink.address": "known when the hub is deployed", "supernode.superlink.port": "",
+        "supernode.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
+        "superexec.extraArgs": "flower-superexec has no other option",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("chart", "converted"), [("superlink", 79), ("supernode", 70)])
+def test_the_values_of_the_scenario_have_all_that_the_fleet_can(chart: str, converted: int, render: Callable[..., str]) -> None:
+    given = yaml.safe_load((ROOT / f"tests/integration/scenarios/helm/{chart}.yaml").read_text(encoding="utf-8"))
+    result = convert(chart, given)
+    found = {entry["parameter"]: entry["result"] for entry in result["report"]}
+    assert set(found.values()) <= {"mapped", "met", "default"}, "nothing is refused"
+    mappable = {row.name for row in TABLE[chart] if row.fate in (VARIABLE, PATCH)}
+    stay = {name for name, fate in found.items() if fate == "default" and name.endswith(tuple(STAY_ON))}
+    assert mappable - {name for name, fate in found.items() if fate == "mapped"} - stay == set(NOT_ON_THE_FLEET[chart])
+    assert {row.name for row in TABLE[chart] if row.fate == FIXED} - set(found) <= IMPOSSIBLE, "what the collection always does is asked for"
+    assert sum(fate == "mapped" for fate in found.values()) == converted
+    assert "StatefulSet" in render(chart, result["variables"])
+
+
+# Fixed rows whose only value is the chart's default, or that are of Flower Enterprise.
+IMPOSSIBLE = {row.name for rows in TABLE.values() for row in rows if row.fate == FIXED and row.only == row.default}
 
 
 @pytest.mark.parametrize("chart", TABLE)
@@ -229,9 +289,37 @@ def test_names_an_unknown_parameter() -> None:
     assert entry["why"] == "the chart has no such parameter; did you mean supernode.replicas?"
 
 
-def test_autoscaling_is_refused() -> None:
+@pytest.mark.parametrize("chart", TABLE)
+def test_autoscaling_is_refused(chart: str) -> None:
+    for given in ({chart: {"autoscaling": {"enabled": True}}}, {"autoscaling": {"maxReplicas": 9}}, {chart: {"hpa": 1}}):
+        (entry,) = convert(chart, given)["report"]
+        assert entry["result"] == "refused" and "autoscaling is not possible: each SuperNode has a registered key" in entry["why"]
+
+
+def test_no_supernode_is_refused() -> None:
     (entry,) = convert("supernode", {"supernode": {"replicas": 0}})["report"]
-    assert entry["result"] == "refused" and "each SuperNode has a registered key" in entry["why"]
+    assert entry["result"] == "refused" and "from 1" in entry["why"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"maxSurge": 1, "maxUnavailable": 1}, "never doubled"),
+        ({"maxSurge": "25%"}, "never doubled"),
+        ({"maxUnavailable": 0}, "needs maxUnavailable"),
+        ({"partition": 1, "maxUnavailable": 1}, "has no other field here"),
+        ("text", "not a dict"),
+    ],
+)
+def test_update_strategies_that_double_a_supernode(given: Any, why: str) -> None:
+    (entry,) = convert("supernode", {"supernode": {"updateStrategy": {"rollingUpdate": given}}})["report"]
+    assert entry["result"] == "refused" and why in entry["why"]
+
+
+@pytest.mark.parametrize("preset", ["none", "soft", "hard", None])
+def test_the_preset_of_the_chart_stays(preset: str | None) -> None:
+    given = {"global": {"affinity": {"podAntiAffinity": preset}}} if preset else {}
+    assert convert("supernode", given)["variables"]["supernode_spread"] == (preset or "soft")
 
 
 SECRET = "s3cr3t-value"
@@ -255,6 +343,13 @@ def test_secrets_are_nowhere(chart: str, given: dict[str, Any]) -> None:
     assert SECRET not in json.dumps(result)
 
 
+def test_a_default_of_a_component_wins_over_the_value_for_all() -> None:
+    given = {"global": {"image": {"pullPolicy": "Never"}}, "supernode": {"image": {"pullPolicy": "IfNotPresent"}}}
+    result = convert("supernode", given)
+    assert result["variables"]["supernode_image_pull_policy"] == "IfNotPresent"
+    assert {entry["result"] for entry in result["report"]} == {"mapped"}
+
+
 def test_templates_stay_text() -> None:
     result = convert("supernode", {"supernode": {"env": [{"name": "A", "value": "{{ lookup('pipe', 'id') }}"}]}})
     assert "!unsafe '{{ lookup(" in converted_text(result)
@@ -266,6 +361,44 @@ def test_two_components_may_not_disagree() -> None:
     found = {entry["parameter"]: entry for entry in convert("supernode", env)["report"]}
     assert found["supernode.env"]["result"] == "mapped"
     assert "supernode.env gives A another value" in found["superexec.env"]["why"]
+
+
+def test_two_components_may_not_patch_one_pod_differently() -> None:
+    given = {
+        "supernode": {"isolationMode": "process", "podSecurityContext": {"supplementalGroups": [7], "fsGroup": 8}, "labels": {"a": "1"}},
+        "superexec": {"podSecurityContext": {"supplementalGroups": [9]}, "labels": {"a": "1", "b": "2"}},
+    }
+    found = {entry["parameter"]: entry for entry in convert("supernode", given)["report"]}
+    words = "supernode.podSecurityContext gives supplementalGroups of StatefulSet/supernode-default another value"
+    assert words in found["superexec.podSecurityContext"]["why"]
+    assert found["superexec.labels"]["result"] == "mapped"
+
+
+def test_arguments_that_the_collection_sets_are_left_out() -> None:
+    given = {"superlink": {"extraArgs": ["--database", "/data/x.db", "--log-rotation-backup-count", "3", "--insecure"]}}
+    result = convert("superlink", given)
+    assert result["variables"]["superlink_extra_args"] == ["--log-rotation-backup-count", "3"]
+    (line,) = result["report"]
+    assert line["result"] == "mapped" and "without what the collection sets: --database" in line["to"]
+    (line,) = convert("supernode", {"supernode": {"extraArgs": ["--superlink=x:1"]}})["report"]
+    assert line["result"] == "refused" and "--superlink is set by the collection" in line["why"]
+
+
+@pytest.mark.parametrize(
+    ("image", "refused"),
+    [
+        ({"tag": "1.26.1-ubuntu"}, ["tag"]),
+        ({"repository": "own/superlink"}, ["repository"]),
+        ({"repository": "own/superlink", "tag": "1.36.0"}, ["repository", "tag"]),
+        ({"repository": "own/superlink", "tag": "1.41.0"}, []),
+        ({"repository": "own/superlink", "tag": "latest"}, []),
+    ],
+)
+def test_images_of_releases_that_are_not_deployed(image: dict[str, str], refused: list[str]) -> None:
+    result = convert("superlink", {"superlink": {"image": image}})
+    assert [entry["parameter"].rpartition(".")[2] for entry in result["report"] if "older than Flower 1.40" in entry["why"]] == refused
+    assert ("superlink_image" in result["variables"]) == ("repository" in image and not refused)
+    assert not refused or "superlink_version" not in result["variables"]
 
 
 def test_the_guide_prints_every_row() -> None:

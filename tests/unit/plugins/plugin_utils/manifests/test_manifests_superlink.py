@@ -83,6 +83,16 @@ CASES = {
         "renew_before": "30d",
     },
     "ingress": {"exposure": "ingress", "host": "flower.example.com", "ingress_class": "nginx"},
+    "own-pods": {
+        f"{part}{key}": value
+        for part in ("", "serverapp_")
+        for key, value in {
+            "init_containers": [{"name": "fetch", "image": "busybox:1", "command": ["true"]}],
+            "extra_containers": [{"name": "logs", "image": "busybox:1"}],
+            "lifecycle": {"preStop": {"sleep": {"seconds": 1}}},
+            "pod_template": {"spec": {"schedulerName": "other"}},
+        }.items()
+    },
     "rich": {
         "labels": {"team": "ml"},
         "annotations": {"owner": "ml@example.com"},
@@ -145,6 +155,24 @@ def test_same_input_same_bytes(name, superlink_spec):
     before = json.dumps(spec)
     assert json.dumps(render.superlink_objects(spec)) == json.dumps(render.superlink_objects(shuffled))
     assert json.dumps(spec) == before
+
+
+# Two entries of each list whose order has no meaning.
+LISTS = {
+    "exposure": "load_balancer",
+    "dns": [{"namespace": "kube-system", "ports": ["53/UDP"]}, {"cidr": "10.0.0.10/32", "ports": ["53"]}, {"cidr": "10.0.0.9/32"}],
+    "monitoring_namespaces": ["watch", "monitoring", "a"],
+    "allowed_sources": [{"cidr": "192.0.2.0/24"}, {"cidr": "10.0.0.0/8"}, {"namespace": "ingress"}],
+    "serverapp_egress": [{"cidr": "198.51.100.0/24", "ports": ["443"]}, {"namespace": "models"}],
+    "load_balancer_source_ranges": ["192.0.2.0/24", "10.0.0.0/8"],
+    "certificate_names": ["b.example.com", "a.example.com"],
+}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_order_of_lists_gives_the_same_bytes(seed, superlink_spec):
+    spec = superlink_spec(**LISTS)
+    assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == specs.written(render.superlink_objects(spec))
 
 
 @pytest.mark.parametrize("seed", range(100))

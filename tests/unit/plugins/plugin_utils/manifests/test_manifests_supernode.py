@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import sidecar, supernode
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.render import SpecError
 from ansible_collections.federated.flower.tests.unit import specs
 
 GPU_POOL = {
@@ -41,6 +42,24 @@ CASES = {
         "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "scans", "readOnly": True}}],
         "volume_mounts": [{"name": "data", "mountPath": "/scans", "readOnly": True}],
         "egress": [{"cidr": "198.51.100.0/24", "ports": ["443"]}],
+    },
+    "own-pods": {
+        "init_containers": [{"name": "fetch", "image": "busybox:1", "command": ["true"]}],
+        "extra_containers": [{"name": "logs", "image": "busybox:1", "securityContext": {"runAsUser": 7}}],
+        "lifecycle": {"preStop": {"sleep": {"seconds": 1}}},
+        "superexec_lifecycle": {"preStop": {"sleep": {"seconds": 2}}},
+        "pod_template": {"metadata": {"labels": {"mesh": "off"}}, "spec": {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["nas"]}]}},
+        "spread": "soft",
+        "max_unavailable": "25%",
+        "pools": [
+            {
+                **PLAIN_POOL,
+                "spread": "hard",
+                "pod_template": {"spec": {"containers": [{"name": "superexec", "tty": True}], "dnsPolicy": "None", "enableServiceLinks": None}},
+                "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}},
+            },
+            {**EDGE_POOL, "isolation": "subprocess"},
+        ],
     },
     "rich": {
         "region": "eu",
@@ -83,6 +102,53 @@ def test_golden(name, supernode_spec, golden):
     golden(f"supernode-{name}", specs.supernode_objects(supernode_spec(**CASES[name])))
 
 
+def test_what_users_add_to_pods(supernode_spec):
+    """Each option reaches the container or the pod that it is for, and the collection's containers stay."""
+    rendered = specs.supernode_objects(supernode_spec(**CASES["own-pods"]))
+    plain, edge = workload(rendered, "plain"), workload(rendered, "edge")
+    assert set(containers(plain)) == {"sidecar", "fetch", "supernode", "superexec", "logs"}
+    assert containers(plain)["supernode"]["lifecycle"]["preStop"] == {"sleep": {"seconds": 1}}
+    assert containers(plain)["superexec"]["lifecycle"]["preStop"] == {"sleep": {"seconds": 2}}
+    assert containers(edge)["supernode"]["lifecycle"]["preStop"] == {"sleep": {"seconds": 1}}
+    assert containers(plain)["fetch"]["securityContext"]["allowPrivilegeEscalation"] is False
+    assert containers(plain)["logs"]["securityContext"] == {"runAsUser": 7}
+    assert containers(plain)["superexec"]["tty"] is True and containers(plain)["superexec"]["args"]
+    pod = plain["spec"]["template"]["spec"]
+    assert pod["dnsPolicy"] == "None" and "hostAliases" not in pod and "enableServiceLinks" not in pod
+    assert edge["spec"]["template"]["spec"]["hostAliases"] and edge["spec"]["template"]["metadata"]["labels"]["mesh"] == "off"
+    required = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert [one["topologyKey"] for one in required] == ["zone", "kubernetes.io/hostname"]
+    assert edge["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0]["weight"] == 100
+    assert plain["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": "25%"}
+    assert edge["spec"]["updateStrategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": "25%"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"init_containers": [{"name": "superexec", "image": "x"}]}, "supernode_init_containers[0].name: 'superexec' exists already"),
+        ({"extra_containers": [{"image": "x"}]}, "supernode_extra_containers[0]: an entry with the keys image has no name"),
+        ({"extra_containers": [{"name": "x"}]}, "has no image"),
+        ({"extra_containers": "x"}, "is not a list"),
+        ({"lifecycle": []}, "supernode_lifecycle: [] is not a mapping"),
+        ({"spread": "often"}, "is not one of none, soft, hard"),
+        ({"max_unavailable": 0}, "is neither a number from 1"),
+        ({"max_unavailable": "101%"}, "is neither a number from 1"),
+        ({"pod_template": {"kind": "Pod"}}, "supernode_pod_template.kind: a value of the type str (not shown) is neither metadata nor spec"),
+        ({"pod_template": {"metadata": {"name": "x"}}}, "is neither labels nor annotations"),
+        ({"pod_template": {"metadata": {"labels": {"app.kubernetes.io/name": "x"}}}}, "replaces a label"),
+        ({"pod_template": {"spec": {"containers": [{"tty": True}]}}}, "pod_template of the pods supernode: an entry of containers has no name"),
+        ({"pools": [{"name": "a", "pod_template": {"spec": {"volumes": [{}]}}}]}, "an entry of volumes has no name"),
+        ({"pools": [{"name": "a", "autoscaling": {"enabled": True}}]}, "is not possible: each SuperNode has a registered key and a number"),
+        ({"pools": [{"name": "a", "spread": "often"}]}, "supernode_pools[0].spread: 'often' is not one of"),
+    ],
+)
+def test_refuses_what_cannot_be_added(changes, words, supernode_spec):
+    with pytest.raises(SpecError) as refused:
+        specs.supernode_objects(supernode_spec(**changes))
+    assert words in str(refused.value)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_same_input_same_bytes(name, supernode_spec):
     spec = supernode_spec(**CASES[name])
@@ -92,9 +158,27 @@ def test_same_input_same_bytes(name, supernode_spec):
     assert json.dumps(spec) == before
 
 
+# Two entries of each list whose order has no meaning.
+LISTS = {
+    "pools": [GPU_POOL, PLAIN_POOL],
+    "dns": [{"namespace": "kube-system", "ports": ["53/UDP"]}, {"cidr": "10.0.0.10/32", "ports": ["53"]}, {"cidr": "10.0.0.9/32"}],
+    "monitoring_namespaces": ["watch", "monitoring", "a"],
+    "superlink_cidrs": ["192.0.2.0/24", "10.0.0.0/8"],
+    "egress": [{"cidr": "198.51.100.0/24", "ports": ["443"]}, {"namespace": "models"}, {"cidr": "10.0.0.0/8"}],
+    "datasets": [{"name": "scans", "claim": "scans"}, {"name": "labs", "claim": "labs"}],
+    "pod_labels": {"b": "1", "a": "2"},
+}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_any_order_of_lists_gives_the_same_bytes(seed, supernode_spec):
+    spec = supernode_spec(**LISTS)
+    assert json.dumps(specs.supernode_objects(specs.shuffled(spec, seed))) == json.dumps(specs.supernode_objects(spec))
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_any_order_gives_the_same_bytes(seed, supernode_spec):
-    for name in ("rich", "pools"):
+    for name in ("rich", "pools", "own-pods"):
         spec = supernode_spec(**CASES[name])
         given = specs.shuffled(spec, seed)
         given["pools"] = random.Random(seed).sample(given["pools"], len(given["pools"]))

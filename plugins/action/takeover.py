@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.takeover): what a move from flower-operator keeps, and its keys for the sites."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine import apply_objects
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
+from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
+from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
+from ansible_collections.federated.flower.plugins.plugin_utils.takeover import kept_keys, operated, runs_program, told
+from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated
+from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
+
+NAMESPACE, FEDERATION = "flower_takeover_namespace", "flower_takeover_federation"
+_SECONDS = 60
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    ARGS = {**OPTIONS}
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """One site after the other: there are few of them, and each once."""
+        places: dict[str, tuple[str, str]] = {}
+        for name, site in sites.items():
+            try:
+                space = str(self.value_of(name, NAMESPACE, "") or "")
+                place = space, str(self.value_of(name, FEDERATION, "") or site.federation)
+            except ClusterError as error:
+                outcomes.fail(name, error.message)
+                continue
+            if space:
+                places[name] = place
+            elif name in (params["sites"] or ()):
+                outcomes.fail(name, f"{NAMESPACE} does not say in which namespace its Federation of flower-operator is")
+        if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
+            raise ClusterError(f"no site has {NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
+
+        def one(name: str) -> None:
+            self._take(sites[name], *places[name], outcomes)
+
+        for name in places:
+            outcomes.each(one, [name])
+        return {}
+
+    def _take(self, site: Site, space: str, name: str, outcomes: Outcomes) -> None:
+        faults = supernode_faults(site.given)
+        if faults:
+            raise ClusterError("\n".join(faults))
+        if site.way.delivery != "direct":
+            raise ClusterError(f"flower_delivery is {site.way.delivery}: only a site that is reached directly can keep keys of flower-operator.")
+        spec = site.spec
+        with self.connect(site.name) as cluster:
+            cluster.name = site.name
+            self._check_places(cluster, site, space)
+            seen = operated.read(cluster, space, name)
+            held = {one: cluster.get("v1", "Secret", one, space) for one in kept_keys.secrets_needed(seen)}
+            labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"
+            live = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", spec.namespace, labels=labels)}
+            kept = kept_keys.keep(seen, held, spec, live)
+            found = told.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
+            absent = cluster.get("v1", "Namespace", spec.namespace) is None
+            made = namespaces.objects(spec) if kept.secrets and absent else []
+            done = Done.of(apply_objects(cluster, [*made, *kept.secrets], check=self.check, show_diff=self.show_diff))
+        outcomes.add(site.name, done)
+        count = sum(one.result == kept_keys.KEPT for one in kept.found)
+        outcomes[site.name].msg = f"{count} of {len(kept.found)} keys are kept"
+        outcomes[site.name].facts = {
+            "report": found.lines,
+            "keys": [one.facts() for one in kept.found],
+            "missing": found.missing,
+            "active_runs": found.active or [],
+            "runs_known": found.active is not None,
+        }
+
+    def _check_places(self, cluster: Cluster, site: Site, space: str) -> None:
+        """Pods of both in one namespace would be taken for each other: their labels are alike."""
+        for variable, taken, host in (
+            ("supernode_namespace", site.namespace, site.name), ("the hub's namespace", site.hub_namespace, site.hub),
+        ):  # fmt: skip
+            if taken != space:
+                continue
+            with self.connect(host) as other:
+                if host != site.name and _cluster_id(other) != _cluster_id(cluster):
+                    continue
+            raise ClusterError(
+                f"{variable} is {space}, the namespace of the Federation: the labels of its pods are like those of this collection. "
+                "Set flower_namespace or supernode_namespace to another name."
+            )
+
+    def _runs(self, cluster: Cluster, seen: Operated) -> dict[str, Any]:
+        """The old SuperLink's runs, or why they are not known. It is asked by its own command line, in its pod."""
+        ask = told.how_to_ask(seen)
+        if ask.why or seen.superlink is None:
+            return {"why": ask.why}
+        pods = [pod["metadata"]["name"] for pod in seen.pods_of(seen.superlink) if pod.get("status", {}).get("phase") == "Running"]
+        if not pods:
+            return {"why": "its pod does not run"}
+        request = {"port": ask.port, "ca": ask.ca, "seconds": _SECONDS}
+        try:
+            output = in_pod.run(cluster, seen.namespace, pods[0], operated.SUPERLINK, runs_program, request, seconds=_SECONDS + 30)
+        except ClusterError as error:
+            return {"why": error.message}
+        if output.rc or len(output.answers) != 1:
+            return {"why": f"the program in pod {pods[0]} ended with code {output.rc}: {output.said[-300:]}"}
+        answer: dict[str, Any] = json.loads(output.answers[0])
+        return answer
+
+    @staticmethod
+    def _missing(cluster: Cluster, spec: SiteSpec) -> list[str]:
+        """What the new pods name and their namespace has not: objects do not move with a Federation."""
+        named = operated.references((pool.env, pool.volumes) for pool in spec.pools)
+        wanted = {*named, *(("Secret", name) for name in spec.image_pull_secrets)}
+        return [f"{kind} {name}" for kind, name in sorted(wanted) if cluster.get("v1", kind, name, spec.namespace) is None]
+
+
+def _cluster_id(cluster: Cluster) -> str:
+    """Unique for each cluster."""
+    system = cluster.get("v1", "Namespace", "kube-system")
+    return str(system["metadata"]["uid"]) if system else cluster.server
