@@ -30,7 +30,7 @@ CONFIG = "supernode-tunnel"
 SECRET = "supernode-http-proxy"
 PROGRAM = "/etc/tunnel/tunnel.sh"
 WHY = "x-why"  # header of the sidecar's probes: why the hub did not answer
-_RUN_VOLUME, _CONFIG_VOLUME, _SECRET_VOLUME = "tunnel-run", "tunnel-conf", "http-proxy"
+VOLUMES = _RUN_VOLUME, _CONFIG_VOLUME, _SECRET_VOLUME = "tunnel-run", "tunnel-conf", "http-proxy"
 
 # Needs sh, cat, mv, rm, sleep and sha256sum besides socat. Words of socat 1.7.4 (E) and 1.8.0 (W, E).
 SCRIPT = (

@@ -23,8 +23,8 @@ from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, superexec, supernode
 from ..marks import record
 from ..rights.table import SUPERNODE
-from . import direct_acceptance, direct_checks, direct_restart, direct_status, direct_trust, removing
-from .key_sources import SOURCES, KeySource, made
+from . import direct_acceptance, direct_checks, direct_proxy, direct_restart, direct_status, direct_trust, removing
+from .key_sources import SOURCES, KeySource, made, note_secrets
 from .pools import wanted
 from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named, unexpected
 
@@ -47,6 +47,7 @@ class Way:
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
         self._cluster: Cluster | None = None
+        self._brought, self._obsolete = False, list[str]()
 
     @property
     def cluster(self) -> Cluster:
@@ -81,6 +82,7 @@ class Way:
             self._running_on,
         )
         found, outcome = self._source.make(needed)
+        self._brought, self._obsolete = outcome.brought, outcome.obsolete
         return made(found, outcome, ready)
 
     def _running_on(self, pool: str) -> set[str]:
@@ -94,7 +96,14 @@ class Way:
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
-        return self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+        done = self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+        if self._obsolete and not done.failed and not self.run.rendering:
+            if not self.run.check:
+                for name in self._obsolete:
+                    self.cluster.delete("v1", "Secret", name, self.site.namespace)
+                note_secrets(self.run, self.site, dict.fromkeys(self._obsolete, "deleted"))
+            done.changed = True
+        return done
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""
@@ -132,7 +141,7 @@ class Way:
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
-        if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
+        if refresh_pods and not self.run.check and (self._brought or any(map(_is_changed_file, result.objects))):
             refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
         return Done.of(result)
 
@@ -179,7 +188,7 @@ class Way:
     def offline(self) -> str:
         """See C(site.Reach)."""
         found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
-        return f"Pods on {self.site.name}: {pod_health.summary(found)}."
+        return f"Pods on {self.site.name}: {pod_health.summary(found)}.{direct_proxy.words(self.cluster, self.site.spec, found)}"
 
     def pods(self) -> list[Object] | None:
         """See C(site.Reach)."""
