@@ -46,7 +46,8 @@ class Pod:
                 text = text.replace(place, f"{'given=' if there == 'given' else ''}{folder / there}")
             (folder / "etc" / name).write_text(text)
         program = folder / "bin" / "socat"
-        program.write_text(f'#!/bin/sh\ncase "$*" in\n*8404*) cat {folder}/answer ;;\n*) echo "$@" >{folder}/arguments; cat {folder}/log >&2; exec sleep 60 ;;\nesac\n')
+        listens = f'echo "$@" >{folder}/arguments; cat {folder}/log >&2; exec sleep 60'
+        program.write_text(f'#!/bin/sh\ncase "$*" in\n*8404*) cat {folder}/answer ;;\n*) {listens} ;;\nesac\n')
         program.chmod(0o755)
         (folder / "answer").touch()
         (folder / "log").touch()
