@@ -28,6 +28,7 @@ from .pod import config_volume, container_security_context, image, mount, scratc
 NAME = "tunnel"
 CONFIG = "supernode-tunnel"
 SECRET = "supernode-http-proxy"
+MARK = "mark"  # entry of SECRET that changes with the others, to see which of them a pod has
 PROGRAM = "/etc/tunnel/tunnel.sh"
 WHY = "x-why"  # header of the sidecar's probes: why the hub did not answer
 VOLUMES = _RUN_VOLUME, _CONFIG_VOLUME, _SECRET_VOLUME = "tunnel-run", "tunnel-conf", "http-proxy"
@@ -37,7 +38,9 @@ SCRIPT = (
     """\
 #!/bin/sh
 # tunnel.sh run    connections to the loopback go to the hub through the HTTP proxy
-# tunnel.sh check  whether the hub is reached so: 0; 1: the proxy, or this site, is in the way; 2: the hub does not answer
+# tunnel.sh check [TARGET [MARK]]
+#                  whether the hub is reached so: 0; 1: the proxy, or this site, is in the way; 2: the hub does not answer.
+#                  Waits until the tunnel runs with this target, and with the credentials that have this mark
 # tunnel.sh ready  the same, but 0 where only the hub does not answer
 conf=/etc/tunnel run=/run/tunnel given=/http-proxy
 umask 077
@@ -86,6 +89,9 @@ follow() {
 
 start() {
   rm -f "$run/pid" "$run/fault"
+  for file in "$conf/target" "$given/mark"; do
+    [ ! -e "$file" ] || cat "$file" >"$run/loaded.${file##*/}"
+  done
   login=
   [ ! -e "$run/credentials" ] || login=",proxy-authorization-file=$run/credentials"
   {
@@ -147,7 +153,17 @@ $(cat "$conf/hub"); if it does not intercept, the site's CA bundle is outdated: 
   return 2
 }
 
+loaded() {
+  [ -z "$2" ] || [ "$2" = "$(cat "$run/loaded.$1" 2>/dev/null)" ]
+}
+
 check() {
+  tries=30
+  until loaded target "$1" && loaded mark "$2"; do
+    tries=$((tries - 1))
+    [ $tries != 0 ] || { echo "the tunnel does not run with its new files yet"; return 2; }
+    sleep 2
+  done
   tries=3
   until said=$(look); rc=$?; [ $rc = 0 ] || [ $tries = 1 ]; do
     tries=$((tries - 1))
@@ -159,7 +175,7 @@ check() {
 
 case $1 in
 run) serve ;;
-check) check ;;
+check) check "$2" "$3" ;;
 ready) check; [ $? != 1 ] ;;
 esac
 """.replace("@OPS@", str(OPS_PORT)).replace("@WHY@", WHY)
@@ -181,7 +197,7 @@ def _listen(spec: SiteSpec) -> str:
     return f"TCP-LISTEN:{TUNNEL_PORT},bind=127.0.0.1,reuseaddr,fork,nodelay,max-children={spec.sidecar_max_connections}"
 
 
-def _target(spec: SiteSpec) -> str:
+def target(spec: SiteSpec) -> str:
     """socat's address of the hub behind the proxy, which resolves the hub's name. A proxy that is gone is noticed after 35 s."""
     proxy, proxy_port = _host_port(spec.http_proxy.address)
     host, port = _host_port(spec.superlink_address)
@@ -197,7 +213,7 @@ def config_objects(spec: SiteSpec) -> list[Object]:
         "hub": spec.superlink_address,
         "listen": _listen(spec),
         "proxy": spec.http_proxy.address,
-        "target": _target(spec),
+        "target": target(spec),
         "tunnel.sh": SCRIPT,
     }
     return [config_map(spec, CONFIG, "supernode", data, NAME)]
@@ -245,7 +261,7 @@ def _credentials(spec: SiteSpec) -> Object:
     """The two entries, under fixed names. Another Secret restarts the pods, other entries in it do not."""
     own = spec.http_proxy
     if not own.secret:
-        return secret_volume(_SECRET_VOLUME, SECRET, keys=[USERNAME, PASSWORD])
+        return secret_volume(_SECRET_VOLUME, SECRET, keys=[USERNAME, PASSWORD, MARK])
     volume = secret_volume(_SECRET_VOLUME, own.secret)
     volume["secret"]["items"] = [{"key": own.username_key, "path": USERNAME}, {"key": own.password_key, "path": PASSWORD}]
     return volume

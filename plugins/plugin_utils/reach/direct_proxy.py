@@ -16,7 +16,7 @@ from ..manifests import tunnel
 from ..rotation import site_proof
 from ..spec.site_spec import SiteSpec
 
-_SECONDS = 90
+_SECONDS = 180
 
 
 class Said(NamedTuple):
@@ -24,10 +24,12 @@ class Said(NamedTuple):
 
     Attributes:
         good: whether the hub answers through the proxy.
+        ours: whether the proxy, or this site, is in the way.
         text: what it found, a sentence without its full stop.
     """
 
     good: bool
+    ours: bool
     text: str
 
 
@@ -72,22 +74,47 @@ def unseen(spec: SiteSpec) -> list[str]:
     ]
 
 
-def ask(cluster: Cluster, pod: Mapping[str, Any]) -> Said:
+def ask(cluster: Cluster, pod: Mapping[str, Any], target: str = "", mark: str = "") -> Said:
     """Have the tunnel of a running pod try the way.
+
+    Args:
+        target: the address with which it must run; empty for any.
+        mark: that of the credentials with which it must run; empty for any.
 
     Raises:
         ClusterError: it cannot be asked.
     """
     meta = pod["metadata"]
-    command = ["sh", tunnel.PROGRAM, "check"]
+    command = ["sh", tunnel.PROGRAM, "check", target, mark]
     answer = cluster.exec(meta["namespace"], meta["name"], tunnel.NAME, command, timeout=_SECONDS)
     said = " ".join((answer.stdout or answer.stderr).decode("utf-8", "replace").split())
-    return Said(answer.rc == 0, said or f"it ended with code {answer.rc}")
+    return Said(answer.rc == 0, answer.rc == 1, said or f"it ended with code {answer.rc}")
+
+
+def tried(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]], mark: str) -> tuple[str, str]:
+    """Whether a running pod reaches the hub through the proxy as the site's objects say now: a fault and a warning, either may be empty.
+
+    Args:
+        mark: of the credentials, if they changed.
+    """
+    running = sorted((pod for pod in pods if _has_tunnel(pod)), key=lambda one: str(one["metadata"]["name"]))
+    if not running:
+        return "", ""
+    name = running[0]["metadata"]["name"]
+    try:
+        said = ask(cluster, running[0], tunnel.target(spec), mark)
+    except ClusterError as error:
+        return "", f"whether {name} reaches the hub through the HTTP proxy is not known: its tunnel could not be asked: {error.message}"
+    return (f"{name}: {said.text}", "") if said.ours else ("", "" if said.good else f"{name}: {said.text}")
+
+
+def _has_tunnel(pod: Mapping[str, Any]) -> bool:
+    return site_proof.is_running(pod) and any(one["name"] == tunnel.NAME for one in pod["spec"].get("initContainers") or [])
 
 
 def words(cluster: Cluster, spec: SiteSpec, pods: Sequence[Mapping[str, Any]]) -> str:
     """A sentence for a site whose SuperNodes are not online; empty without a proxy, or where no pod runs."""
-    running = [pod for pod in pods if site_proof.is_running(pod)] if spec.has_proxy else []
+    running = [pod for pod in pods if _has_tunnel(pod)] if spec.has_proxy else []
     if not running:
         return ""
     name = running[0]["metadata"]["name"]

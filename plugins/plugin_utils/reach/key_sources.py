@@ -98,7 +98,7 @@ class AtController:
             diff=outcome.diff,
             objects=objects,
             renewed=renewed,
-            brought=bool(login) and tunnel.SECRET in live,
+            login=entries(login[0])[tunnel.MARK] if login else "",
             obsolete=obsolete,
         )
 

@@ -200,7 +200,7 @@ class KeysMade(Done):
         extra: pool -> names of keys that are no longer wanted.
         client_request: request for the site's client certificate, PEM; empty when it needs none.
         renewed: names of Secrets that all pods share and that were replaced.
-        brought: whether running pods need the content of a changed Secret at once.
+        login: mark of new credentials for the HTTP proxy; empty where they did not change.
         obsolete: names of Secrets that no pod needs once the site's objects are applied.
     """
 
@@ -208,7 +208,7 @@ class KeysMade(Done):
     extra: dict[str, list[str]] = field(default_factory=dict)
     client_request: str = ""
     renewed: list[str] = field(default_factory=list)
-    brought: bool = False
+    login: str = ""
     obsolete: list[str] = field(default_factory=list)
 
 

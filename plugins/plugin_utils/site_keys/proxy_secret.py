@@ -2,17 +2,18 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Secret with the credentials for a site's HTTP proxy, where variables have them. Pure."""
+"""The Secret with the credentials for a site's HTTP proxy, where variables have them. Pure but for randomness."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from ..base.errors import ClusterError
 from ..base.secret_data import entries, secret
 from ..base.values import text
-from ..manifests.tunnel import SECRET
+from ..manifests.tunnel import MARK, SECRET
 from ..marks.proof import holder, is_managed
 from ..spec.proxy_spec import PASSWORD, USERNAME
 from ..spec.site_spec import SiteSpec
@@ -51,6 +52,8 @@ def changes(
             f"Secret {spec.namespace}/{SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
             "or delete or rename it."
         )
-    if entries(live) == dict(values):
+    held = entries(live)
+    if held.pop(MARK, "") and held == dict(values):
         return [], []
-    return [secret(spec.federation, spec.namespace, SECRET, values, application="supernode")], []
+    data = {**values, MARK: secrets.token_hex(8)}
+    return [secret(spec.federation, spec.namespace, SECRET, data, application="supernode")], []

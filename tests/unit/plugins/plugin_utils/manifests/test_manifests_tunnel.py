@@ -52,13 +52,13 @@ class Pod:
         (folder / "answer").touch()
         (folder / "log").touch()
 
-    def start(self, mode: str) -> subprocess.Popen[str]:
+    def start(self, *words: str) -> subprocess.Popen[str]:
         env = {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
-        command = ["sh", str(self.folder / "etc" / "tunnel.sh"), mode]
+        command = ["sh", str(self.folder / "etc" / "tunnel.sh"), *words]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
-    def run(self, mode: str) -> tuple[int, str]:
-        one = self.start(mode)
+    def run(self, *words: str) -> tuple[int, str]:
+        one = self.start(*words)
         said = one.communicate(timeout=60)[0]
         return one.returncode, said.strip()
 
@@ -138,6 +138,18 @@ def test_check_and_ready(answer, fault, check, ready, words, pod):
     for mode, wanted in (("check", check), ("ready", ready)):
         rc, said = pod.run(mode)
         assert rc == wanted and words in said and "`" not in said, said
+
+
+def test_check_waits_for_new_files(pod):
+    (pod.folder / "answer").write_text(GOOD)
+    (pod.folder / "run" / "loaded.target").write_text("old\n")
+    one = pod.start("check", "new", "m2")
+    with pytest.raises(subprocess.TimeoutExpired):
+        one.communicate(timeout=1)
+    (pod.folder / "run" / "loaded.target").write_text("new\n")
+    (pod.folder / "run" / "loaded.mark").write_text("m2")
+    assert "answers" in one.communicate(timeout=30)[0] and one.returncode == 0
+    assert pod.run("check", "", "") == pod.run("check") == (0, "the hub answers through the HTTP proxy proxy:3128")
 
 
 def test_only_the_tunnel_has_the_credentials(parsed_site):

@@ -20,10 +20,11 @@ def test_written_once_and_again_when_the_password_changes(parsed_site):
     site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
     values = proxy_secret.wanted(site, GIVEN)
     (made,), gone = proxy_secret.changes(site, values, None)
-    assert (entries(made), gone, made["metadata"]["name"]) == (GIVEN, [], tunnel.SECRET)
+    mark = entries(made)["mark"]
+    assert (entries(made), gone, made["metadata"]["name"]) == ({**GIVEN, "mark": mark}, [], tunnel.SECRET)
     assert proxy_secret.changes(site, values, made) == ([], [])
     (again,), _gone = proxy_secret.changes(site, {**values, "password": "other"}, made)
-    assert entries(again)["password"] == "other"
+    assert entries(again)["password"] == "other" and entries(again)["mark"] != mark
     without = parsed_site(http_proxy=PROXY)
     assert proxy_secret.changes(without, proxy_secret.wanted(without, {}), made) == ([], [tunnel.SECRET])
     assert proxy_secret.changes(without, {}, None) == ([], [])
