@@ -36,8 +36,9 @@ def fleet_report(
     Returns:
         C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
         (those in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty) and C(ocm), which is empty
-        for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs)
-        (list), C(problems) and C(warnings) (lists of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
+        for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
+        C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists of
+        sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
     now = datetime.datetime.now(datetime.timezone.utc)
