@@ -29,4 +29,7 @@ class ActionModule(FleetAction):
         for outcome in outcomes.sites.values():
             if outcome.failed:
                 outcome.facts = {**direct_status.unknown(), "reachable": False, "error": outcome.msg}
+        for name, site in sites.items():
+            if site.spec.has_proxy:
+                outcomes[name].facts["http_proxy"] = site.spec.http_proxy.address
         return {}

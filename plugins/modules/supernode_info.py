@@ -55,10 +55,10 @@ sites:
   description: >-
     For each site C(reachable) and, if it is not, C(error); C(workloads) (the pools with C(desired), C(ready) and C(datasets)), C(clientapps) (those in
     their own pods, with C(pool), C(image), C(desired) and C(ready)), C(trouble) (why pods are not ready), C(skupper) (whether it is in
-    a Skupper network) and C(network) (that network as the site sees it: C(site), C(links), C(listeners)); C(ocm) (what the hub of Open
-    Cluster Management knows: C(state), C(ready), C(why), C(cluster), C(chosen), C(availability), C(addon), C(applied), C(available),
-    C(keys), C(desired), C(pods), C(online) and C(clientapp)); C(bundle) (of a site that gives no access: C(version), C(written), C(answered),
-    C(waits) and C(next)).
+    a Skupper network), C(http_proxy) (the address of the one on its way to the hub, if there is one) and C(network) (that
+    network as the site sees it: C(site), C(links), C(listeners)); C(ocm) (what the hub of Open Cluster Management knows: C(state), C(ready),
+    C(why), C(cluster), C(chosen), C(availability), C(addon), C(applied), C(available), C(keys), C(desired), C(pods), C(online) and
+    C(clientapp)); C(bundle) (of a site that gives no access: C(version), C(written), C(answered), C(waits) and C(next)).
   returned: success
   type: dict
 """

@@ -23,7 +23,7 @@ import pytest
 from flower_fleet import settings
 from flower_fleet.clusters import lifecycle
 from flower_fleet.clusters.api import ApiError
-from flower_fleet.images import flower, haproxy
+from flower_fleet.images import flower, haproxy, socat
 from flower_fleet.shell import mount_points
 from support import HERE, SETTINGS, api, fleet, needs_the_local_fleet, plan, until
 
@@ -164,6 +164,7 @@ def test_site_b_alone_has_gpus(running: list[str], space: str) -> None:
     "image, command",
     [
         *((name, f"flower-{program} --version") for program, name in zip(flower.PROGRAMS, flower.IMAGES)),
+        (socat.IMAGE, "socat -V && echo x | sha256sum && printf x && ls -l /bin/cat /bin/mv /bin/rm /bin/sleep"),
         (haproxy.IMAGE, "haproxy -v && echo x | sha256sum && cat /etc/passwd && sleep 0 && kill -l >/dev/null"),
     ],
 )

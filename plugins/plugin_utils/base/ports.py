@@ -12,6 +12,7 @@ METRICS_CONTROL_PORT = 9093  # the gateway's port for the exporter of metrics, i
 NODE_RUNTIME_PORT = 9094  # SuperNode's Runtime API, on 127.0.0.1 of its pod only
 NODE_LISTENER_PORT = 9095  # the sidecar's port for a ClientApp in another pod, inside the site
 SIDECAR_PORT = 9443  # the sidecar's loopback port, on 127.0.0.1 of the SuperNode's pod only
+TUNNEL_PORT = 9444  # the tunnel through an HTTP proxy, on 127.0.0.1 of the SuperNode's pod only
 OPS_PORT = 8404  # HAProxy: /live, /ready, /metrics
 METRICS_PORT = 8405  # the exporter's metrics of the federation
 HEALTH_PORT = 8990  # gRPC health of SuperLink and SuperNode

@@ -18,6 +18,7 @@ UPSTREAM_IMAGES = {
     "supernode": "flwr/supernode:{version}",
     "superexec": "flwr/superexec:{version}",
     "haproxy": "library/haproxy:2.6",
+    "socat": "alpine/socat:1.8.0.3",
 }
 
 # SIGTERM stops SuperLink in 0.2-2.4 s.

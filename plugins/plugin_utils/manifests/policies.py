@@ -337,10 +337,14 @@ def _tracking(spec: HubSpec) -> list[Object]:
 
 
 def _superlink(spec: SiteSpec) -> Object:
-    """The rule for connections to the SuperLink. The addresses of a DNS name are not known here: any address then."""
+    """The rule for connections to the SuperLink, or to the HTTP proxy before it. The addresses of a DNS name are not known here: any address then."""
     if spec.connectivity == SKUPPER:
         # A Service's port is translated into the router's before the router's policy looks, and it is not known here.
         return _rule("to", [{"pod_selector": skupper.ROUTER}], [])
+    if spec.has_proxy:
+        host, port = split_address(spec.http_proxy.address)
+        networks = spec.http_proxy.cidrs or ([host] if is_ip(host) else [])
+        return _rule("to", [{"cidr": network} for network in networks], [_port(port)])
     host, port = split_address(spec.superlink_address)
     networks = spec.superlink_cidrs or ([host] if is_ip(host) else [])
     return _rule("to", [{"cidr": network} for network in networks], [_port(port)])

@@ -25,17 +25,26 @@ from __future__ import annotations
 from ..base.addresses import is_ip, split_address
 from ..base.certificate_names import next_server_name
 from ..base.names import CLIENT_KEY
-from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT
+from ..base.ports import NODE_LISTENER_PORT, NODE_RUNTIME_PORT, OPS_PORT, SIDECAR_PORT, TUNNEL_PORT
 from ..base.values import Object
 from ..spec.site_spec import SiteSpec
 from . import runtime_listener
 from .objects import config_map
 from .pod import config_volume, image, key_pair_volume, mount, scratch_volume, secret_volume
-from .watch import DEFAULTS, SCRIPT, container, global_section, quiet
+from .tunnel import WHY
+from .watch import DEFAULTS, LOG_FORMAT, SCRIPT, container, global_section, quiet
 
 CONFIG = "supernode-sidecar"
 LOCAL_TLS = "supernode-local-tls"
 CLIENT = "supernode-client"  # ConfigMap with the client certificate
+
+# The hub's name is resolved repeatedly: its address may change, or be created later.
+_RESOLVERS = ("resolvers dns", "  parse-resolv-conf", "  accepted_payload_size 4096")
+
+# Behind an HTTP proxy, why a connection failed: a proxy that intercepts TLS has a certificate that is not the hub's.
+_WHY = "%[bc_err_str] %[ssl_bc_err_str]"
+_WHY_LOG = "  log-format '" + LOG_FORMAT[:-1] + ',"why":"' + _WHY + '"}' + "'"
+_WHY_HEADER = f'  http-after-response set-header {WHY} "{_WHY}" if {{ status 503 }}'
 
 
 def full_name(spec: SiteSpec, host: str) -> str:
@@ -57,6 +66,9 @@ def configuration(spec: SiteSpec) -> str:
     host, port = split_address(spec.superlink_address)
     host = full_name(spec, host)
     target = f"[{host}]:{port}" if is_ip(host) and ":" in host else f"{host}:{port}"
+    found = " init-addr last,libc,none resolvers dns resolve-prefer ipv4"
+    if spec.has_proxy:
+        target, found = f"127.0.0.1:{TUNNEL_PORT}", ""
     name = spec.verified_name
     # HAProxy takes the key from the file of the same name with .key behind it.
     client = " crt /client/tls.pem" if spec.shows_certificate else ""
@@ -66,7 +78,7 @@ def configuration(spec: SiteSpec) -> str:
         # is verified by the fixed name in every certificate of the gateway.
         return (
             f"  server hub {target} ssl verify required ca-file /trust/ca.crt sni str({asked}) verifyhost {asked}{client}"
-            " alpn http/1.1 pool-purge-delay 2s init-addr last,libc,none resolvers dns resolve-prefer ipv4"
+            f" alpn http/1.1 pool-purge-delay 2s{found}"
         )
 
     def probe(kind: str, asked: str) -> list[str]:
@@ -82,6 +94,7 @@ def configuration(spec: SiteSpec) -> str:
     lines += [
         "frontend node",
         f"  bind 127.0.0.1:{SIDECAR_PORT} proto h1 ssl crt /local/tls.pem alpn http/1.1",
+        *([_WHY_LOG] if spec.has_proxy else []),
         "  default_backend hub",
         "backend hub",
         "  http-reuse safe",
@@ -90,15 +103,13 @@ def configuration(spec: SiteSpec) -> str:
         *probe("now", name),
         *probe("next", next_server_name(name)),
         *(_door(spec.sidecar_access_log) if spec.has_apps_apart else []),
-        # The hub's name is resolved repeatedly: its address may change, or be created later.
-        "resolvers dns",
-        "  parse-resolv-conf",
-        "  accepted_payload_size 4096",
+        *([] if spec.has_proxy else _RESOLVERS),
         "frontend ops",
         f"  bind :{OPS_PORT}",
         "  option dontlog-normal",
         "  http-request use-service prometheus-exporter if { path /metrics }",
         "  http-request return status 200 if { path /live }",
+        *([_WHY_HEADER] if spec.has_proxy else []),
         # HAProxy evaluates these rules before it selects a backend.
         "  http-request return status 503 unless METH_GET { src 127.0.0.1 } { path /probe/now /probe/next }",
         "  use_backend probe-next if { path /probe/next }",

@@ -20,7 +20,7 @@ from ..base.values import Object, compact
 from ..spec.fields import merge_env
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
-from . import clientapp, datasets, namespace, package_report, patches, policies, sidecar, superexec
+from . import clientapp, datasets, namespace, package_report, patches, policies, sidecar, superexec, tunnel
 from .objects import config_map, disruption_budget, metadata, service, service_account
 from .pod import (
     config_volume,
@@ -119,6 +119,7 @@ def objects(spec: SiteSpec) -> list[Object]:
         service_account(spec, NAME),
         *trust_objects(spec),
         *sidecar.config_objects(spec),
+        *tunnel.config_objects(spec),
         headless_service(spec),
     ]
     if spec.has_apps_apart:
@@ -221,7 +222,7 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
         volumes.append(secret_volume("keys", keys_secret(pool.name), optional=pool.is_daemon))
         if pool.is_daemon:
             init_containers.append(_wait_key(spec, pool))
-    volumes += sidecar.volumes(spec)
+    volumes += [*sidecar.volumes(spec), *tunnel.volumes(spec)]
     if pool.is_process:
         volumes.append(superexec.secret())
     volumes += superexec.compute_volumes(pool) if computes else [scratch_volume("tmp")]
@@ -230,7 +231,8 @@ def workload(spec: SiteSpec, pool: PoolSpec) -> Object:
     if pool.is_process and computes:
         loopback = ["--runtime-api-address", f"127.0.0.1:{NODE_RUNTIME_PORT}", "--insecure"]
         containers.append(superexec.container(spec, pool.superexec, loopback))
-    init_containers += sidecar.init_containers(spec)
+    # The tunnel is last: its readiness asks the sidecar.
+    init_containers += [*sidecar.init_containers(spec), *tunnel.init_containers(spec)]
     if computes:
         init_containers[:0] = package_report.init_containers(spec, pool, others=len(init_containers) + len(containers) + pool.added_containers)
     template = pod_template(

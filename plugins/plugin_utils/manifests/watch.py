@@ -55,7 +55,7 @@ wait "$child"
 _LOG_HEAD = '"t":"%t","src":"%ci","door":"%f",'
 _LOG_TAIL = '"m":"%HM","u":"%[capture.req.uri,json(utf8s)]","s":%ST,"rl":%U,"bs":%B,"rt":%Ta,"ts":"%tsc"'
 # One JSON object a line: time, source, port, method, path, status, bytes in and out, milliseconds, end of session.
-_LOG_FORMAT = "{" + _LOG_HEAD + _LOG_TAIL + "}"
+LOG_FORMAT = "{" + _LOG_HEAD + _LOG_TAIL + "}"
 _CN = "%[ssl_c_s_dn(cn),json(utf8s)]"
 
 # Lines of a port that requests client certificates: the site's name in the log, and a line for each handshake that
@@ -71,7 +71,7 @@ CLIENT_LOG = (
 DEFAULTS = f"""\
   mode http
   log global
-  log-format '{_LOG_FORMAT}'
+  log-format '{LOG_FORMAT}'
   option http-ignore-probes
   timeout connect 5s
   timeout client 60s

@@ -63,7 +63,8 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
 
     Args:
         pool: its name.
-        measured: of C(direct_acceptance): C(error) alone, or the answers of C(way_program), C(trust) of C(site_program), and C(clock).
+        measured: of C(direct_acceptance): C(error) alone, or the answers of C(way_program), C(trust) of C(site_program), and C(clock);
+            with C(proxy) where the way leads through an HTTP proxy: C(name) and C(port) are then those of the proxy.
         limits: from when on a measurement is a weakness.
         hub_clock: seconds by which the hub's clock is ahead of the controller's; None if that is not known.
         signed: whether SuperNodes sign their calls with the time.
@@ -71,11 +72,13 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
     if measured.get("error"):
         return [Check("pod", BAD, str(measured["error"]), pool)]
     way, apps = measured["way"], measured["apps"]
+    of, variable = ("of the HTTP proxy ", "supernode_http_proxy.address") if measured.get("proxy") else ("", "superlink_address")
     found = [
-        _answered("name", way["name"], lambda one: f"resolves to {', '.join(one['addresses'])}", "the site's DNS, or superlink_address"),
+        _answered("name", way["name"], lambda one: f"{of}resolves to {', '.join(one['addresses'])}", f"the site's DNS, or {variable}"),
         _answered(
-            "port", way["port"], lambda one: f"is open after {one['milliseconds']:.1f} ms", "firewalls and NetworkPolicies between"
+            "port", way["port"], lambda one: f"{of}is open after {one['milliseconds']:.1f} ms", "firewalls and NetworkPolicies between"
         ),
+        *_proxy(measured.get("proxy")),
         _trust(measured["trust"]),
         _clock(measured["clock"], hub_clock, signed=signed),
         _call(way["call"], limits.round_trip),
@@ -91,6 +94,11 @@ def _answered(name: str, seen: Mapping[str, Any], words: Any, remedy: str) -> Ch
     if "error" in seen:
         return Check(name, BAD, f"{seen['error']}; look at {remedy}")
     return Check(name, GOOD, words(seen))
+
+
+def _proxy(said: Mapping[str, Any] | None) -> list[Check]:
+    """What the tunnel says of the way through an HTTP proxy; nothing without one."""
+    return [Check("HTTP proxy", GOOD if said["good"] else BAD, str(said["text"]))] if said else []
 
 
 def _trust(seen: Mapping[str, Any]) -> Check:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from ..apply.engine import ApplyFailed, apply_objects
@@ -20,11 +21,11 @@ from ..kube import pod_health, refresh
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
-from ..manifests import clientapp, superexec, supernode
+from ..manifests import clientapp, superexec, supernode, tunnel
 from ..marks import record
 from ..rights.table import SUPERNODE
-from . import direct_acceptance, direct_checks, direct_restart, direct_status, direct_trust, removing
-from .key_sources import SOURCES, KeySource, made
+from . import direct_acceptance, direct_checks, direct_proxy, direct_restart, direct_status, direct_trust, removing
+from .key_sources import SOURCES, KeySource, made, note_secrets
 from .pools import wanted
 from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named, unexpected
 
@@ -47,6 +48,7 @@ class Way:
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
         self._cluster: Cluster | None = None
+        self._login, self._obsolete = "", list[str]()
 
     @property
     def cluster(self) -> Cluster:
@@ -81,6 +83,7 @@ class Way:
             self._running_on,
         )
         found, outcome = self._source.make(needed)
+        self._login, self._obsolete = outcome.login, outcome.obsolete
         return made(found, outcome, ready)
 
     def _running_on(self, pool: str) -> set[str]:
@@ -94,7 +97,24 @@ class Way:
 
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """See C(site.Reach)."""
-        return self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+        done = self._apply(objects, gate, self.site.seconds, refresh_pods=True)
+        if self._obsolete and not done.failed and not self.run.rendering:
+            if not self.run.check:
+                for name in self._obsolete:
+                    self.cluster.delete("v1", "Secret", name, self.site.namespace)
+                note_secrets(self.run, self.site, dict.fromkeys(self._obsolete, "deleted"))
+            done.changed = True
+        return self._try_proxy(done)
+
+    def _try_proxy(self, done: Done) -> Done:
+        """Whether the hub is reached through the HTTP proxy; asked when something of it changed, since pods still count as online then."""
+        changed = self._login or any(one["name"] == tunnel.CONFIG and one["change"] != "unchanged" for one in done.objects)
+        if not self.site.spec.has_proxy or done.failed or not changed or self.run.check or self.run.rendering:
+            return done
+        pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        fault, warning = direct_proxy.tried(self.cluster, self.site.spec, pods, self._login)
+        done.warnings += [warning] if warning else []
+        return replace(done, failed=True, msg=fault) if fault else done
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""
@@ -132,7 +152,7 @@ class Way:
             )
         except ApplyFailed as error:
             return Done.of(error.result, failed=error.message)
-        if refresh_pods and not self.run.check and any(map(_is_changed_file, result.objects)):
+        if refresh_pods and not self.run.check and (self._login or any(map(_is_changed_file, result.objects))):
             refresh.touch_pods(self.cluster, self.site.namespace, _PODS)
         return Done.of(result)
 
@@ -179,7 +199,7 @@ class Way:
     def offline(self) -> str:
         """See C(site.Reach)."""
         found = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
-        return f"Pods on {self.site.name}: {pod_health.summary(found)}."
+        return f"Pods on {self.site.name}: {pod_health.summary(found)}.{direct_proxy.words(self.cluster, self.site.spec, found)}"
 
     def pods(self) -> list[Object] | None:
         """See C(site.Reach)."""

@@ -23,6 +23,7 @@ from ..preflight import acceptance, way_program
 from ..rotation import restart, site_proof
 from ..spec.pool_spec import PoolSpec
 from ..spec.site_spec import SiteSpec
+from . import direct_proxy
 from .site import Facts
 
 _SECONDS = 90
@@ -57,7 +58,7 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
     pod = running[0]
     hop = site_proof.argument(pod, "--superlink")
     host, port = split_address(hop)
-    hub_host, hub_port = split_address(address)
+    hub_host, hub_port = split_address(spec.http_proxy.address if spec.has_proxy else address)
     trusted = site_proof.argument(pod, "--root-certificates")
     request = {
         "hub": [hub_host, hub_port],
@@ -69,7 +70,10 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
     if trusted:
         asked = site_proof.request(pod, server_name, {site_proof.NOW: ""}, 1)
         trust = restart.held(cluster, pod, site_proof.CONTAINER, asked)["seen"][site_proof.NOW]
-    return {"way": way, "clock": clock, "trust": trust, "apps": _apps(cluster, pool, own), "resource": pool.gpu.resource}
+    proxy: Facts = {}
+    if spec.has_proxy:
+        proxy = {"proxy": direct_proxy.ask(cluster, pod)._asdict()}
+    return {**proxy, "way": way, "clock": clock, "trust": trust, "apps": _apps(cluster, pool, own), "resource": pool.gpu.resource}
 
 
 def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:

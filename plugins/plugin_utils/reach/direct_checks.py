@@ -23,7 +23,7 @@ from ..rights.need import DEPLOY
 from ..rights.rules import missing, singles
 from ..rights.table import SUPERNODE
 from ..spec.site_spec import SiteSpec
-from . import direct_datasets
+from . import direct_datasets, direct_proxy
 from .site import Run, Site
 
 # Of how many nodes with GPUs the pods are read, one request each; what is used on others is not known then.
@@ -64,6 +64,7 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
     if wanted.keys_account:
         _check_account(cluster, wanted)
     warnings += direct_datasets.check(cluster, wanted, away)
+    warnings += direct_proxy.check(cluster, wanted, away)
     rehearsed = rehearsal.rehearse(cluster, supernode.objects(wanted.complete()), away, SUPERNODE)
     warnings += _devices(cluster, wanted, changes=rehearsed)
     warnings += _check_clock(cluster, wanted, hub)

@@ -14,10 +14,10 @@ from ..audit.notes import of_objects
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE, keys_secret
 from ..base.secret_data import CREDENTIALS, entries
 from ..kube.client import Cluster
-from ..manifests import key_job, namespace
+from ..manifests import key_job, namespace, tunnel
 from ..pki import keypairs
 from ..rotation import internal, site_proof
-from ..site_keys import job, keys, site_keygen
+from ..site_keys import job, keys, proxy_secret, site_keygen
 from ..spec.site_spec import SiteSpec
 from .site import KeysMade, Run, Site
 
@@ -72,6 +72,13 @@ class AtController:
         plan = keys.plan(
             spec.federation, spec.namespace, wanted.pools, live, wanted.dead, wanted.client, listener=wanted.listener
         )
+        given = self.site.given.get("http_proxy_credentials") or {}
+        credentials, there = proxy_secret.wanted(spec, given), live.get(tunnel.SECRET)
+        if credentials and there is None:  # it may be someone else's, without the labels of the others
+            there = self.cluster.get("v1", "Secret", tunnel.SECRET, spec.namespace)
+        login, obsolete = proxy_secret.changes(spec, credentials, there)
+        plan.secrets += login
+        plan.reasons += [f"{tunnel.SECRET}: the credentials for the HTTP proxy changed" for _one in login]
         written = (
             [secret["metadata"]["name"] for secret in plan.secrets] if any(map(keys.pool_of, live.values())) else []
         )
@@ -86,7 +93,14 @@ class AtController:
             ]
             objects = objects + apply_objects(self.cluster, ended, state="absent", check=check).objects
         renewed = [name for name in keys.SHARED if name in written]
-        return plan, KeysMade(changed=outcome.changed, diff=outcome.diff, objects=objects, renewed=renewed)
+        return plan, KeysMade(
+            changed=outcome.changed,
+            diff=outcome.diff,
+            objects=objects,
+            renewed=renewed,
+            login=entries(login[0])[tunnel.MARK] if login else "",
+            obsolete=obsolete,
+        )
 
     def drop(self, extra: Mapping[str, Sequence[str]]) -> None:
         """See C(KeySource)."""

@@ -30,6 +30,7 @@ from ..rights.table import SUPERNODE
 from ..site_keys import keys, site_keygen
 from ..spec.part_spec import NOTHING
 from ..spec.site_spec import SiteSpec
+from . import direct_proxy
 from .key_sources import made, note_secrets
 from .pools import wanted
 from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site
@@ -80,6 +81,7 @@ class Way:
         if any(pool.datasets for pool in self.site.spec.pools):
             mounted = [one for item in nodes_work.sets_of(self._nodes_work()) for one in datasets.names_of(item)]
             warnings += dataset_checks.unseen(self.site.spec, mounted)
+        warnings += direct_proxy.unseen(self.site.spec)
         warnings += self._rehearse()
         return Looked(f"the ManagedCluster {name} can be reached through {self.hub.name}", warnings)
 

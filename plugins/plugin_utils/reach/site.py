@@ -206,6 +206,8 @@ class KeysMade(Done):
         by_hand: whether people apply what is delivered, whenever they do: its SuperNodes are not waited for.
         settled: whether the site has what replaced its former client certificates, so that these can be revoked.
         certificate: stands in for a client certificate that cannot be issued yet; empty where it always can.
+        login: mark of new credentials for the HTTP proxy; empty where they did not change.
+        obsolete: names of Secrets that no pod needs once the site's objects are applied.
     """
 
     keys: list[Facts] = field(default_factory=list)
@@ -215,6 +217,8 @@ class KeysMade(Done):
     by_hand: bool = False
     settled: bool = True
     certificate: str = ""
+    login: str = ""
+    obsolete: list[str] = field(default_factory=list)
 
 
 @dataclass

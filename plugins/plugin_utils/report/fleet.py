@@ -35,9 +35,10 @@ def fleet_report(
 
     Returns:
         C(healthy) (bool), C(hub) (dict), C(sites) (list of dicts, one per site, with C(pools), C(access), C(certificate), C(clientapps)
-        (those in their own pods) and C(ocm), which is empty for a site that is reached directly), C(network) (dict: C(hub) and
-        C(sites) of the Skupper network; empty without one), C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs)
-        (list), C(problems) and C(warnings) (lists of sentences), C(findings) (both with their remedies, as C(findings.Finding)).
+        (those in their own pods), C(http_proxy) (the address of the one on its way to the hub, or empty) and C(ocm), which is empty
+        for a site that is reached directly), C(network) (dict: C(hub) and C(sites) of the Skupper network; empty without one),
+        C(forgotten) (list of names), C(unknown_nodes) (list of node ids), C(runs) (list), C(problems) and C(warnings) (lists of
+        sentences), C(findings) (both with their remedies, as C(findings.Finding)).
     """
     known = list(sites) if known is None else list(known)
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -208,6 +209,7 @@ def _site(name: str, site: Mapping[str, Any], hub: Mapping[str, Any], found: Fin
         "certificate": client,
         "pools": pools,
         "clientapps": apps,
+        "http_proxy": site.get("http_proxy") or "",
         "ocm": health.with_nodes(site.get("ocm") or {}, sum(pool["online"] for pool in pools)),
     }
 
@@ -299,6 +301,7 @@ def fleet_table(report: Mapping[str, Any]) -> str:
     lines += _outputs_lines(hub.get("outputs") or {})
     lines += _dataset_lines(report["sites"])
     lines += _clientapp_lines(report["sites"])
+    lines += _proxy_lines(report["sites"])
     lines += _network_lines(report.get("network") or {})
     lines += [f"! {problem}" for problem in report["problems"]]
     return "\n".join(lines + [f"~ {warning}" for warning in report["warnings"]])
@@ -322,6 +325,15 @@ def _clientapp_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:
             pool = f"{site['cluster']} {one['pool']} {one['ready']}/{one['desired']}"
             found.setdefault(str(one["image"]), []).append(pool)
     return [f"clientapp {image}: {', '.join(pools)}" for image, pools in sorted(found.items())]
+
+
+def _proxy_lines(sites: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each HTTP proxy: which sites reach the hub through it."""
+    found: dict[str, list[str]] = {}
+    for site in sites:
+        if site.get("http_proxy"):
+            found.setdefault(str(site["http_proxy"]), []).append(str(site["cluster"]))
+    return [f"HTTP proxy {address}: {', '.join(names)}" for address, names in sorted(found.items())]
 
 
 def _network_lines(found: Mapping[str, Any]) -> list[str]:

@@ -40,7 +40,8 @@ def by_sidecar(port: int, path: str) -> dict[str, str]:
     found = _SERIAL.search(text)
     if response.status == 200 and found:
         return {"serial": format(int(found.group(1), 16), "x")}
-    return {"error": f"the sidecar got no answer from the hub ({response.status})"}
+    why = " ".join((response.getheader("x-why") or "").split())
+    return {"error": f"the sidecar got no answer from the hub ({response.status})" + (f": {why}" if why else "")}
 
 
 def by_handshake(host: str, port: int, name: str, trust: str) -> dict[str, str]:

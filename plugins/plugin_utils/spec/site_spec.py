@@ -14,6 +14,7 @@ from .fields import Amounts, Flag, Listed, Mapped, MaybeNumber, Number, Text, Te
 from .part_spec import NOTHING, FlowerSpec
 from .pods_spec import PodsSpec
 from .pool_spec import PoolSpec, pool_of
+from .proxy_spec import HttpProxy, Proxy
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class SiteSpec(FlowerSpec):
         egress: peers that the pods may call in which ClientApps run; C(api_server): peers where the cluster's API server is.
         allocation: pool -> C(offset) and C(partitions) from the ledger, for pools that use {partition} or {partitions}.
         keys_account: whether its administrators created the account of the job that creates them.
+        http_proxy: HTTP proxy through which the hub is reached, and C(http_proxy_credentials) the names of the credentials for it that are in
+            variables.
         packages_report: whether pods report the packages of their ClientApps' image in their status.
         bundle_directory: folder on the control node for bundles.
     """
@@ -38,6 +41,10 @@ class SiteSpec(FlowerSpec):
     sidecar_access_log: Flag = False
     mtls: Flag = True
     client_certificate: Text = ""
+    http_proxy: HttpProxy = field(default_factory=Proxy)
+    http_proxy_credentials: Texts = field(default_factory=list)
+    tunnel_image: Text = ""
+    tunnel_resources: Amounts = field(default_factory=dict)
     cluster_domain: Text = ""
     superlink_cidrs: UnorderedTexts = field(default_factory=list)
     egress: Unordered = field(default_factory=list)
@@ -74,6 +81,11 @@ class SiteSpec(FlowerSpec):
     def shows_certificate(self) -> bool:
         """Whether the sidecar presents a client certificate to the gateway."""
         return self.has_sidecar and self.mtls
+
+    @property
+    def has_proxy(self) -> bool:
+        """Whether the sidecar reaches the hub through an HTTP proxy."""
+        return self.has_sidecar and bool(self.http_proxy.address)
 
     @property
     def has_apps_apart(self) -> bool:

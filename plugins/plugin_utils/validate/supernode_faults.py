@@ -11,7 +11,7 @@ from typing import Any
 
 from ...module_utils import node_config
 from ..base.values import boolean, text
-from ..manifests import clientapp
+from ..manifests import clientapp, tunnel
 from ..manifests import supernode as manifests
 from ..spec.pool_spec import DAEMON_SET, MODES, OWN, SHARED, SPREADS, STATEFUL_SET, pool_of
 from ..spec.site_spec import SiteSpec
@@ -21,6 +21,7 @@ from .clientapp_faults import clientapp_faults
 from .faults import ISOLATIONS, SUBDOMAIN, Faults, Spec, common_faults, patch_faults, placement_faults, shown
 from .ocm_faults import delivery_faults
 from .policy_faults import peer_faults, policy_faults
+from .proxy_faults import proxy_faults
 
 # A StatefulSet's pods carry the label controller-revision-hash with "<StatefulSet>-<hash of up to 10 characters>", and
 # a pod's name, "<StatefulSet>-<index>", is its host name: both end at 63 characters.
@@ -59,6 +60,7 @@ CLIENTAPP_OPTIONS = {
 }
 _VOLUMES = {
     "trust", "keys", "gw-run", "gw-conf", "local", "local-ca", "client", "superexec", "tmp", "shm", clientapp.TRUST_VOLUME,
+    *tunnel.VOLUMES,
 }  # fmt: skip
 _PATHS = {"/keys", "/trust", "/local-ca", "/superexec", "/tmp", clientapp.TRUST_DIR}
 SITE_VOLUMES, SITE_PATHS = frozenset(_VOLUMES), frozenset(_PATHS)
@@ -85,6 +87,7 @@ def supernode_faults(spec: Spec) -> list[str]:
     faults.resources("sidecar_resources", spec.get("sidecar_resources"))
     faults.number("sidecar_max_connections", spec.get("sidecar_max_connections"), 10, 100000)
     _mtls_faults(spec, faults)
+    proxy_faults(spec, faults)
     delivery_faults(spec, faults)
     bundle_faults(spec, faults)
     clientapp_faults(spec, faults)

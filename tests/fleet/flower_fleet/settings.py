@@ -17,6 +17,7 @@ from .errors import FleetError
 
 FLOWER_VERSION = "1.41.0"
 HAPROXY_TAG = "2.6"
+SOCAT_TAG = "1.8.0.3"
 PAUSE_IMAGE = "fleet.test/pause:3.10"
 COREDNS_IMAGE = "fleet.test/coredns:1.12.4"
 BUSYBOX_IMAGE = "docker.io/library/busybox:1.35"

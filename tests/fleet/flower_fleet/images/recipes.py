@@ -16,7 +16,7 @@ from ..golang import Go
 from ..host import suite
 from ..settings import BUSYBOX_IMAGE, COREDNS_IMAGE, GO_DIR, PAUSE_IMAGE, Settings
 from ..shell import run
-from . import archive, debian, flower, haproxy
+from . import archive, debian, flower, haproxy, socat
 
 # fmt: off
 SMALL_TOOLS = [
@@ -53,7 +53,7 @@ class Recipe:
         """Hash of the inputs, the release of the distribution and the recipes' sources."""
         digest = hashlib.sha256(repr((self.name, self.inputs, suite())).encode())
         shared = ["archive.py", "debian.py"]
-        for file in [*shared, f"{self.name}.py" if self.name in ("flower", "haproxy") else "recipes.py"]:
+        for file in [*shared, f"{self.name}.py" if self.name in ("flower", "haproxy", "socat") else "recipes.py"]:
             digest.update(Path(__file__).with_name(file).read_bytes())
         return digest.hexdigest()[:16]
 
@@ -133,12 +133,20 @@ def _haproxy(context: Context) -> None:
     haproxy.finish(context.target, source, root)
 
 
+def _socat(context: Context) -> None:
+    source = debian.unpack(["socat", "busybox", "libc6"], context.work, context.log)
+    root = context.work / "root"
+    small_tools(source, root)
+    socat.finish(context.target, source, root)
+
+
 def recipes(coredns_key: str) -> list[Recipe]:
     """Every image of the fleet. Those with needs_go wait for the Go builds."""
     version = module_version("k8s.io/kubernetes", GO_DIR / "kubernetes")
     return [
         Recipe("flower", (flower.VERSION, *flower.IMAGES), _flower),
         Recipe("haproxy", (haproxy.IMAGE,), _haproxy),
+        Recipe("socat", (socat.IMAGE,), _socat),
         Recipe("busybox", (BUSYBOX_IMAGE,), _busybox),
         Recipe("pause", (PAUSE_IMAGE, version), _pause, needs_go=True),
         Recipe("coredns", (COREDNS_IMAGE, coredns_key), _coredns, needs_go=True),

@@ -107,8 +107,17 @@ def test_a_serverapp_in_the_superlinks_pod_takes_its_ways_along(superlink_spec):
                 "ports": tcp(9092),
             },
         ),
+        (
+            {"http_proxy": {"address": "192.0.2.30:3128"}},
+            {"to": [{"ipBlock": {"cidr": "192.0.2.30/32"}}], "ports": tcp(3128)},
+        ),
+        ({"http_proxy": {"address": "proxy.example.com:8080"}}, {"ports": tcp(8080)}),
+        (
+            {"http_proxy": {"address": "proxy.example.com:8080", "cidrs": ["192.0.2.0/28"]}},
+            {"to": [{"ipBlock": {"cidr": "192.0.2.0/28"}}], "ports": tcp(8080)},
+        ),
     ],
-    ids=["name", "ipv4", "ipv6", "networks"],
+    ids=["name", "ipv4", "ipv6", "networks", "proxy", "proxy-name", "proxy-networks"],
 )
 def test_the_way_to_the_superlink(changes, rule, supernode_spec):
     site = found(specs.supernode_objects(supernode_spec(**changes)))

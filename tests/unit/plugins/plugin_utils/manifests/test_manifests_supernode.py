@@ -33,6 +33,9 @@ CASES = {
     "no-sidecar": {"sidecar": False, "mtls": False},
     "no-mtls": {"mtls": False},
     "insecure": {"insecure": True, "mtls": False, "ca_bundle": ""},
+    "proxy": {
+        "http_proxy": {"address": "proxy.example.com:3128", "secret": "site-proxy", "username_key": "user", "cidrs": ["192.0.2.0/28"]},
+    },
     "pools": {"pools": [GPU_POOL, EDGE_POOL, PLAIN_POOL], "env": [{"name": "SHARED", "value": "site"}]},
     "subprocess": {"isolation": "subprocess", "pools": [GPU_POOL]},
     "clientapp": {

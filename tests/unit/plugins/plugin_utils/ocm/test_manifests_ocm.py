@@ -113,6 +113,17 @@ def test_sites_with_the_same_settings_share_template_and_config(parsed_ocm_site)
     )
 
 
+def test_a_site_behind_an_http_proxy_has_the_tunnel_and_brings_its_own_login(parsed_ocm_site):
+    made = everything(parsed_ocm_site(http_proxy={"address": "proxy:3128", "secret": "office"}))
+    (template,) = of_kind(made, "AddOnTemplate")
+    listed = template["spec"]["agentSpec"]["workload"]["manifests"]
+    assert "supernode-tunnel" in [one["metadata"]["name"] for one in listed]
+    own = [one for work in of_kind(made, "ManifestWork") for one in work["spec"]["workload"]["manifests"]]
+    (body,) = (one["spec"]["template"]["spec"] for one in [*listed, *own] if one["kind"] == "StatefulSet")
+    assert "tunnel" in [one["name"] for one in body["initContainers"]]
+    assert [one["secret"]["secretName"] for one in body["volumes"] if one["name"] == "http-proxy"] == ["office"]
+
+
 def test_a_change_of_content_is_another_object_and_the_old_name_comes_back_with_the_old_content(parsed_ocm_site):
     before = of_kind(everything(parsed_ocm_site()), "AddOnTemplate")[0]
     after = of_kind(everything(parsed_ocm_site(sidecar_max_connections=50)), "AddOnTemplate")[0]

@@ -79,6 +79,15 @@ def test_what_is_wrong_is_said(name: str, verdict: str, words: str, changes: dic
     assert entry["reasons"] == ([] if verdict == OPEN else [f"cpu: {name}: {one.text}"])
 
 
+def test_the_way_through_an_http_proxy() -> None:
+    said = {"good": False, "ours": True, "text": "the HTTP proxy proxy:3128 refuses CONNECT to hub:9092 (Forbidden)"}
+    found = checks(proxy=said, way__name={"error": "unknown"})
+    assert found["HTTP proxy"] == Check("HTTP proxy", BAD, said["text"], "cpu")
+    assert "supernode_http_proxy.address" in found["name"].text and found["port"].text.startswith("of the HTTP proxy is open")
+    assert checks(proxy={**said, "good": True})["HTTP proxy"].verdict == GOOD
+    assert "HTTP proxy" not in checks() and checks()["port"].text.startswith("is open")
+
+
 def test_a_pool_that_cannot_be_asked_is_bad() -> None:
     (one,) = acceptance.of_pool("cpu", {"error": "none of its SuperNodes runs"}, Limits(), 0.0, signed=True)
     assert (one.verdict, one.pool) == (BAD, "cpu")

@@ -68,6 +68,16 @@ def test_datasets_are_shown_by_name():
     assert "dataset ct: site-a cpu, site-b gpu" in lines and "dataset mri: site-a cpu" in lines
 
 
+def test_the_http_proxy_of_a_site_is_named_and_what_to_ask_when_it_is_in_the_way():
+    site = {**SITE, "http_proxy": "proxy:3128", "trouble": "supernode-cpu-0 (Running): tunnel runs but is not ready"}
+    report = fleet.fleet_report("hub", HUB, {"site-a": site})
+    assert report["sites"][0]["http_proxy"] == "proxy:3128"
+    assert "HTTP proxy proxy:3128: site-a" in fleet.fleet_table(report).splitlines()
+    (found,) = report["findings"]
+    assert "-c tunnel -- sh /etc/tunnel/tunnel.sh check" in found["remedy"]
+    assert "HTTP proxy" not in fleet.fleet_table(fleet.fleet_report("hub", HUB, {"site-a": SITE}))
+
+
 def test_room_for_outputs():
     gib = 2**30
 

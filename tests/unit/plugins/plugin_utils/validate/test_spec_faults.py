@@ -205,6 +205,47 @@ SUPERNODE = [
     ({"superlink_cidrs": ["hub.example.com"]}, "supernode_superlink_cidrs[0]: 'hub.example.com' is not a network"),
     ({"egress": [{"cidr": "store"}]}, "supernode_egress[0].cidr: 'store' is not a network"),
     ({"sidecar_max_connections": 1}, "supernode_sidecar_max_connections: 1 is not between"),
+    ({"http_proxy": "proxy:3128"}, "supernode_http_proxy: 'proxy:3128' is not a mapping"),
+    ({"http_proxy": {"secret": "a"}}, "supernode_http_proxy.address: None is not set"),
+    ({"http_proxy_credentials": {"username": "u", "password": "p"}}, "supernode_http_proxy.address: None is not set"),
+    ({"http_proxy": {"address": "http://proxy:3128"}}, "is a URL; set \"host:port\""),
+    ({"http_proxy": {"address": "https://proxy:3128"}}, "The connection to the proxy itself has no TLS here"),
+    ({"http_proxy": {"address": "u:secret@proxy:3128"}}, "(not shown) contains credentials"),
+    ({"http_proxy": {"address": "proxy"}}, "supernode_http_proxy.address: 'proxy' is not \"host:port\""),
+    ({"http_proxy": {"address": "proxy:3128", "password": "secret"}}, "(not shown) is not one of address, secret"),
+    ({"http_proxy": {"address": "proxy:3128", "cidrs": ["x"]}}, "supernode_http_proxy.cidrs[0]: 'x' is not a network"),
+    ({"http_proxy": {"address": "proxy:3128", "username_key": "x"}}, "has no effect without http_proxy.secret"),
+    ({"http_proxy": {"address": "proxy:3128", "secret": "A_B"}}, "supernode_http_proxy.secret: 'A_B' is not a DNS name"),
+    ({"http_proxy": {"address": "proxy:3128"}, "insecure": True, "mtls": False}, "needs TLS: flower_insecure is true"),
+    ({"http_proxy": {"address": "proxy:3128"}, "sidecar": False, "mtls": False}, "needs the sidecar, which goes through the proxy"),
+    (
+        {"http_proxy": {"address": "proxy:3128"}, "connectivity": "skupper", "superlink_address": "flower-superlink:9092"},
+        "skupper_link_proxy_secret is the proxy of its link",
+    ),
+    ({"http_proxy": {"address": "proxy:3128"}, "superlink_cidrs": ["192.0.2.0/24"]}, "SuperNodes call the HTTP proxy; use http_proxy.cidrs"),
+    (
+        {"http_proxy": {"address": "proxy:3128", "secret": "a"}, "http_proxy_credentials": {"username": "u", "password": "p"}},
+        "supernode_http_proxy.secret: 'a' is set, and supernode_http_proxy_credentials as well",
+    ),
+    (
+        {"http_proxy": {"address": "proxy:3128"}, "http_proxy_credentials": {"user": "u", "password": "p"}},
+        "['password', 'user'] are not username and password",
+    ),
+    ({"http_proxy": {"address": "proxy:3128"}, "http_proxy_credentials": "u:secret"}, "(not shown) is not a mapping"),
+    (
+        {"http_proxy": {"address": "proxy:3128"}, "http_proxy_credentials": {"username": "a:b", "password": "p"}},
+        "supernode_http_proxy_credentials.username: a value of the type str (not shown) has a colon",
+    ),
+    (
+        {"http_proxy": {"address": "proxy:3128"}, "http_proxy_credentials": {"username": "u", "password": "p\n"}},
+        "supernode_http_proxy_credentials.password: a value of the type str (not shown) is empty or has characters",
+    ),
+    (
+        {"http_proxy": {"address": "proxy:3128"}, "http_proxy_credentials": {"username": "u", "password": "p"}, "key_source": "site"},
+        "cannot reach the site: with flower_key_source site",
+    ),
+    ({"volumes": [{"name": "http-proxy", "emptyDir": {}}]}, "http-proxy"),
+    ({"tunnel_resources": {"requests": {"cpu": "x"}}}, "supernode_tunnel_resources"),
     (
         {"patches": [{"target": {"kind": "StatefulSet", "name": "supernode-x"}, "patch": {}}]},
         "supernode_patches[0] has target StatefulSet/supernode-x, which is not one of",
@@ -217,6 +258,33 @@ def test_defaults_have_no_faults(superlink_spec, supernode_spec):
     assert superlink_faults(superlink_spec(superlink_address="", ca_bundle="")) == []
     assert supernode_faults(supernode_spec()) == []
     assert supernode_faults(supernode_spec(superlink_address="", ca_bundle="", allocation={})) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"http_proxy": {"address": "proxy.example.com:3128"}},
+        {"http_proxy": {"address": "[2001:db8::3]:3128", "secret": "a", "username_key": "user", "password_key": "pw"}},
+        {"http_proxy": {"address": "192.0.2.3:80", "cidrs": ["192.0.2.3"]}, "http_proxy_credentials": {"username": "u", "password": "p:q"}},
+    ],
+)
+def test_http_proxies_without_faults(changes, supernode_spec):
+    assert supernode_faults(supernode_spec(**changes)) == []
+
+
+def test_no_fault_shows_a_password(supernode_spec):
+    secret = "hunter2"
+    for proxy, credentials in (
+        ({"address": f"u:{secret}@proxy:3128"}, {}),
+        ({"address": f"http://u:{secret}@proxy:3128", "password": secret}, {}),
+        ({"address": "proxy:3128", "secret": "a"}, {"username": f"{secret}:", "password": secret}),
+        ({"address": "proxy:3128"}, {"username": "u", "password": f"{secret}\n"}),
+        ({}, {"username": secret, "password": secret}),
+        ({"address": "proxy:3128"}, [secret]),
+    ):
+        for more in ({}, {"insecure": True}, {"sidecar": False}, {"key_source": "site"}, {"connectivity": "skupper"}):
+            found = supernode_faults(supernode_spec(http_proxy=proxy, http_proxy_credentials=credentials, **more))
+            assert found and secret not in "".join(found), found
 
 
 def test_peers_without_faults(superlink_spec, supernode_spec):

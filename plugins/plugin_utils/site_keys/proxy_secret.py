@@ -1,0 +1,59 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The Secret with the credentials for a site's HTTP proxy, where variables have them. Pure but for randomness."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.errors import ClusterError
+from ..base.secret_data import entries, secret
+from ..base.values import text
+from ..manifests.tunnel import MARK, SECRET
+from ..marks.proof import holder, is_managed
+from ..spec.proxy_spec import PASSWORD, USERNAME
+from ..spec.site_spec import SiteSpec
+
+
+def wanted(spec: SiteSpec, given: Mapping[str, Any]) -> dict[str, str]:
+    """The entries of the Secret; none without credentials in variables.
+
+    Args:
+        spec: the site.
+        given: C(username) and C(password), without faults (C(validate/proxy_faults.py)).
+    """
+    if not spec.has_proxy or not spec.http_proxy_credentials:
+        return {}
+    return {name: text(given.get(name)) for name in (USERNAME, PASSWORD)}
+
+
+def changes(
+    spec: SiteSpec, values: Mapping[str, str], live: Mapping[str, Any] | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The Secret to write, if any, and the names of Secrets that pods no longer need when the site's objects are applied.
+
+    Args:
+        spec: the site.
+        values: of C(wanted).
+        live: the live Secret of that name.
+
+    Raises:
+        ClusterError: it is someone else's.
+    """
+    ours = live is not None and is_managed(live)
+    if not values:
+        return [], [SECRET] if ours else []
+    if live is not None and not ours:
+        raise ClusterError(
+            f"Secret {spec.namespace}/{SECRET} exists already and {holder(live)}: it is not changed. Name it in supernode_http_proxy.secret, "
+            "or delete or rename it."
+        )
+    held = entries(live)
+    if held.pop(MARK, "") and held == dict(values):
+        return [], []
+    data = {**values, MARK: secrets.token_hex(8)}
+    return [secret(spec.federation, spec.namespace, SECRET, data, application="supernode")], []

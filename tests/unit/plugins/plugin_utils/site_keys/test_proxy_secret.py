@@ -1,0 +1,45 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When the Secret for an HTTP proxy is written, kept, deleted and refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode, tunnel
+from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import proxy_secret
+
+GIVEN = {"username": "site-a", "password": "hunter2"}
+PROXY = {"address": "proxy.example.com:3128"}
+
+
+def test_written_once_and_again_when_the_password_changes(parsed_site):
+    site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
+    values = proxy_secret.wanted(site, GIVEN)
+    (made,), gone = proxy_secret.changes(site, values, None)
+    mark = entries(made)["mark"]
+    assert (entries(made), gone, made["metadata"]["name"]) == ({**GIVEN, "mark": mark}, [], tunnel.SECRET)
+    assert proxy_secret.changes(site, values, made) == ([], [])
+    (again,), _gone = proxy_secret.changes(site, {**values, "password": "other"}, made)
+    assert entries(again)["password"] == "other" and entries(again)["mark"] != mark
+    without = parsed_site(http_proxy=PROXY)
+    assert proxy_secret.changes(without, proxy_secret.wanted(without, {}), made) == ([], [tunnel.SECRET])
+    assert proxy_secret.changes(without, {}, None) == ([], [])
+
+
+def test_someone_elses_secret_is_left_alone(parsed_site):
+    site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
+    theirs = {"metadata": {"name": tunnel.SECRET, "labels": {"app.kubernetes.io/managed-by": "Helm"}}, "data": {}}
+    with pytest.raises(ClusterError, match="it is not changed"):
+        proxy_secret.changes(site, GIVEN, theirs)
+    assert proxy_secret.changes(site, {}, theirs) == ([], [])
+
+
+def test_no_object_has_the_password(parsed_site):
+    site = parsed_site(http_proxy=PROXY, http_proxy_credentials=GIVEN)
+    assert site.http_proxy_credentials == ["username", "password"]
+    assert "hunter2" not in repr(site)
+    assert "hunter2" not in repr(supernode.objects(site))
