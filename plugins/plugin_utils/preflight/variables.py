@@ -49,7 +49,7 @@ SHARED = frozenset((
     "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",
     "flower_max_fail_percentage", "flower_metrics", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
     "flower_network_policies", "flower_ocm_addon", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
-    "flower_ocm_install", "flower_own_variables", "flower_packages_report", "flower_partitions", "flower_pod_security", "flower_rbac_apply",
+    "flower_ocm_install", "flower_own_variables", "flower_packages_report", "flower_partitions", "flower_platform", "flower_pod_security", "flower_rbac_apply",
     "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result",
     "flower_rbac_auditors", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",

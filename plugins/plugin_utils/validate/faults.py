@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.addresses import is_ip, split_address
+from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
 from ..manifests.patches import TYPES, PatchError
 
@@ -374,6 +375,8 @@ def common_faults(spec: Spec, faults: Faults) -> None:
     faults.label("federation", spec.get("federation"))
     faults.label("namespace", spec.get("namespace"))
     faults.choice("isolation", spec.get("isolation"), ISOLATIONS)
+    if spec.get("platform"):
+        faults.choice("platform", spec["platform"], PLATFORMS)
     if spec.get("image_pull_policy"):
         faults.choice("image_pull_policy", spec["image_pull_policy"], PULL_POLICIES)
     if spec.get("pod_security"):
