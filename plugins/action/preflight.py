@@ -37,7 +37,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 
-
 _NAMES = {KUBERNETES: "Kubernetes", OPENSHIFT: "OpenShift, Kubernetes"}
 
 
@@ -60,11 +59,7 @@ class ActionModule(CertificateAction):
         with self.connect() as cluster:
             spec = given_spec(self, params["spec"], platform.known(cluster, spec.platform))
             params = {**params, "spec": spec}
-            spec = replace(
-                spec,
-                skupper=any(map(self.is_in_network, params["sites"])),
-                projects=platform.only_projects(cluster, spec.platform),
-            )
+            spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]
             ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}

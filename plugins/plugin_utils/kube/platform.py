@@ -2,16 +2,17 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which platform a cluster is, and who creates namespaces there."""
+"""Which platform a cluster is."""
 
 from __future__ import annotations
 
 from ..base.errors import ClusterError
-from ..base.platforms import AUTO, OPENSHIFT, of_groups
+from ..base.platforms import AUTO, of_groups
 from .api_errors import ApiError
 from .client import Cluster
 
 PROJECTS = "project.openshift.io"
+PROJECT_API = f"{PROJECTS}/v1"
 
 
 def find(cluster: Cluster) -> str:
@@ -32,16 +33,3 @@ def find(cluster: Cluster) -> str:
 def known(cluster: Cluster, platform: str) -> str:
     """The platform that a variable names, else the one that is found."""
     return find(cluster) if platform in ("", AUTO) else platform
-
-
-def only_projects(cluster: Cluster, platform: str) -> bool:
-    """Whether this identity may create no Namespace, but request a project: OpenShift's default for its users (role self-provisioner)."""
-    if platform != OPENSHIFT:
-        return False
-    namespaces, requests = cluster.access_review(
-        [
-            {"verb": "create", "resource": "namespaces"},
-            {"verb": "create", "group": PROJECTS, "resource": "projectrequests"},
-        ]
-    )
-    return requests and not namespaces

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..base.errors import ClusterError
+from ..kube import platform
 from ..kube.client import Cluster
 from .need import Right
 from .rules import missing
@@ -32,9 +33,18 @@ def require(cluster: Cluster, needed: Mapping[str, Sequence[Right]]) -> None:
     if lacking:
         raise MissingRights(
             f"the identity used for {cluster.name} may not: {'; '.join(map(str, lacking))}. "
-            "Ask the cluster's administrators for these rights (the playbook federated.flower.rbac writes them down), "
+            f"{_projects(cluster, lacking)}Ask the cluster's administrators for these rights (the playbook federated.flower.rbac writes them down), "
             "or use another identity (flower_kubeconfig, flower_context)."
         )
+
+
+def _projects(cluster: Cluster, lacking: Sequence[Right]) -> str:
+    """The way out where namespaces may not be created, but requested as projects of OpenShift."""
+    if not any((right.verb, right.resource) == ("create", "namespaces") for right in lacking):
+        return ""
+    if not all(cluster.access_review([{"verb": "create", "group": platform.PROJECTS, "resource": "projectrequests"}])):
+        return ""
+    return "It may request projects: the playbook federated.flower.openshift_projects does that, then run again. Otherwise: "
 
 
 def lacks(cluster: Cluster, namespace: str, rights: Sequence[Right]) -> list[Right]:

@@ -32,7 +32,6 @@ class PartSpec(Parsed):
     Attributes:
         platform: C(base/platforms.py); C(auto) or empty while it is not known.
         left_open: fields that have the platform's values, since no variable set them.
-        projects: whether namespaces are requested as projects of OpenShift, because this identity may not create any.
         skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
         dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.
     """
@@ -43,7 +42,6 @@ class PartSpec(Parsed):
     version: Text = ""
     platform: Text = ""
     left_open: Texts = field(default_factory=list)
-    projects: Flag = False
     labels: Labels = field(default_factory=dict)
     annotations: Labels = field(default_factory=dict)
     create_namespace: Flag = True

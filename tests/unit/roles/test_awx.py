@@ -31,7 +31,8 @@ ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those that others import, and those that read or write files on the control node, which a job
 #: does not keep.
 PARTS = {
-    "awx", "backup", "check_inventory", "convert", "leaving_statement", "render", "restore", "restore_check", "return_lease", "site_check",
+    "awx", "backup", "check_inventory", "convert", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
+    "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check",
     "site_hub", "site_sites", "site_whole", "take_lease",
 }  # fmt: skip
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
