@@ -26,7 +26,7 @@ class ActionModule(ClusterAction):
     ARGS = {"state": {"type": "str", "choices": ["kept", "revoked"], "default": "kept"}}
 
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Start what revokes the token at the end, or revoke it now. A login is no change of the fleet, so this is none."""
+        """Start what revokes the token at the end, or revoke it now. A login does not change the fleet."""
         token = str(self.auth_of().get("api_key") or "")
         if not token:
             raise ClusterError("there is no token: flower_auth has no api_key. Log in first (federated.flower.openshift_login).")

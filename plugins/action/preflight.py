@@ -66,7 +66,9 @@ class ActionModule(CertificateAction):
             found = self._look(cluster, spec, ca_namespace)
             ask.require(
                 cluster,
-                grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent),
+                grants.controller_rights(
+                    SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent, projects=found.projects
+                ),
             )
             if spec.outputs_enabled:
                 claim = cluster.get("v1", "PersistentVolumeClaim", outputs.claim_name(spec), spec.namespace)

@@ -17,6 +17,7 @@ description:
     and waits until they can be used. Elsewhere it does nothing: the roles create the namespaces.
   - >-
     The request contains a description by which the roles know the project as this federation's. A project of others is refused.
+  - This module is public. Changes of its options follow semantic versioning.
 options:
   names:
     description:

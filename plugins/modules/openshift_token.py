@@ -18,6 +18,8 @@ description:
   - >-
     No play can promise to be run: when all hosts of a play fail, a run ends. So with O(state=kept) a process of its own waits for the end of
     the run, and revokes the token then, whether the run succeeded, failed or was killed. It has the token in memory only.
+  - >-
+    This module is a step of the playbooks of this collection. Its options may change in any release.
 options:
   state:
     description:

@@ -103,10 +103,7 @@ class Front(Recorder):
             message = f'projects.project.openshift.io "{name}" is forbidden: User "{self.user}" cannot {method.lower()} resource "projects"'
             return 403, {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": message}
         if method == "DELETE":
-            try:
-                admin.delete("v1", "Namespace", name, propagation="Background")
-            except NotFound:
-                pass
+            admin.delete("v1", "Namespace", name, propagation="Background")
         return 200, {**live, "apiVersion": "project.openshift.io/v1", "kind": "Project"}
 
     # ---- OAuth -------------------------------------------------------------------------------------------------------

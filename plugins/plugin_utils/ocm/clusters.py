@@ -61,7 +61,7 @@ def is_leaving(cluster: Cluster) -> bool:
 
 
 def platform(cluster: Cluster) -> str:
-    """Whether it is Kubernetes or OpenShift, as its agent, or whoever labelled it, says."""
+    """Whether it is Kubernetes or OpenShift, according to its claims and to the label of its vendor."""
     claims = {claim.get("name"): claim.get("value", "") for claim in (cluster.get("status") or {}).get("clusterClaims") or []}
     labels = (cluster.get("metadata") or {}).get("labels") or {}
     said = labels.get(_VENDOR) == _OPENSHIFT or claims.get(_VERSION) or str(claims.get(_PRODUCT)) in _PRODUCTS

@@ -97,7 +97,7 @@ def request(cluster: Cluster, name: str, federation: str, seconds: float) -> Non
 
 
 def live(cluster: Cluster, name: str) -> Object | None:
-    """The Namespace; where there are projects, one that this identity may not see counts as absent: it is told the same of both."""
+    """The Namespace; where there are projects, one that this identity may not see counts as absent: the answer is the same."""
     try:
         return cluster.get("v1", "Namespace", name)
     except Forbidden:
@@ -111,7 +111,7 @@ def live(cluster: Cluster, name: str) -> Object | None:
 
 
 def _seen(cluster: Cluster, name: str) -> Object | None:
-    """The Namespace. Who may only request projects is told of one that does not exist that it is forbidden."""
+    """The Namespace. To those who may only request projects, one that does not exist is forbidden."""
     try:
         return cluster.get("v1", "Namespace", name)
     except Forbidden:

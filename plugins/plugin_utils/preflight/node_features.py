@@ -4,7 +4,7 @@
 
 """GPUs and feature labels of a site's nodes, as facts of its host. Pure functions on live Node objects.
 
-The kubelet and whoever may label nodes write them: they are data of the site, and are never evaluated.
+Kubelets and the administrators of nodes write them: they are data of the site, and are never evaluated.
 
 Source of the labels: NVIDIA's GPU feature discovery (nvidia.com/gpu.product), AMD's node labeller (amd.com/gpu.product-name,
 amd.com/gpu.device-id), Intel's GPU plugin (gpu.intel.com/product, gpu.intel.com/family) and Node Feature Discovery

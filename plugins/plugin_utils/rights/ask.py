@@ -14,6 +14,8 @@ from ..kube.client import Cluster
 from .need import Right
 from .rules import missing
 
+_REQUEST = {"verb": "create", "group": platform.PROJECTS, "resource": "projectrequests"}
+
 
 class MissingRights(ClusterError):
     """The identity lacks rights; the text has them, and the remedy."""
@@ -30,21 +32,19 @@ def require(cluster: Cluster, needed: Mapping[str, Sequence[Right]]) -> None:
         MissingRights: with every missing right.
     """
     lacking = [right for namespace, rights in needed.items() for right in lacks(cluster, namespace, rights)]
+    absent = [right.name for right in lacking if (right.verb, right.resource) == ("create", "namespaces")]
+    if absent and all(cluster.access_review([_REQUEST])):
+        # Rights in them come with the projects.
+        raise MissingRights(
+            f"the identity used for {cluster.name} may create no namespaces ({', '.join(absent)}), but it may request projects: the playbook "
+            "federated.flower.openshift_projects does that. Run it, then run again."
+        )
     if lacking:
         raise MissingRights(
             f"the identity used for {cluster.name} may not: {'; '.join(map(str, lacking))}. "
-            f"{_projects(cluster, lacking)}Ask the cluster's administrators for these rights (the playbook federated.flower.rbac writes them down), "
+            "Ask the cluster's administrators for these rights (the playbook federated.flower.rbac writes them down), "
             "or use another identity (flower_kubeconfig, flower_context)."
         )
-
-
-def _projects(cluster: Cluster, lacking: Sequence[Right]) -> str:
-    """The way out where namespaces may not be created, but requested as projects of OpenShift."""
-    if not any((right.verb, right.resource) == ("create", "namespaces") for right in lacking):
-        return ""
-    if not all(cluster.access_review([{"verb": "create", "group": platform.PROJECTS, "resource": "projectrequests"}])):
-        return ""
-    return "It may request projects: the playbook federated.flower.openshift_projects does that, then run again. Otherwise: "
 
 
 def lacks(cluster: Cluster, namespace: str, rights: Sequence[Right]) -> list[Right]:

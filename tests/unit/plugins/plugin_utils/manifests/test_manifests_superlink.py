@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base import platforms
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
@@ -17,7 +18,6 @@ from ansible_collections.federated.flower.plugins.plugin_utils.manifests import 
     runtime_listener,
     superlink,
 )
-from ansible_collections.federated.flower.plugins.plugin_utils.base import platforms
 from ansible_collections.federated.flower.plugins.plugin_utils.validate import render
 from ansible_collections.federated.flower.tests.unit import specs
 
