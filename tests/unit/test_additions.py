@@ -146,6 +146,9 @@ class Way:
     def __init__(self, run, site):
         self.run, self.site = run, site
 
+    def settle(self):
+        pass
+
     def preflight(self, hub):
         return Looked(f"{self.site.name} plays", version="v0-toy")
 
