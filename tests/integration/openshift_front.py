@@ -81,17 +81,16 @@ class Front(Recorder):
         except Conflict:
             message = f'project.project.openshift.io "{name}" already exists'
             return 409, {"kind": "Status", "status": "Failure", "reason": "AlreadyExists", "code": 409, "message": message}
-        for binding, role in (("admin", "admin"), (self.role, self.role)):
-            namespace, account, _token = self.account
-            admin.create(
-                {
-                    "apiVersion": "rbac.authorization.k8s.io/v1",
-                    "kind": "RoleBinding",
-                    "metadata": {"name": binding, "namespace": name},
-                    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-                    "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
-                }
-            )
+        namespace, account, _token = self.account
+        admin.create(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": "admin", "namespace": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": self.role},
+                "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+            }
+        )
         return 201, {**made, "apiVersion": "project.openshift.io/v1", "kind": "Project"}
 
     def project(self, method: str, name: str) -> tuple[int, dict[str, Any]]:

@@ -89,6 +89,7 @@ class World:
             (
                 ROLE,
                 [
+                    *hub.get(f"{RBAC}/v1", "ClusterRole", "admin")["rules"],
                     {"apiGroups": ["route.openshift.io"], "resources": ["routes", "routes/custom-host"], "verbs": ["*"]},
                     {"apiGroups": ["project.openshift.io"], "resources": ["projects"], "verbs": ["get", "delete"]},
                     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]},
