@@ -14,8 +14,10 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions import se
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.hub_action import CertificateAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
+from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import KUBERNETES, OPENSHIFT
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
@@ -36,6 +38,8 @@ from ansible_collections.federated.flower.plugins.plugin_utils.rights.table impo
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 from ansible_collections.federated.flower.plugins.plugin_utils.upgrade import what_runs
 
+_NAMES = {KUBERNETES: "Kubernetes", OPENSHIFT: "OpenShift, Kubernetes"}
+
 
 class ActionModule(CertificateAction):
     """See the module's documentation."""
@@ -49,20 +53,23 @@ class ActionModule(CertificateAction):
     def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Connect to the cluster, check rights, its clock and the gateway's certificate."""
         spec = given_spec(self, params["spec"])
-        params = {**params, "spec": spec}
-        spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
         warnings: list[str] = []
         certificate: dict[str, Any] = {}
         if spec.insecure:
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
+            spec = given_spec(self, params["spec"], platform.known(cluster, spec.platform))
+            params = {**params, "spec": spec}
+            spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]
             ca_namespace = ca_namespaces.resolve(cluster, spec.namespace, params["ca_namespace"])
             params = {**params, "ca_namespace": ca_namespace}
             found = self._look(cluster, spec, ca_namespace)
             ask.require(
                 cluster,
-                grants.controller_rights(SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent),
+                grants.controller_rights(
+                    SUPERLINK, spec, ca_namespace, works=params["works"], absent=found.absent, projects=found.projects
+                ),
             )
             warnings += serving.require(self, cluster, self.inventory_host, spec.namespace)
             if spec.outputs_enabled:
@@ -93,9 +100,10 @@ class ActionModule(CertificateAction):
             "certificate": certificate,
             "identity": identity,
             "namespace": spec.namespace,
+            "platform": spec.platform,
             "skupper": spec.skupper,
             "warnings": [f"{self.inventory_host}: {warning}" for warning in warnings],
-            "msg": f"{cluster.name} runs Kubernetes {version}, the rights are enough",
+            "msg": f"{cluster.name} runs {_NAMES[spec.platform]} {version}, the rights are enough",
         }
 
     def _check_certificate(self, hub: Cluster, params: dict[str, Any], warnings: list[str]) -> dict[str, str]:

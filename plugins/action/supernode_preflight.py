@@ -41,6 +41,7 @@ class ActionModule(FleetAction):
         ways = self.reach(sites)
 
         def look(name: str) -> None:
+            ways[name].settle()
             looked = ways[name].preflight(hub)
             outcome = outcomes[name]
             outcome.msg = looked.msg

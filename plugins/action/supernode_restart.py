@@ -60,6 +60,7 @@ class ActionModule(FleetAction):
         """What prevents a site from continuing is a valid result: the caller decides what it means."""
         result: dict[str, Any] = {"changed": False, "site": name, "trouble": "", "renewed": False, "restarted": []}
         try:
+            rollout.ways[name].settle()
             rollout.ways[name].restart(rollout.restart_of(name, params["files"], params["mark"]), result)
         except ClusterError as error:
             result["trouble"] = error.message.rstrip(".")

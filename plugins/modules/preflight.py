@@ -77,6 +77,10 @@ version:
   description: Version of the API server.
   returned: success
   type: str
+platform:
+  description: What the cluster is, V(kubernetes) or V(openshift).
+  returned: success, when a cluster was asked itself
+  type: str
 namespace:
   description: Namespace of the SuperLink.
   returned: success, when a cluster was asked itself

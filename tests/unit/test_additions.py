@@ -122,7 +122,7 @@ def tree(copied: Tree) -> Tree:
 
 def test_the_specs_name_what_is_registered() -> None:
     assert role_options("supernode")["flower_delivery"]["choices"] == list(DELIVERIES)
-    assert role_options("superlink")["superlink_exposure"]["choices"] == list(EXPOSURES)
+    assert role_options("superlink")["superlink_exposure"]["choices"] == ["auto", *EXPOSURES]
     assert role_options("cert_rotation")["cert_rotation_rotate"]["choices"] == list(CHOICES)
     sources = {source for delivery in DELIVERIES.values() for source in delivery.key_sources}
     assert set(role_options("supernode")["flower_key_source"]["choices"]) == sources
@@ -145,6 +145,9 @@ from .site import Done, Looked
 class Way:
     def __init__(self, run, site):
         self.run, self.site = run, site
+
+    def settle(self):
+        pass
 
     def preflight(self, hub):
         return Looked(f"{self.site.name} plays", version="v0-toy")
@@ -253,7 +256,7 @@ def test_an_exposure(tree: Tree) -> None:
         ("import Route\n", "import Route\nfrom .toy_exposure import Toy\n"),
         ("        Route(),\n", "        Route(),\n        Toy(),\n"),
     )
-    listed = "[cluster_ip, node_port, load_balancer, ingress, route"
+    listed = "[auto, cluster_ip, node_port, load_balancer, ingress, route"
     tree.edit("roles/superlink/meta/argument_specs.yml", (f"{listed}]", f"{listed}, toy]"))
     code, others = tree.touched()
     assert code == [f"{folder}/exposure_registry.py", f"{folder}/toy_exposure.py"]

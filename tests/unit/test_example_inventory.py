@@ -177,3 +177,18 @@ def test_the_fixed_number_of_partitions_is_enough() -> None:
     fixed = HOSTVARS["clinic-lyon"]["flower_partitions"]
     book = ranges.allocate(ranges.empty_book(), wanted, partitions=fixed).book
     assert ranges.span(book) == sum(sum(pools.values()) for pools in wanted.values()) == fixed - 2
+
+
+GPUS = ("a100", "flex170", "mi300x", "mig_1g_10gb", "shared", "workstation")
+
+
+@pytest.mark.parametrize("group", GPUS)
+def test_there_are_pools_for_each_type_of_gpu(group: str) -> None:
+    """Most have no host here: a site with that fact gets them."""
+    own = yaml_file("inventories", "example", "group_vars", f"gpu_{group}", "pools.yml")
+    given = {**spec_of("clinic-lyon", "supernode"), "pools": own["supernode_pools"]}
+    assert supernode_faults(given) == []
+    (pool,) = SiteSpec.parse(given).pools
+    assert pool.gpu.is_used
+    kept = sorted(path.name for path in (INVENTORY / "group_vars").glob("gpu_*"))
+    assert kept == sorted(f"gpu_{name}" for name in GPUS)

@@ -40,11 +40,12 @@ def inventory_faults(action: ClusterAction, host: str, names: Iterable[str], own
     return found
 
 
-def given_spec(action: ClusterAction, spec: dict[str, Any] | None) -> HubSpec:
+def given_spec(action: ClusterAction, spec: dict[str, Any] | None, platform: str = "") -> HubSpec:
     """The hub of a run, without faults.
 
     Args:
         spec: the option of the task; None for what the role assembles from its variables.
+        platform: of its cluster, once it is known.
 
     Raises:
         ClusterError: names every fault.
@@ -53,6 +54,8 @@ def given_spec(action: ClusterAction, spec: dict[str, Any] | None) -> HubSpec:
     found = inventory_faults(action, action.inventory_host, action.task_vars, own, is_site=False)
     if spec is None:
         spec = _assembled(action, SUPERLINK, found)
+    if platform:
+        spec = {**spec, "platform": platform}
     if not found:
         found += superlink_faults(spec)
     if found:

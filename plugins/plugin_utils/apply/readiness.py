@@ -15,6 +15,7 @@ Service                type LoadBalancer: it has an address; other types at once
 CustomResource-        Established
 Definition
 Namespace              Active
+Route (OpenShift)      a router has admitted it, with the host that it has now; an error at once where each router refuses it
 APIService and custom  C(observedGeneration) is current, if there is one, and the condition Ready (else Available) is
 resources              True, if there is one; an object without such a condition counts as ready, as in kstatus
 everything else        at once (an Ingress too: many controllers never set an address)
@@ -234,6 +235,22 @@ def crd(obj: Object) -> State:
     return State(False, "it is not Established")
 
 
+def route(obj: Object) -> State:
+    """What routers write: one entry for each, with the host that it was about (openshift/api, route/v1, RouteIngress)."""
+    host = (obj.get("spec") or {}).get("host", "")
+    entries = [one for one in (obj.get("status") or {}).get("ingress") or [] if one.get("host") == host]
+    refusals = []
+    for entry in entries:
+        admitted = condition({"status": entry}, "Admitted") or {}
+        if admitted.get("status") == "True":
+            return READY
+        if admitted.get("status") == "False":
+            refusals.append(f"router {entry.get('routerName') or '(no name)'} refuses host {host}: {_message(admitted) or 'no reason reported'}")
+    if refusals:
+        return State(False, "; ".join(refusals), failed=len(refusals) == len(entries))
+    return State(False, f"no router has admitted host {host or '(none yet)'}")
+
+
 def namespace(obj: Object) -> State:
     """Active."""
     phase = (obj.get("status") or {}).get("phase")
@@ -269,4 +286,5 @@ _RULES: dict[tuple[str, str], Callable[[Object], State]] = {
     ("", "Service"): service,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crd,
     ("", "Namespace"): namespace,
+    ("route.openshift.io", "Route"): route,
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.labels import query
-from ..kube.api_errors import ApiError, NotServed, Unreachable
+from ..kube.api_errors import ApiError, Forbidden, NotServed, Unreachable
 from ..kube.client import Cluster
 from ..kube.pod_health import unpulled
 from .order import Id, id_of
@@ -154,6 +154,10 @@ class Waiter:
             return self.cluster.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
         except NotServed:
             return None
+        except Forbidden:
+            if obj["kind"] == "Project":
+                return None  # the rights in it go before it does
+            raise
 
     def _state(self, obj: dict[str, Any]) -> State:
         return state(obj, first_consumer=obj["kind"] == "PersistentVolumeClaim" and self._binds_late(obj))

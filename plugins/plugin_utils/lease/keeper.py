@@ -17,6 +17,7 @@ import signal
 from pathlib import Path
 
 from ..base.errors import ClusterError
+from ..kube.client import Cluster
 from .holding import LOST, Holding, is_idle_within, open_lock
 from .lease_object import RENEW, SECONDS
 from .process import Process
@@ -45,7 +46,7 @@ def start(lease: Lease, folder: Path, pid: int) -> int:
     if child:
         return child
     try:
-        _detach(lease)
+        detach(lease.cluster)
         lease.cluster.timeout = _TIMEOUT
         holding = Holding.open(folder)
         if holding is not None:
@@ -57,12 +58,12 @@ def start(lease: Lease, folder: Path, pid: int) -> int:
         os._exit(0)  # none of what the parent would do at its end
 
 
-def _detach(lease: Lease) -> None:
+def detach(cluster: Cluster) -> None:
     """Share nothing with the parent: who waits for its end waits until its pipes are closed."""
     os.setsid()
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, signal.SIG_DFL)
-    lease.cluster.close()
+    cluster.close()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(_STDIO):
         os.dup2(nowhere, number)

@@ -52,7 +52,7 @@ def container(
             "imagePullPolicy": spec.image_pull_policy,
             "args": args + pods.extra_args,
             "lifecycle": pods.lifecycle,
-            "env": merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.env),
+            "env": merge_env(env, flower_env(spec, "/tmp"), datasets.env(pods), pods.gpu.env(), pods.env),
             "resources": pods.gpu.added_to(pods.resources),
             "securityContext": container_security_context(),
             **grpc_probes(SUPEREXEC_HEALTH_PORT, failures=failures),

@@ -348,7 +348,7 @@ def _supernode(spec: SiteSpec, pool: PoolSpec) -> Object:
                 [key_env],
                 expanded.env,
                 flower_env(spec, "/tmp"),
-                [] if pool.is_process else datasets.env(pool),
+                [] if pool.is_process else [*datasets.env(pool), *pool.gpu.env()],
                 pool.env,
             ),
             "ports": [{"name": "health", "containerPort": HEALTH_PORT}],

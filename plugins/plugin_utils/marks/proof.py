@@ -13,11 +13,16 @@
   that name no other creator. The API server sets on every Namespace the label C(kubernetes.io/metadata.name) when it is created,
   and records its creator as the manager of that field, unless it was created by server-side apply.
 
+- OpenShift's projects: who may only request one may set nothing of its Namespace but a display name and a description, and these in the
+  request. So a Namespace whose description is C(project_note) belongs to that federation and was created for it, if OpenShift recorded
+  who requested it (openshift/api, project/v1: C(ProjectRequest), C(ProjectRequesterAnnotation)). It is not changed.
+
 Source of the rules on managedFields: Kubernetes documentation, «Server-Side Apply», «Field management».
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +40,8 @@ ADOPT = "federated.flower/adopt"
 _APPLYSET_MEMBER = "applyset.kubernetes.io/part-of"
 _HELM_RELEASE, _HELM_NAMESPACE = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
 _ISSUED = "cert-manager.io/certificate-name"
+PROJECT_NOTE, PROJECT_REQUESTER = "openshift.io/description", "openshift.io/requester"
+_PROJECT = re.compile(r"Created by federated\.flower for the federation (?P<federation>[a-z0-9-]+)\.")
 _NAME_FIELD = "f:kubernetes.io/metadata.name"
 
 
@@ -48,14 +55,31 @@ def annotations_of(obj: Object | None) -> Mapping[str, str]:
     return ((obj or {}).get("metadata") or {}).get("annotations") or {}
 
 
+def project_note(federation: str) -> str:
+    """The description of a project that is requested for a federation."""
+    return f"Created by federated.flower for the federation {federation}."
+
+
+def project_of(obj: Object | None) -> str:
+    """The federation for which a Namespace was requested as a project; empty for every other object."""
+    notes = annotations_of(obj)
+    found = _PROJECT.fullmatch(notes.get(PROJECT_NOTE, ""))
+    return found["federation"] if found and notes.get(PROJECT_REQUESTER) else ""
+
+
+def federation_of(obj: Object | None) -> str:
+    """The federation of an object that this collection manages."""
+    return labels_of(obj).get(INSTANCE) or project_of(obj)
+
+
 def is_managed(obj: Object | None) -> bool:
-    """Whether this collection manages the object according to its labels, for any federation."""
-    return labels_of(obj).get(MANAGED_BY) == MANAGER
+    """Whether this collection manages the object according to its marks, for any federation."""
+    return labels_of(obj).get(MANAGED_BY) == MANAGER or bool(project_of(obj))
 
 
 def belongs(obj: Object | None, federation: str) -> bool:
     """Whether the object is part of this federation according to its labels."""
-    return is_managed(obj) and labels_of(obj).get(INSTANCE) == federation
+    return is_managed(obj) and federation_of(obj) == federation
 
 
 def is_adopted(obj: Object | None) -> bool:
@@ -92,6 +116,8 @@ def created(namespace: Object, federation: str) -> bool:
         return False
     if CREATED_FOR in annotations_of(namespace):
         return annotations_of(namespace)[CREATED_FOR] == federation
+    if project_of(namespace):
+        return True
     return has_written(namespace) and not any(map(_may_have_created, namespace["metadata"]["managedFields"]))
 
 
@@ -112,7 +138,7 @@ def fault(desired: Object, live: Object | None) -> str:
     if desired["kind"] == "ManagedClusterAddOn":
         return ""  # Open Cluster Management creates it from the ClusterManagementAddOn of that name, which is this collection's
     federation = labels_of(desired).get(INSTANCE)
-    if is_managed(live) and labels_of(live).get(INSTANCE) == federation:
+    if is_managed(live) and federation_of(live) == federation:
         return ""
     return f"it exists already and {holder(live)}. {_way_out(desired, live)}"
 
@@ -138,7 +164,7 @@ def holder(live: Object) -> str:
     """Who manages a live object, as the end of a sentence that starts with the object."""
     labels, notes = labels_of(live), annotations_of(live)
     if is_managed(live):
-        return f"belongs to the federation {labels.get(INSTANCE) or '(without a name)'}"
+        return f"belongs to the federation {federation_of(live) or '(without a name)'}"
     if notes.get(_HELM_RELEASE):
         place = "/".join(filter(None, (notes.get(_HELM_NAMESPACE), notes[_HELM_RELEASE])))
         return f"is managed by the Helm release {place}"
@@ -164,6 +190,8 @@ def prepared(desired: Object, live: Object | None) -> dict[str, Any]:
         else:
             labels.pop(MANAGED_BY)
             labels.pop(_APPLYSET_MEMBER, None)
+    if desired["kind"] == "Namespace" and project_of(live) and labels_of(live).get(MANAGED_BY) != MANAGER:
+        return {**desired, "metadata": {"name": meta["name"]}}
     if desired["kind"] == "Namespace" and desired["apiVersion"] == "v1":
         mark = labels.get(INSTANCE) if live is None else annotations_of(live).get(CREATED_FOR)
         if mark:

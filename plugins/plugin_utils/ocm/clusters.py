@@ -21,6 +21,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ..apply.compare import quantity
+from ..base.platforms import KUBERNETES, OPENSHIFT
 from . import api
 
 Cluster = Mapping[str, Any]
@@ -34,6 +35,11 @@ GPU_RESOURCES = (
     "gpu.intel.com/i915",
     "gpu.intel.com/xe",
 )
+
+# Set by registration add-ons: claims «product.open-cluster-management.io» and «version.openshift.io», label «vendor».
+_VENDOR, _PRODUCT, _VERSION = "vendor", "product.open-cluster-management.io", "version.openshift.io"
+_OPENSHIFT = "OpenShift"
+_PRODUCTS = (_OPENSHIFT, "ARO", "MicroShift", "OpenShiftDedicated", "ROKS", "ROSA")
 
 # No cluster has more than this, and 1e999999999 as an integer would fill the memory.
 _MOST = Decimal(10) ** 24
@@ -52,6 +58,14 @@ def is_accepted(cluster: Cluster) -> bool:
 def is_leaving(cluster: Cluster) -> bool:
     """Whether it is being detached. Placements do not select it any more."""
     return bool(cluster["metadata"].get("deletionTimestamp"))
+
+
+def platform(cluster: Cluster) -> str:
+    """Whether it is Kubernetes or OpenShift, according to its claims and to the label of its vendor."""
+    claims = {claim.get("name"): claim.get("value", "") for claim in (cluster.get("status") or {}).get("clusterClaims") or []}
+    labels = (cluster.get("metadata") or {}).get("labels") or {}
+    said = labels.get(_VENDOR) == _OPENSHIFT or claims.get(_VERSION) or str(claims.get(_PRODUCT)) in _PRODUCTS
+    return OPENSHIFT if said else KUBERNETES
 
 
 def variables(cluster: Cluster, gpu_resources: Sequence[str] = GPU_RESOURCES) -> dict[str, Any]:

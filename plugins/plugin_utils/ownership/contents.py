@@ -27,6 +27,7 @@ _AUTOMATIC = {
     ("RoleBinding", "system:image-builders"),
     ("RoleBinding", "system:deployers"),
 }
+_ADMIN = ("RoleBinding", "admin")  # of OpenShift's template for projects
 _AUTOMATIC_KINDS = frozenset(("Event", "Endpoints"))
 _AUTOMATIC_GROUPS = ("metrics.k8s.io/", "events.k8s.io/")
 _TOKENS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
@@ -34,7 +35,7 @@ _ACCOUNT = "kubernetes.io/service-account.name"
 _SHOWN = 8
 
 
-def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> str:
+def of_others(cluster: Cluster, namespace: str, federation: str, part: str, *, project: bool = False) -> str:
     """The objects in a namespace that are not of this part of the federation, as text; empty if there are none.
 
     Args:
@@ -42,6 +43,7 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> s
         namespace: its name.
         federation: the federation's name.
         part: C(parts.HUB) or C(parts.SITE).
+        project: whether OpenShift created it as a project, and with it the rights of its administrator.
     """
     listed: list[Object] = []
     unseen: list[str] = []
@@ -56,7 +58,8 @@ def of_others(cluster: Cluster, namespace: str, federation: str, part: str) -> s
             unseen.append(resource.plural)
     if unseen:
         return f"it is not known what else is in it: {', '.join(sorted(unseen)[:_SHOWN])} cannot be listed"
-    return words(others(listed, federation, part), part)
+    found = others(listed, federation, part)
+    return words([one for one in found if not (project and (one["kind"], one["metadata"]["name"]) == _ADMIN)], part)
 
 
 def _resources(cluster: Cluster, unseen: list[str]) -> Iterable[Resource]:

@@ -33,10 +33,12 @@ class Found:
 
     Attributes:
         absent: namespaces to create.
+        projects: namespaces that were requested as projects of OpenShift, whose labels are not for those who requested them.
         places: what identifies cluster and namespace of the deployment, each alone.
     """
 
     absent: list[str]
+    projects: list[str]
     places: list[str]
 
 
@@ -81,7 +83,9 @@ def look(
     if any(faults):
         raise ClusterError(f"{cluster.name}: " + " ".join(filter(None, faults)))
     return Found(
-        [name for name, there in live.items() if there is None], _places(cluster, home, [parent, live.get(home)])
+        [name for name, there in live.items() if there is None],
+        [name for name, there in live.items() if proof.project_of(there)],
+        _places(cluster, home, [parent, live.get(home)])
     )
 
 

@@ -15,10 +15,11 @@ from ..audit import trail as audit
 from ..base.labels import MANAGER
 from ..base.names import PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
+from ..kube.platform import PROJECT_API, PROJECTS
 from ..manifests import datasets
 from ..marks import parts, proof
 from ..skupper.foreign import of_others as skupper_of_others
-from . import ca_namespace, contents
+from . import ca_namespace, contents, projects
 
 Object = dict[str, Any]
 _CLAIM = "PersistentVolumeClaim"
@@ -69,7 +70,7 @@ def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
     found = Leftovers()
     users = ca_namespace.others(cluster, asked.namespace, asked.ca_namespace) if asked.ca_namespace else []
     for name in dict.fromkeys(filter(None, (asked.ca_namespace, asked.namespace))):
-        namespace = cluster.get("v1", "Namespace", name)
+        namespace = projects.live(cluster, name)
         if namespace is None:
             continue
         if name != asked.namespace and users:
@@ -80,7 +81,8 @@ def leftovers(cluster: Cluster, asked: Request) -> Leftovers:
         trail = [] if asked.volumes else cluster.list("v1", "ConfigMap", name, labels=_TRAIL)
         reason = _reason_to_stay(cluster, asked, namespace, trail)
         if not reason:
-            found.going.append(_identity("v1", "Namespace", namespace))
+            own = proof.project_of(namespace) and not _may(cluster, "delete", name, "namespaces", name=name)
+            found.going.append(_identity(*((PROJECT_API, "Project") if own else ("v1", "Namespace")), namespace))
             continue
         found.kept.append(f"namespace {name} stays ({reason})")
         staying = {item["metadata"]["uid"] for item in trail}
@@ -103,7 +105,7 @@ def with_volumes(found: Leftovers, volumes: Iterable[Object], claims: Iterable[O
         claims: all claims in the namespace.
         namespace: its name.
     """
-    all_go = any(item["kind"] == "Namespace" and item["metadata"]["name"] == namespace for item in found.going)
+    all_go = any(item["kind"] in ("Namespace", "Project") and item["metadata"]["name"] == namespace for item in found.going)
     going = {item["metadata"]["name"] for item in found.going if item["kind"] == _CLAIM}
     bound = {item["metadata"]["name"] for item in claims}
     going_claims: list[Object] = []
@@ -187,9 +189,11 @@ def _reason_to_stay(cluster: Cluster, asked: Request, namespace: Object, trail: 
     if holds:
         return " and ".join(holds)
     # With rights in namespaces only, the namespaces are kept, so that the next deployment is possible.
-    if not _may(cluster, "delete", name, "namespaces", name=name):
+    if not _may(cluster, "delete", name, "namespaces", name=name) and not (
+        proof.project_of(namespace) and _may(cluster, "delete", name, "projects", group=PROJECTS, name=name)
+    ):
         return "the rights to delete it are missing"
-    return contents.of_others(cluster, name, asked.federation, asked.part)
+    return contents.of_others(cluster, name, asked.federation, asked.part, project=bool(proof.project_of(namespace)))
 
 
 def _may(cluster: Cluster, verb: str, namespace: str, resource: str, **more: str) -> bool:

@@ -15,9 +15,10 @@ from ..apply.engine import ApplyFailed, apply_objects
 from ..base.errors import ClusterError
 from ..base.labels import POOL_LABEL, query, selector
 from ..base.names import CLIENTAPP
+from ..base.platforms import AUTO
 from ..base.values import Object
 from ..flower import image_packages
-from ..kube import pod_health, refresh
+from ..kube import platform, pod_health, refresh
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
@@ -62,6 +63,11 @@ class Way:
         """See C(site.Reach)."""
         if self._cluster is not None:
             self._cluster.close()
+
+    def settle(self) -> None:
+        """See C(site.Reach)."""
+        if self.site.spec.platform in ("", AUTO):
+            self.site.spec = self.site.spec.on(platform.find(self.cluster))
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""

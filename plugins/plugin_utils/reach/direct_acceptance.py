@@ -79,7 +79,7 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
 def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:
     """What apps find where they compute; nothing where there is nothing to look for, or where no pod computes now."""
     paths = {one.name: datasets.path_of(one.name) for one in pool.datasets}
-    if not paths and not pool.gpu.count:
+    if not paths and not pool.gpu.is_used:
         return {}
     for pod in sorted(pods, key=lambda one: str(one["metadata"]["name"])):
         statuses = (pod.get("status") or {}).get("containerStatuses") or []
@@ -87,7 +87,7 @@ def _apps(cluster: Cluster, pool: PoolSpec, pods: list[Any]) -> Facts:
         names = [name for name in (superexec.NAME, supernode.NAME) if name in running]
         computes = pod["metadata"]["labels"].get("app.kubernetes.io/name") == CLIENTAPP or superexec.NAME in running or not pool.is_process
         if names and computes and not pod["metadata"].get("deletionTimestamp"):
-            answer, _clock = ask(cluster, pod, names[0], {"paths": paths, "devices": bool(pool.gpu.count)})
+            answer, _clock = ask(cluster, pod, names[0], {"paths": paths, "devices": pool.gpu.is_used})
             return answer
     raise ClusterError("no container in which apps compute runs")
 

@@ -60,7 +60,8 @@ def look(run: Run, cluster: Cluster, site: Site, hub: Mapping[str, Any]) -> dict
             "of them in another place (supernode_namespace, flower_context, flower_kubeconfig), or take it out of the inventory."
         )
     wanted = replace(spec, keys_account=spec.makes_keys and _account_is_given(cluster, spec.namespace))
-    ask.require(cluster, grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away))
+    needed = grants.controller_rights(SUPERNODE, wanted, "", works=[DEPLOY], absent=away, projects=found.projects)
+    ask.require(cluster, needed)
     if wanted.keys_account:
         _check_account(cluster, wanted)
     warnings += direct_datasets.check(cluster, wanted, away)

@@ -15,12 +15,13 @@ from ..apply.engine import Result
 from ..apply.wait import Clock
 from ..audit.notes import of_objects
 from ..base.errors import ClusterError
+from ..base.platforms import AUTO
 from ..base.values import Object
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..manifests import datasets, superexec, supernode
 from ..ocm import addon_objects as manifests
-from ..ocm import api, hub_reader, nodes_work, restarting, site_status, trust
+from ..ocm import api, clusters, hub_reader, nodes_work, restarting, site_status, trust
 from ..ocm.apps import Apps
 from ..ocm.delivery import Delivery
 from ..ocm.through_hub import ThroughHub
@@ -67,6 +68,12 @@ class Way:
         """See C(site.Reach)."""
         if self._hub is not None:
             self._hub.close()
+
+    def settle(self) -> None:
+        """See C(site.Reach). What the hub knows of the managed cluster says what it is."""
+        if self.site.spec.platform in ("", AUTO):
+            seen = self.hub.get(api.CLUSTERS, "ManagedCluster", self.site.spec.ocm_cluster) or {}
+            self.site.spec = self.site.spec.on(clusters.platform(seen))
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""

@@ -15,7 +15,7 @@ from ..base.errors import ClusterError
 from ..base.names import CONTROLLER, PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
 from ..marks import parts, proof, record
-from ..ownership import ca_namespace, removal, volume_facts
+from ..ownership import ca_namespace, projects, removal, volume_facts
 from ..rights.table import SUPERLINK, SUPERNODE
 from ..site_keys import job
 from .site import Done
@@ -82,7 +82,7 @@ def remove(cluster: Cluster, wanted: Wanted, *, check: bool) -> Done:
 
 
 def _delete_set(cluster: Cluster, wanted: Wanted, *, check: bool) -> list[dict[str, str]]:
-    if cluster.get("v1", "Namespace", wanted.namespace) is None:
+    if projects.live(cluster, wanted.namespace) is None:
         return []
     outcome = apply_objects(
         cluster,
@@ -129,7 +129,7 @@ def _refuse_other(cluster: Cluster, wanted: Wanted) -> None:
     if wanted.claim:
         return
     namespace, federation = wanted.namespace, wanted.federation
-    live = cluster.get("v1", "Namespace", namespace)
+    live = projects.live(cluster, namespace)
     why = ""
     if live is not None and proof.is_managed(live) and not proof.belongs(live, federation):
         why = f"namespace {namespace} {proof.holder(live)}, not to {federation}: correct flower_federation or flower_namespace."

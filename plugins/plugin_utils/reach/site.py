@@ -283,6 +283,9 @@ class Restart:
 class Reach(Protocol):
     """The way to one site. A module that has such a class C(Way) has a function C(statuses), too (C(Statuses))."""
 
+    def settle(self) -> None:
+        """Find out what the site's variables leave to its platform. Before C(preflight), and before anything is rendered."""
+
     def preflight(self, hub: Facts) -> Looked:
         """Check the site before anything is changed. C(hub): the results of the hub's checks, empty if it was not checked."""
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..base.errors import ClusterError
+from ..kube import platform
 from ..kube.client import Cluster
 from .need import Right
 from .rules import missing
+
+_REQUEST = {"verb": "create", "group": platform.PROJECTS, "resource": "projectrequests"}
 
 
 class MissingRights(ClusterError):
@@ -29,6 +32,13 @@ def require(cluster: Cluster, needed: Mapping[str, Sequence[Right]]) -> None:
         MissingRights: with every missing right.
     """
     lacking = [right for namespace, rights in needed.items() for right in lacks(cluster, namespace, rights)]
+    absent = [right.name for right in lacking if (right.verb, right.resource) == ("create", "namespaces")]
+    if absent and all(cluster.access_review([_REQUEST])):
+        # Rights in them come with the projects.
+        raise MissingRights(
+            f"the identity used for {cluster.name} may create no namespaces ({', '.join(absent)}), but it may request projects: the playbook "
+            "federated.flower.openshift_projects does that. Run it, then run again."
+        )
     if lacking:
         raise MissingRights(
             f"the identity used for {cluster.name} may not: {'; '.join(map(str, lacking))}. "

@@ -55,7 +55,13 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
 
 
 def controller_rights(
-    part: str, spec: Spec, ca_namespace: str = "", *, works: Collection[str] = (DEPLOY,), absent: Collection[str] = ()
+    part: str,
+    spec: Spec,
+    ca_namespace: str = "",
+    *,
+    works: Collection[str] = (DEPLOY,),
+    absent: Collection[str] = (),
+    projects: Collection[str] = (),
 ) -> dict[str, list[Right]]:
     """Namespace (empty: the whole cluster) -> the single rights that the controller needs for some works.
 
@@ -65,12 +71,14 @@ def controller_rights(
         works: its tasks, of C(WORKS).
         absent: namespaces that do not exist and that the controller creates. No Role covers this: who grants rights in a
             namespace creates it first.
+        projects: namespaces that were requested as projects of OpenShift: they are not changed.
     """
     found: dict[str, dict[Right, None]] = {}
     for namespace, needs in grants(CONTROLLER, part, spec, ca_namespace).items():
         for need in needs:
             if need.work in works:
-                found.setdefault(namespace, {}).update(dict.fromkeys(rights(need, namespace)))
+                single = [one for one in rights(need, namespace) if (one.resource, one.verb) != ("namespaces", "patch") or namespace not in projects]
+                found.setdefault(namespace, {}).update(dict.fromkeys(single))
     for name in absent:
         found.setdefault("", {})[Right("create", "", "namespaces", "", name)] = None
     return {namespace: list(single) for namespace, single in found.items()}

@@ -102,12 +102,17 @@ class Rollout:
 
     def deploy(self) -> None:
         """Deploy all sites that have not failed so far."""
+        self.settle()
         if KEYS not in self.options.renew:
             self._deploy(self.outcomes.good())
             return
         # Site by site: a key that is registered and whose SuperNode has not restarted yet is not online, and would block the others.
         for name in self.outcomes.good():
             self._deploy([name])
+
+    def settle(self) -> None:
+        """Find out what each site leaves to its platform."""
+        self.outcomes.each(resting(self.ways, lambda name: self.ways[name].settle()))
 
     def _deploy(self, chosen: Sequence[str]) -> None:
         keys = self._keys(chosen)
@@ -395,6 +400,7 @@ class Rollout:
             if done.failed:
                 raise ClusterError(done.msg)
 
+        self.settle()
         self._refuse_new_claims()
         tried = self.outcomes.good()
         self.outcomes.each(resting(self.ways, one))

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..base.addresses import is_ip, split_address
 from ..base.names import KEY_SOURCES, SITE
+from ..base.platforms import settled, values
 from .fields import Flag, Labels, Listed, MaybeNumber, Parsed, Text, Texts, Unordered
 
 SKUPPER = "skupper"
@@ -28,6 +30,8 @@ class PartSpec(Parsed):
     A field has the name of the role variable without its prefix, so that a fault can name it. The roles' argument specs describe them.
 
     Attributes:
+        platform: C(base/platforms.py); C(auto) or empty while it is not known.
+        left_open: fields that have the platform's values, since no variable set them.
         skupper: whether Skupper's routers run in the namespace, as with the C(connectivity) skupper.
         dns: peers that every pod may use for DNS; see manifests/policies.py for the shape of peers.
     """
@@ -36,6 +40,8 @@ class PartSpec(Parsed):
     namespace: Text = ""
     cluster: Text = ""
     version: Text = ""
+    platform: Text = ""
+    left_open: Texts = field(default_factory=list)
     labels: Labels = field(default_factory=dict)
     annotations: Labels = field(default_factory=dict)
     create_namespace: Flag = True
@@ -45,6 +51,15 @@ class PartSpec(Parsed):
     network_policies: Flag = True
     dns: Unordered = field(default_factory=list)
     monitoring_namespaces: Unordered = field(default_factory=list)
+
+    @classmethod
+    def parse(cls: type[Self], given: Mapping[str, Any], **more: Any) -> Self:
+        """See C(Parsed). What is left to the platform has Kubernetes' values while the platform is not known."""
+        return super().parse(settled(given), **more)
+
+    def on(self: Self, platform: str) -> Self:
+        """The same on a platform that was found."""
+        return replace(self, platform=platform, **values(platform, self.left_open))
 
     @property
     def has_routers(self) -> bool:

@@ -20,11 +20,29 @@ class Gpu(Parsed):
 
     Attributes:
         count: how many; 0 for none. One where the others are set, and not this.
+        mount_all: whether the runtime class shows the node's devices to the container, without any that the scheduler counts.
+        visible_devices: which of them, in the words of NVIDIA's container runtime; empty for all.
     """
 
     resource: Text = "nvidia.com/gpu"
     count: Number = 1
     runtime_class: Text = ""
+    mount_all: Flag = False
+    visible_devices: Text = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the container gets devices."""
+        return bool(self.count) or self.mount_all
+
+    def env(self) -> list[Object]:
+        """What tells NVIDIA's container runtime which devices to show; a device plugin sets it for those that are counted."""
+        if not self.mount_all:
+            return []
+        return [
+            {"name": "NVIDIA_VISIBLE_DEVICES", "value": self.visible_devices or "all"},
+            {"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"},
+        ]
 
     def added_to(self, resources: Object) -> Object:
         """ResourceRequirements with the devices. Requests equal limits: the API server demands it."""
@@ -38,7 +56,10 @@ NO_GPU = Gpu(count=0)
 
 
 def _gpu(value: Mapping[str, Any] | None) -> Gpu:
-    return Gpu.parse(value) if value else NO_GPU
+    if not value:
+        return NO_GPU
+    found = Gpu.parse(value)
+    return replace(found, count=0) if found.mount_all else found
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.addresses import is_ip, split_address
+from ..base.platforms import PLATFORMS
 from ..base.values import boolean, integer, text
 from ..manifests.patches import TYPES, PatchError
 
@@ -31,6 +32,8 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})([-.a-zA-Z0-9]*)
 # Names of the tz database: parts of letters, digits and a few signs (its file C(theory.html), «Names of timezones»).
 _TIME_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*){0,2}")
 
+_GPU_KEYS = ("resource", "count", "runtime_class", "mount_all", "visible_devices")
+_DEVICES = re.compile(r"all|[A-Za-z0-9:/.-]+(?:,[A-Za-z0-9:/.-]+)*")
 ISOLATIONS = ("process", "subprocess")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 POD_SECURITY_LEVELS = ("auto", "privileged", "baseline", "restricted")
@@ -314,8 +317,13 @@ class Faults:
         if not self.mapping(variable, value) or not value:
             return
         for key in value:
-            if key not in ("resource", "count", "runtime_class"):
-                self.add(f"{variable}.{key}", value[key], "is not one of resource, count, runtime_class")
+            if key not in _GPU_KEYS:
+                self.add(f"{variable}.{key}", value[key], f"is not one of {', '.join(_GPU_KEYS)}")
+        if boolean(value.get("mount_all")):
+            self._all_gpus(variable, value)
+        elif value.get("visible_devices"):
+            problem = "has no effect without mount_all: the device plugin chooses the devices that count asks for"
+            self.add(f"{variable}.visible_devices", value["visible_devices"], problem)
         self.number(f"{variable}.count", value.get("count"), 0)
         resource = value.get("resource") or "nvidia.com/gpu"
         head, slash, name = text(resource).rpartition("/")
@@ -326,6 +334,20 @@ class Faults:
         for part in ("requests", "limits"):
             if isinstance(limits, Mapping) and resource in (limits.get(part) or {}):
                 self.add(f"{variable}.resource", resource, f"is among the {part} of the container, too; set it once")
+
+    def _all_gpus(self, variable: str, value: Mapping[str, Any]) -> None:
+        """Devices that no scheduler counts."""
+        if not value.get("runtime_class"):
+            problem = "needs a runtime_class that shows devices, such as nvidia; devices of other vendors need count, since Pod Security "
+            self.add(f"{variable}.mount_all", value["mount_all"], problem + "restricted refuses folders of the node")
+        for key in ("resource", "count"):
+            if value.get(key) not in (None, ""):
+                problem = "has no effect with mount_all: nothing is requested of the scheduler"
+                self.add(f"{variable}.{key}", value[key], problem)
+        devices = value.get("visible_devices")
+        if devices not in (None, "") and not _DEVICES.fullmatch(text(devices)):
+            problem = 'is not "all", or numbers or UUIDs of devices with commas between them'
+            self.add(f"{variable}.visible_devices", devices, problem)
 
     def address(self, variable: str, value: Any) -> bool:
         """A "host:port"; "not set" is right."""
@@ -398,6 +420,8 @@ def common_faults(spec: Spec, faults: Faults) -> None:
     faults.label("federation", spec.get("federation"))
     faults.label("namespace", spec.get("namespace"))
     faults.choice("isolation", spec.get("isolation"), ISOLATIONS)
+    if spec.get("platform"):
+        faults.choice("platform", spec["platform"], PLATFORMS)
     if spec.get("image_pull_policy"):
         faults.choice("image_pull_policy", spec["image_pull_policy"], PULL_POLICIES)
     if spec.get("pod_security"):

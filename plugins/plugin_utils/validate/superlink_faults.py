@@ -9,6 +9,7 @@ import datetime
 
 from ..apply.compare import quantity
 from ..base.addresses import is_ip
+from ..base.platforms import settled
 from ..base.times import duration
 from ..base.values import boolean, integer, text
 from ..hub.sources.interface import BUILTIN, CERT_MANAGER, EXISTING, SOURCES
@@ -61,6 +62,7 @@ HUB_PATHS = frozenset(_SUPERLINK_PATHS | _SERVERAPP_PATHS)
 
 def superlink_faults(spec: Spec) -> list[str]:
     """All faults of the spec, each a sentence; an empty list if there is none."""
+    spec = settled(spec)
     faults = Faults(spec, "superlink_")
     common_faults(spec, faults)
     _exposure_faults(spec, faults)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils import node_config
+from ..base.platforms import settled
 from ..base.values import boolean, text
 from ..manifests import clientapp, tunnel
 from ..manifests import supernode as manifests
@@ -71,6 +72,7 @@ def supernode_faults(spec: Spec) -> list[str]:
 
     Address and CA of the hub and the ledger's allocation may still be missing: they are found after validation.
     """
+    spec = settled(spec)
     faults = Faults(spec, "supernode_")
     _site_name_fault(spec, faults)
     common_faults(spec, faults)

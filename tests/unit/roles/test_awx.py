@@ -31,8 +31,9 @@ ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those that others import, and those that read or write files on the control node, which a job
 #: does not keep.
 PARTS = {
-    "awx", "backup", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "render", "restore", "restore_check",
-    "return_lease", "site_check", "site_hub", "site_sites", "site_whole", "standby_check", "take_lease", "takeover_check",
+    "awx", "backup", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
+    "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_sites", "site_whole", "standby_check",
+    "take_lease", "takeover_check",
 }  # fmt: skip
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
 SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}

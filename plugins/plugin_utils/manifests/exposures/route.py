@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...base.addresses import is_ip, split_address
 from ...base.certificate_names import next_server_name
 from ...base.values import Object, compact, text
@@ -18,7 +21,7 @@ NEXT_ROUTE = "superlink-next"
 
 
 class Route(Exposure):
-    """See C(base_exposure.Exposure). Without a host, OpenShift generates one."""
+    """See C(base_exposure.Exposure). Without a host, OpenShift generates one, which counts once a router has admitted it."""
 
     name = "route"
     passes_tls = True
@@ -30,12 +33,24 @@ class Route(Exposure):
 
     def address(self, spec: HubSpec, live: Live) -> str:
         """See C(Exposure)."""
-        given = (named(live, "Route").get("spec") or {}).get("host")
-        return join(spec.host or text(given), ROUTED_PORT)
+        return join(spec.host or admitted_host(named(live, "Route")), ROUTED_PORT)
+
+    def likely_host(self, spec: HubSpec, live: Live) -> str:
+        """See C(Exposure)."""
+        return spec.host or text((named(live, "Route").get("spec") or {}).get("host"))
 
     def sets_route_host(self, spec: HubSpec) -> bool:
-        """See C(Exposure)."""
-        return bool(spec.host)
+        """See C(Exposure). The Route to the next CA's certificate has its own host in any case."""
+        return True
+
+
+def admitted_host(route: Mapping[str, Any]) -> str:
+    """The host with which a router has admitted a live Route; empty while there is none."""
+    for entry in (route.get("status") or {}).get("ingress") or []:
+        for one in entry.get("conditions") or []:
+            if one.get("type") == "Admitted" and one.get("status") == "True":
+                return text(entry.get("host"))
+    return ""
 
 
 def next_route(spec: HubSpec) -> list[Object]:

@@ -24,6 +24,18 @@ def condition(kind: str, status: str, **more: str) -> list[dict[str, str]]:
     return [{"type": kind, "status": status, **more}]
 
 
+def routed(*said: tuple[str, str, str], host: str = "a.example.com") -> dict[str, Any]:
+    """A Route with what routers say of it: host, status of Admitted, message."""
+    route = obj("route.openshift.io/v1", "Route", {"host": host})
+    route["status"] = {
+        "ingress": [
+            {"host": where, "routerName": "default", "conditions": condition("Admitted", status, reason="HostAlreadyClaimed", message=text)}
+            for where, status, text in said
+        ]
+    }
+    return route
+
+
 SEEN = {"observedGeneration": 2}
 STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="no progress")
 
@@ -113,6 +125,16 @@ STUCK = condition("Progressing", "False", reason="ProgressDeadlineExceeded", mes
         (obj("example.com/v1", "X", conditions=condition("Stalled", "True", reason="No")), "it is stalled: No"),
         (obj("networking.k8s.io/v1", "Ingress", loadBalancer={}), ""),
         (obj("v1", "ConfigMap"), ""),
+        (routed(), "no router has admitted host a.example.com"),
+        (routed(host=""), "no router has admitted host (none yet)"),
+        (routed(("a.example.com", "True", "")), ""),
+        (routed(("a.example.com", "False", "x"), ("a.example.com", "True", "")), ""),
+        (
+            routed(("a.example.com", "False", "route b already exposes it")),
+            "router default refuses host a.example.com: HostAlreadyClaimed: route b already exposes it",
+        ),
+        # What a router said of a host that the Route had before.
+        (routed(("old.example.com", "True", "")), "no router has admitted host a.example.com"),
     ],
 )
 def test_state(given: dict[str, Any], why: str) -> None:
@@ -175,6 +197,8 @@ def test_what_fails_for_good() -> None:
     assert state(obj("batch/v1", "Job", conditions=condition("Failed", "True"))).failed
     assert state(obj("apps/v1", "Deployment", {}, **SEEN, conditions=STUCK)).failed
     assert not state(obj("v1", "PersistentVolumeClaim", phase="Pending")).failed
+    assert state(routed(("a.example.com", "False", "x"))).failed
+    assert not state(routed(("a.example.com", "False", "x"), ("a.example.com", "Unknown", ""))).failed
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base import platforms
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import (
     exposure,
     gateway,
@@ -29,6 +30,15 @@ CASES = {
         "exposure": "node_port",
         "node_port": 30992,
         "ca_bundle": "",
+    },
+    "openshift": {
+        "platform": "openshift",
+        "exposure": "auto",
+        "run_as_user": "auto",
+        "run_as_group": "auto",
+        "fs_group": "auto",
+        "dns": platforms.KUBE_DNS,
+        "monitoring_namespaces": [],
     },
     "subprocess": {"isolation": "subprocess", "runtime_dependency_installation": True},
     "no-outputs": {"outputs_enabled": False},
@@ -291,8 +301,19 @@ LIVE = [
         "spec": {"ports": [{"name": "fleet", "port": 9092, "nodePort": 31000}]},
         "status": {"loadBalancer": {"ingress": [{"ip": "2001:db8::1"}]}},
     },
-    {"kind": "Route", "metadata": {"name": "superlink"}, "spec": {"host": "superlink-flower.apps.example.com"}},
+    {
+        "kind": "Route",
+        "metadata": {"name": "superlink"},
+        "spec": {"host": "superlink-flower.apps.example.com"},
+        "status": {
+            "ingress": [
+                {"host": "old.example.com", "conditions": [{"type": "Admitted", "status": "False"}]},
+                {"host": "superlink-flower.apps.example.com", "conditions": [{"type": "Admitted", "status": "True"}]},
+            ]
+        },
+    },
 ]
+UNADMITTED = [{"kind": "Route", "metadata": {"name": "superlink"}, "spec": {"host": "superlink-flower.apps.example.com"}}]
 
 
 @pytest.mark.parametrize(
@@ -306,12 +327,20 @@ LIVE = [
         ({"exposure": "node_port"}, [], ""),
         ({"exposure": "route"}, LIVE, "superlink-flower.apps.example.com:443"),
         ({"exposure": "route"}, [], ""),
+        ({"exposure": "route"}, UNADMITTED, ""),
+        ({"exposure": "route", "host": "hub.example"}, UNADMITTED, "hub.example:443"),
         ({"exposure": "ingress", "host": "hub.example"}, [], "hub.example:443"),
         ({"exposure": "cluster_ip"}, [], "superlink.flower.svc:9092"),
     ],
 )
 def test_address(changes, live, address, parsed_hub):
     assert exposure.address(parsed_hub(**{"superlink_address": "", **changes}), live) == address
+
+
+def test_the_host_of_a_route_is_known_before_it_is_admitted(parsed_hub):
+    spec = parsed_hub(superlink_address="", exposure="route")
+    assert exposure.likely_address(spec, UNADMITTED) == "superlink-flower.apps.example.com:9092"
+    assert exposure.sets_route_host(spec), "the Route to the next CA's certificate has a host in any case"
 
 
 def test_names_of_a_certificate(parsed_hub):

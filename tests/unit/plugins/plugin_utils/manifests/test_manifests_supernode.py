@@ -24,6 +24,15 @@ GPU_POOL = {
     "node_selector": {"gpu": "a100"},
     "env": [{"name": "SHARED", "value": "pool"}, {"name": "OWN", "value": 1}],
 }
+GPU_POOLS = [
+    {"name": "amd", "gpu": {"resource": "amd.com/gpu"}},
+    {"name": "intel", "gpu": {"resource": "gpu.intel.com/i915"}},
+    {"name": "shared", "replicas": 4, "gpu": {"resource": "nvidia.com/gpu.shared"}},
+    {"name": "several", "gpu": {"count": 4, "runtime_class": "nvidia"}},
+    {"name": "all", "gpu": {"mount_all": True, "runtime_class": "nvidia"}},
+    {"name": "some", "mode": "DaemonSet", "gpu": {"mount_all": True, "runtime_class": "nvidia", "visible_devices": "0,1"}},
+    {"name": "beside", "isolation": "subprocess", "gpu": {"mount_all": True, "runtime_class": "nvidia"}},
+]
 EDGE_POOL = {"name": "edge", "mode": "DaemonSet", "node_config": {"camera": "{node}"}}
 PLAIN_POOL = {"name": "plain"}
 
@@ -37,6 +46,7 @@ CASES = {
         "http_proxy": {"address": "proxy.example.com:3128", "secret": "site-proxy", "username_key": "user", "cidrs": ["192.0.2.0/28"]},
     },
     "pools": {"pools": [GPU_POOL, EDGE_POOL, PLAIN_POOL], "env": [{"name": "SHARED", "value": "site"}]},
+    "gpus": {"pools": GPU_POOLS},
     "subprocess": {"isolation": "subprocess", "pools": [GPU_POOL]},
     "clientapp": {
         "clientapp": "workload",

@@ -173,3 +173,19 @@ def test_hostile_text_stays_as_it_is() -> None:
 def test_leaving() -> None:
     assert not clusters.is_leaving(CLUSTER)
     assert clusters.is_leaving({"metadata": {"name": "x", "deletionTimestamp": "2026-11-21T08:15:30Z"}})
+
+
+@pytest.mark.parametrize(
+    ("labels", "claims", "platform"),
+    [
+        ({}, {}, "kubernetes"),
+        ({"vendor": "Kubernetes"}, {"product.open-cluster-management.io": "EKS"}, "kubernetes"),
+        ({"vendor": "OpenShift"}, {}, "openshift"),
+        ({}, {"product.open-cluster-management.io": "ROSA"}, "openshift"),
+        ({}, {"version.openshift.io": "4.20.1"}, "openshift"),
+    ],
+)
+def test_the_platform_of_a_managed_cluster(labels: dict[str, str], claims: dict[str, str], platform: str) -> None:
+    status = {"clusterClaims": [{"name": name, "value": value} for name, value in claims.items()]}
+    assert clusters.platform({"metadata": {"name": "one", "labels": labels}, "status": status}) == platform
+    assert clusters.platform({}) == "kubernetes"

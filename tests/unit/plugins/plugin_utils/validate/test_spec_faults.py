@@ -177,6 +177,20 @@ SUPERNODE = [
     (pools({"name": "a", "env": [{"name": "FLOWER_INDEX", "value": "1"}]}), "is set by this collection"),
     (pools({"name": "a", "env": ["x"]}), "has no name"),
     (pools({"name": "a", "extra_args": ["--node-config", "x=1"]}), "use node_config of the pool"),
+    (pools({"name": "a", "gpu": {"mount_all": True}}), "supernode_pools[0].gpu.mount_all: True needs a runtime_class"),
+    (
+        pools({"name": "a", "gpu": {"mount_all": True, "runtime_class": "nvidia", "count": 2}}),
+        "supernode_pools[0].gpu.count: 2 has no effect with mount_all",
+    ),
+    (
+        pools({"name": "a", "gpu": {"mount_all": True, "runtime_class": "nvidia", "resource": "amd.com/gpu"}}),
+        "supernode_pools[0].gpu.resource: 'amd.com/gpu' has no effect with mount_all",
+    ),
+    (pools({"name": "a", "gpu": {"visible_devices": "0"}}), "supernode_pools[0].gpu.visible_devices: '0' has no effect without mount_all"),
+    (
+        pools({"name": "a", "gpu": {"mount_all": True, "runtime_class": "nvidia", "visible_devices": "0; rm"}}),
+        "supernode_pools[0].gpu.visible_devices: '0; rm' is not",
+    ),
     (pools({"name": "a", "gpu": {"vendor": "nvidia"}}), "supernode_pools[0].gpu.vendor: 'nvidia' is not one of resource"),
     (pools({"name": "a", "shm_size": "big"}), "supernode_pools[0].shm_size: 'big' is not a quantity"),
     (pools({"name": "a", "isolation": "x"}), "supernode_pools[0].isolation: 'x' is not one of"),

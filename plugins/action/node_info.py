@@ -1,0 +1,43 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.node_info): GPUs and feature labels of the nodes of sites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
+from ansible_collections.federated.flower.plugins.plugin_utils.preflight import node_features
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.registry import DELIVERIES
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
+from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
+
+
+class ActionModule(FleetAction):
+    """See the module's documentation."""
+
+    NEEDS_LEASE = False
+    ARGS = {
+        **OPTIONS,
+        "labels": {"type": "list", "elements": "str", "default": list(node_features.LABELS)},
+        "timeout": {"type": "int", "default": 10},
+    }
+
+    def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
+        """One list of nodes for each site. A site that only a hub reaches has no nodes here; its inventory plugin reads what the hub knows."""
+
+        def look(name: str) -> None:
+            found = node_features.facts([], params["labels"])
+            msg = "its nodes cannot be read: it is reached through another cluster"
+            if DELIVERIES[sites[name].way.delivery].own_access:
+                with self.connect(name, timeout=params["timeout"]) as cluster:
+                    found = node_features.facts(cluster.list("v1", "Node"), params["labels"])
+                counts = ", ".join(f"{count} x {resource}" for resource, count in found["gpus"].items())
+                msg = f"its nodes have {counts or 'no GPUs'}" + (f" ({', '.join(found['products'])})" if found["products"] else "")
+            outcomes[name].facts = found
+            outcomes[name].msg = msg
+
+        outcomes.each(look)
+        return {}

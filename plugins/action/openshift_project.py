@@ -1,0 +1,46 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Action of M(federated.flower.openshift_project): request the projects of a hub or site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
+from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import AUTO, OPENSHIFT, PLATFORMS
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import platform
+from ansible_collections.federated.flower.plugins.plugin_utils.ownership import projects
+
+
+class ActionModule(ClusterAction):
+    """See the module's documentation."""
+
+    NEEDS_LEASE = False
+    ARGS = {
+        "names": {"type": "list", "elements": "str", "required": True},
+        "federation": {"type": "str", "default": "flower"},
+        "platform": {"type": "str", "choices": list(PLATFORMS), "default": AUTO},
+        "wait_timeout": {"type": "int", "default": 60},
+    }
+
+    def execute(self, params: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""
+        federation, names = params["federation"], list(dict.fromkeys(params["names"]))
+        with self.connect() as cluster:
+            if platform.known(cluster, params["platform"]) != OPENSHIFT:
+                return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")
+            if not projects.needed(cluster):
+                return _told(f"this identity may create namespaces on {cluster.name}, or may request no projects: there is nothing to request")
+            absent = projects.missing(cluster, names, federation)
+            for name in absent if not self.check else ():
+                projects.request(cluster, name, federation, params["wait_timeout"])
+                self.note(words=[f"requested project {name}"])
+        if not absent:
+            return _told("all projects are there")
+        return {"changed": True, "projects": absent, "msg": f"{'to request' if self.check else 'requested'}: {', '.join(absent)}"}
+
+
+def _told(msg: str) -> dict[str, Any]:
+    return {"changed": False, "projects": [], "msg": msg}
