@@ -57,12 +57,15 @@ class ActionModule(ClusterAction):
             if self.check:
                 return {"changed": True, "msg": f"would write {folder / about.file_name}"}
             path, count, size = self._write(hub, params, about, folder, recipients)
-        words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
-        if identity is not None:
-            hub_archive.proven(path, identity)
-            words.append("opened it and read it to its end")
-        else:
-            words.append("it was not opened, since flower_backup_identity is not set")
+            words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
+            if identity is None:
+                words.append("it was not opened, since flower_backup_identity is not set")
+            else:
+                hub_archive.proven(path, identity)
+                words.append("opened it and read it to its end")
+            # For the metric and the alert: last, when there is a backup.
+            facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None}
+            Ledger(hub, params["namespace"], params["federation"]).note_backup(facts)
         removed = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
         retention.remove(removed)
         words += [f"removed {one.name}" for one in removed]

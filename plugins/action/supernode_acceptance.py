@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acceptance_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
@@ -51,7 +51,7 @@ class ActionModule(FleetAction):
             first = next(iter(sites.values()))
             with self.connect(first.hub) as hub:
                 ledger = Ledger(hub, first.hub_namespace, first.federation, check=self.check)
-                ledger.change_acceptance(lambda index: acceptance_index.updated(index, results))
+                ledger.change_acceptance(lambda index: site_index.updated(index, results))
         return {"table": acceptance.table(results)}
 
     def _measure(self, sites: dict[str, Site], limits: Limits, checks: dict[str, list[Check]], outcomes: Outcomes) -> None:

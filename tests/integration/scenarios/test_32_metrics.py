@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 import yaml
 
@@ -167,7 +168,14 @@ def test_prometheus_reads_the_state_of_the_federation(federation: Any, hosts: An
     version = federation.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)["data"]["version"]
     assert prometheus.value("flower_hub_info") == {("scenario", version): 1.0}
     names = {one["__name__"] for one in prometheus.ask("series", **{"match[]": '{job="exporter",__name__=~"flower_.*"}'})}
-    assert set(METRICS) - names <= {"flower_last_run_timestamp_seconds"}, "not one of them is without a value"
+    later = ("flower_last_", "flower_site_accept", "flower_site_verified", "flower_standby")  # what has not been done yet
+    assert {name for name in METRICS if not name.startswith(later)} <= names, "not one of them is without a value"
+    assert prometheus.value("flower_site_info") == {("eu", "site-a", version): 1.0, ("us", "site-b", version): 1.0}
+    ages = prometheus.value("time() - flower_site_deployed_timestamp_seconds")
+    assert set(ages) == {("site-a",), ("site-b",)} and all(0 <= age < 300 for age in ages.values()), ages
+    assert set(prometheus.value("flower_ledger_faults").items()) == {((one,), 0.0) for one in ("foreign", "lost", "overlap", "unreadable")}
+    for what in ("connections", "requests", "received_bytes"):
+        assert all(count > 0 for count in prometheus.value(f"flower_gateway_site_{what}_total").values()), what
     ends = prometheus.value("flower_certificate_expiry_timestamp_seconds - time()")
     assert {(labels[0], *labels[2:]) for labels in ends} == {
         ("ca",), ("client-ca",), ("gateway",), ("internal",), ("internal-ca",), ("client", "site-a"), ("client", "site-b"),
@@ -189,6 +197,18 @@ def test_a_run_is_counted(federation: Any, hosts: Any, prometheus: Prometheus) -
     (ended,) = prometheus.value("time() - flower_last_run_timestamp_seconds").values()
     assert 0 <= ended < 60
     assert prometheus.value('flower_oldest_run_age_seconds{state="running"}') == {("running",): 0.0}
+
+
+def test_what_playbooks_record_is_a_metric(federation: Any, hosts: Any, prometheus: Prometheus, tmp_path: Path) -> None:
+    public = str(pyrage.x25519.Identity.generate().to_public())
+    federation.play("backup", "-e", json.dumps({"flower_backup_directory": str(tmp_path), "flower_backup_recipients": [public]}), hosts=hosts)
+    federation.play("verify", "--limit", "site-a", hosts=hosts)
+    (archive,) = tmp_path.glob("*.tar")
+    federation.wait("the acceptance", lambda: prometheus.value("flower_site_accepted").get(("site-a",)) == 1.0, 60, pause=1)
+    assert prometheus.value("flower_site_acceptance_score")[("site-a",)] == 100
+    federation.wait("the backup", lambda: prometheus.value("flower_last_backup_bytes") == {(): archive.stat().st_size}, 60, pause=1)
+    (age,) = prometheus.value("time() - flower_last_backup_timestamp_seconds").values()
+    assert 0 < age < 180
 
 
 def test_a_site_that_is_gone_raises_an_alert(federation: Any, hosts: Any, prometheus: Prometheus) -> None:

@@ -61,6 +61,18 @@ def test_the_port_refuses_all_but_two_reading_calls(superlink_spec):
     assert "unless METH_POST control_call" in denials[1]
 
 
+def test_what_is_counted_by_site_is_behind_the_secret_and_only_where_sites_have_certificates(superlink_spec):
+    for mtls, there in (("required", 1), ("none", 0)):
+        listed = render.superlink_objects(superlink_spec(metrics=OWN, client_certificates=mtls))
+        text = find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
+        lines = text.split("frontend metrics\n")[1].split("\nbackend ")[0].splitlines()
+        answers = [line for line in lines if "/sites/" in line]
+        assert len(answers) == there and all("METH_GET" in line and r'(sites)]\n"' in line for line in answers)
+        assert not answers or lines.index(answers[0]) > next(number for number, line in enumerate(lines) if "/token }" in line)
+        assert ("bytes_in_cnt" in text) == bool(there)
+    assert "bytes_in_cnt" not in str(render.superlink_objects(superlink_spec()))
+
+
 def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
     before = find(objects(superlink_spec), "Deployment")
     monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")

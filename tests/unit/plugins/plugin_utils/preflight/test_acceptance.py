@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acceptance_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance, way_program
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import (
     BAD,
@@ -120,8 +120,8 @@ def test_a_filled_message_is_one_of_protobuf(size: int) -> None:
 
 
 def test_what_is_kept() -> None:
-    index = acceptance_index.updated({}, {"b": {"at": "1"}, "a": {"at": "1"}})
-    index = acceptance_index.updated(index, {"a": {"at": "2"}})
-    assert index == {"sites": {"a": {"at": "2"}, "b": {"at": "1"}}} and not acceptance_index.acceptance_fault(index)
-    assert acceptance_index.without(index, ["b", "c"]) == {"sites": {"a": {"at": "2"}}} and acceptance_index.without({}, ["a"]) == {}
-    assert acceptance_index.acceptance_fault({"sites": []}) and acceptance_index.acceptance_fault({"sites": {"a": {}}})
+    index = site_index.updated({}, {"b": {"at": "1"}, "a": {"at": "1"}})
+    index = site_index.updated(index, {"a": {"at": "2"}})
+    assert index == {"sites": {"a": {"at": "2"}, "b": {"at": "1"}}} and not site_index.fault(index)
+    assert site_index.without(index, ["b", "c"]) == {"sites": {"a": {"at": "2"}}} and site_index.without({}, ["a"]) == {}
+    assert site_index.fault({"sites": []}) and site_index.fault({"sites": {"a": {}}})
