@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import datetime
+import platform
 from pathlib import Path
 from typing import Any
 
+from ansible.release import __version__ as ansible_version
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import TOOL_VERSION
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
@@ -17,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_writer,
     hub_archive,
     hub_objects,
+    inventory,
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
@@ -40,6 +43,7 @@ class ActionModule(ClusterAction):
         "recipients": {"type": "list", "elements": "str", "required": True, "no_log": False},
         "identity": {"type": "str", "no_log": True},
         "keep": {"type": "int"},
+        "hosts": {"type": "list", "elements": "str", "default": []},
     }
     NEEDS_LEASE = False
 
@@ -56,7 +60,7 @@ class ActionModule(ClusterAction):
             about = self._about(hub, params)
             if self.check:
                 return {"changed": True, "msg": f"would write {folder / about.file_name}"}
-            path, count, size = self._write(hub, params, about, folder, recipients)
+            path, count, size = self._write(hub, params, about, folder, recipients, self._inventory(params["hosts"], task_vars))
             words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
             if identity is None:
                 words.append("it was not opened, since flower_backup_identity is not set")
@@ -89,8 +93,15 @@ class ActionModule(ClusterAction):
         return About(params["federation"], known, made, TOOL_VERSION.rpartition("/v")[2], publication["data"]["version"])
 
     @staticmethod
+    def _inventory(hosts: list[str], task_vars: dict[str, Any]) -> bytes:
+        """What the variables of the fleet's hosts come to: an inventory that is lost can be written again."""
+        known = task_vars["hostvars"]
+        versions = {"ansible-core": ansible_version, "python": platform.python_version()}
+        return inventory.described(hosts, task_vars["groups"], lambda host: known[host], lambda host, name: known[host][name], versions)
+
+    @staticmethod
     def _write(
-        hub: Cluster, params: dict[str, Any], about: About, folder: Path, recipients: list[Any]
+        hub: Cluster, params: dict[str, Any], about: About, folder: Path, recipients: list[Any], hosts: bytes
     ) -> tuple[Path, int, int]:
         place = ca_namespace.resolve(hub, params["namespace"], params["ca_namespace"])
         with Copy(Volume(hub, params["namespace"], superlink.POD)) as copy:
@@ -100,6 +111,7 @@ class ActionModule(ClusterAction):
                 archive_writer.member_of(
                     hub_archive.HUB, hub_archive.described(params["namespace"], place, database, objects)
                 ),
+                archive_writer.member_of(hub_archive.INVENTORY, hosts),
                 archive_writer.Member(hub_archive.DATABASE, copy.size, copy),  # type: ignore[arg-type]  # it is read only
             ]
             return archive_writer.write(folder, about, members, recipients), len(objects), copy.size
