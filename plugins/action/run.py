@@ -25,7 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.flower import (
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI, FlowerError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.following import Following
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.progress import Progress, outcome
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import last_metrics
+from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import last_metrics
 
 _SHOWN = 15  # lines of the log in the message of a run that failed
 

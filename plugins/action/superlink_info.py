@@ -16,7 +16,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import outputs_reader
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs as runs_of
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import curves
+from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import curves
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import live_certificates
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster

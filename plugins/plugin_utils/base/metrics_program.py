@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 import http.client
+import importlib
 import json
 import os
 import signal
@@ -31,11 +32,14 @@ HEADER = "x-flower-metrics"  # of the shared secret, at the gateway
 SECONDS = 15  # for which answers are kept: several Prometheus servers cost no more than one
 PATIENCE = 3.0  # seconds for one answer: Prometheus waits ten for all of them, and must see which source is down
 NEWEST = 50  # runs that are known
+LOGS = 5  # the newest runs whose logs are read
+QUIET = 0.7  # seconds without a line after which a log is taken as read; a SuperLink looks for more every half second
 STATES = ("online", "offline", "registered")
 UNKNOWN = "unknown"
 ACTIVE = ("pending", "starting", "running")
 ENDED = ("completed", "failed", "stopped")
 SUPERLINK, GATEWAY, KUBERNETES = SOURCES = ("superlink", "gateway", "kubernetes")
+RUN_LOGS = "logs"  # a source where they are read
 TRAFFIC = "/sites/"  # path of the gateway's port, before the name of a site
 # Records beside those of sites: all are JSON under C(ledger.json), but for that of a standby hub.
 BOOK, ACCEPTANCE, DEPLOYED, BACKUP, STANDBY = "flower-ledger", "flower-acceptance", "flower-deployed", "flower-backup", "flower-standby"
@@ -50,6 +54,8 @@ METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "flower_runs": ("gauge", ("state",), "Runs by state, of the newest 50."),
     "flower_oldest_run_age_seconds": ("gauge", ("state",), "Age of the oldest run that is in this state; 0 without one."),
     "flower_last_run_timestamp_seconds": ("gauge", ("state",), "When the last run of the newest 50 ended in this state."),
+    "flower_run_round": ("gauge", ("run",), "The round that a run is at, where its log says so."),
+    "flower_run_metric": ("gauge", ("run", "metric"), "Last value of a metric of a run, where its log says so."),
     "flower_certificate_expiry_timestamp_seconds": (
         "gauge",
         ("certificate", "site", "serial"),
@@ -332,6 +338,43 @@ class Runs:
         return list(self.known.values())
 
 
+class Logs:
+    """What the logs of runs say of rounds and metrics, as of the last time they were read.
+
+    Args:
+        make: makes what a log is given to piece by piece (C(run_metrics.Progress)).
+        read: number of a run and a time -> the log since then, and the time until which it is.
+    """
+
+    def __init__(self, make: Callable[[], Any], read: Callable[[int, float], tuple[str, float]]) -> None:
+        self.make, self.read = make, read
+        self.known: dict[int, tuple[Any, float, bool]] = {}  # the newest run last; whether it was read to its end
+
+    def samples(self, runs: Iterable[Run]) -> list[Sample]:
+        """Read what is new of the newest runs, once more after their end.
+
+        Args:
+            runs: the newest runs.
+        """
+        newest = sorted(runs, key=lambda run: str(run["pending_at"]), reverse=True)[:LOGS]
+        before, self.known = self.known, {}
+        found = []
+        for run in reversed(newest):
+            number, over = run["run_id"], run["status"] == "finished"
+            progress, until, done = before.get(number, (None, 0.0, over))  # one that had ended before is not read
+            if not done and run["running_at"]:
+                progress = progress or self.make()
+                text, until = self.read(number, until)
+                progress.feed(text)
+                done = over
+            self.known[number] = (progress, until, done)
+            if progress is not None:
+                if progress.round():
+                    found.append(Sample("flower_run_round", {"run": str(number)}, float(progress.round())))
+                found += [Sample("flower_run_metric", {"run": str(number), "metric": name}, value) for name, value in progress.values().items()]
+        return found
+
+
 class Records:
     """The federation's records, read from the API server.
 
@@ -404,25 +447,56 @@ class Hub:
     Args:
         address: C(host:port).
         folder: files C(ca.crt), of the CA of the port's certificate, and C(token).
+        progress: as C(make) of C(Logs); None where logs are not read.
     """
 
-    def __init__(self, address: str, folder: Path) -> None:
+    def __init__(self, address: str, folder: Path, progress: Callable[[], Any] | None = None) -> None:
         self.address = address
         self.folder = folder
         self.runs = Runs()
+        self.logs: Logs | None = None
+        if progress is not None:
+            self.logs = Logs(progress, self.log)
 
     def intercept(self, context: Any, call_next: Callable[[Any], Any]) -> Any:
         """Add the shared secret to a request; it may have been exchanged since the last one (flwr, C(ProtobufClientInterceptor))."""
         context.request.headers[HEADER] = (self.folder / "token").read_text().strip()
-        return call_next(context)
+        answer = call_next(context)
+        if context.rpc_method.endswith("/StreamLogs"):
+            context.request.extensions["timeout"]["read"] = QUIET  # flwr waits without a limit
+        return answer
+
+    def log(self, number: int, since: float) -> tuple[str, float]:
+        """The log of a run since a time, and the time until which it is. A SuperLink sends what there is, and then waits for more."""
+        import httpx  # flwr's
+        from flwr.proto.control_pb2 import StreamLogsRequest
+
+        client = self._client()
+        text, until, end = "", since, time.monotonic() + PATIENCE
+        stream = client.StreamLogs(StreamLogsRequest(run_id=number, after_timestamp=since))
+        try:
+            for answer in stream:
+                text, until = text + answer.log_output, max(until, answer.latest_timestamp)
+                if time.monotonic() > end:
+                    break
+        except httpx.ReadTimeout:
+            pass  # there is no more for now
+        finally:
+            stream.close()
+            client.close()
+        return text, until
+
+    def _client(self) -> Any:
+        from flwr.supercore.control import ControlHttpClient
+
+        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        return ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=PATIENCE)
 
     def ask(self) -> tuple[list[tuple[str, str]], list[Sample]]:
         """Id and state of every SuperNode, and the metrics of runs."""
         from flwr.proto.control_pb2 import ListNodesRequest, ListRunsRequest
-        from flwr.supercore.control import ControlHttpClient
 
-        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
-        client = ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=PATIENCE)
+        client = self._client()
         try:
             answer = client.ListNodes(ListNodesRequest())
             runs = self.runs.read(
@@ -507,7 +581,7 @@ class Exporter:
 
     def __init__(self, hub: Hub, records: Records, gateway: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.hub, self.records, self.gateway, self.clock = hub, records, gateway, clock
-        self.errors = dict.fromkeys(SOURCES, 0)
+        self.errors = dict.fromkeys((*SOURCES, RUN_LOGS), 0)
         self.kept: list[Sample] = []
         self.until = 0.0
         self.lock = threading.Lock()
@@ -541,10 +615,12 @@ class Exporter:
         if (asked := attempt(SUPERLINK, self.hub.ask)) is not None:
             found += [*of_nodes(asked[0], sites), *asked[1]]
             found += of_differences(asked[0], sites) if sites is not None else []
+            if (logs := self.hub.logs) is not None:
+                found += attempt(RUN_LOGS, lambda: logs.samples(self.hub.runs.known.values())) or []
         found += attempt(GATEWAY, lambda: self.hub.certificates(self.gateway)) or []
         found += attempt(GATEWAY, lambda: self.hub.traffic(sites)) or [] if sites and self.gateway else []
-        for source in SOURCES:
-            found.append(Sample("flower_exporter_source_up", {"source": source}, up[source]))
+        for source, is_up in up.items():
+            found.append(Sample("flower_exporter_source_up", {"source": source}, is_up))
             found.append(Sample("flower_exporter_errors_total", {"source": source}, float(self.errors[source])))
         return found
 
@@ -569,7 +645,11 @@ def main() -> None:
     env = os.environ
     records = Records(env["FLOWER_NAMESPACE"], env["FLOWER_FEDERATION"], Path("/api"))
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub")), records, env["FLOWER_GATEWAY_NAME"]))
+    progress = None
+    if env.get("FLOWER_RUN_METRICS"):
+        sys.path.append(str(Path(__file__).parent))
+        progress = importlib.import_module("run_metrics").Progress
+    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub"), progress), records, env["FLOWER_GATEWAY_NAME"]))
     # As PID 1 it gets no signal that it does not wait for. Threads that are started later have the same mask.
     stop = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stop)

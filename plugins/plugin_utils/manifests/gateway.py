@@ -5,7 +5,7 @@
 
 Two ports, or three. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
-accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API, and read what was counted by site, with a
+accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API (on wish a third one, for logs), and read what was counted by site, with a
 shared secret. Every refusal
 is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
@@ -55,6 +55,7 @@ FLEET_CALLS = (
 )
 # What the exporter of metrics reads (flwr/superlink/routers/control/router.py).
 CONTROL_CALLS = ("list-nodes", "list-runs")
+LOG_CALLS = ("stream-logs",)
 _CONTROL_BODY = 4096  # bytes; both requests have a few numbers at most
 METRICS_DIR = "/metrics-control"
 METRICS_VOLUME = "metrics-control"
@@ -174,7 +175,7 @@ def _metrics_frontend(spec: HubSpec) -> list[str]:
     return [
         "frontend metrics",
         f"  bind :{METRICS_CONTROL_PORT} proto h1 ssl crt {METRICS_DIR}/tls.pem{served} alpn http/1.1",
-        *[f"  acl control_call path /v1/control/{call}" for call in CONTROL_CALLS],
+        *[f"  acl control_call path /v1/control/{call}" for call in (*CONTROL_CALLS, *(LOG_CALLS if spec.metrics.runs else ()))],
         f"  http-request deny deny_status 503 unless {{ req.hdr({HEADER}) -m str -f {METRICS_DIR}/token }}",
         *(_traffic() if spec.asks != "none" else []),
         "  http-request deny deny_status 503 unless METH_POST control_call",

@@ -9,7 +9,7 @@ from ..base.values import boolean
 from .faults import Faults, Shape, Spec
 from .policy_faults import peer_faults
 
-_KEYS = ("enabled", "image", "monitor", "resources", "api_server")
+_KEYS = ("enabled", "image", "monitor", "runs", "resources", "api_server")
 
 
 def metrics_faults(spec: Spec, faults: Faults) -> None:
@@ -23,8 +23,9 @@ def metrics_faults(spec: Spec, faults: Faults) -> None:
     faults.resources("metrics.resources", own.get("resources"))
     peer_faults("metrics.api_server", own.get("api_server"), faults)
     if not boolean(own.get("enabled")):
-        if boolean(own.get("monitor")):
-            faults.add("metrics.monitor", own["monitor"], "has no effect: metrics.enabled is not true; set it, or remove this")
+        for key in ("monitor", "runs"):
+            if boolean(own.get(key)):
+                faults.add(f"metrics.{key}", own[key], "has no effect: metrics.enabled is not true; set it, or remove this")
     elif not own.get("image"):
         faults.add(
             "metrics.image",

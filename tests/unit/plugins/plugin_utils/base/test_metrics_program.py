@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program as program
+from ansible_collections.federated.flower.plugins.plugin_utils.base import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
@@ -146,6 +147,26 @@ def test_a_database_that_was_replaced_is_read_anew():
     assert numbers(runs.read(link.newest, link.one), "finished") == [2]
 
 
+def test_logs_are_read_piece_by_piece_and_once_more_after_the_end():
+    asked = []
+
+    def read(number, since):
+        asked.append((number, since))
+        return "INFO :      [ROUND 1/3]\n" if not since else "INFO :      [ROUND 2/3]\n", since + 5
+
+    logs = program.Logs(run_metrics.Progress, read)
+    old = [{**run("finished", "completed", pending_at=1000 - number, running_at=9, finished_at=1), "run_id": number} for number in range(5)]
+    one = {**run("running", pending_at=3, running_at=2), "run_id": 9}
+    assert values(logs.samples([*old, one]), "flower_run_round") == {("9",): 1}
+    assert values(logs.samples([*old, one]), "flower_run_round") == {("9",): 2}
+    ended = {**run("finished", "completed", pending_at=3, running_at=2, finished_at=1), "run_id": 9}
+    for _time in range(2):
+        assert values(logs.samples([*old, ended]), "flower_run_round") == {("9",): 2}
+    assert asked == [(9, 0.0), (9, 5.0), (9, 10.0)], "those that had ended are not read, and what has ended is read once more"
+    waiting = {**run("pending", pending_at=0), "run_id": 10}
+    assert values(logs.samples([*old, ended, waiting]), "flower_run_round") == {("9",): 2} and len(asked) == 3
+
+
 @pytest.mark.parametrize("text", ["1970-01-12T13:46:40Z", "1970-01-12T13:46:40+00:00", "1970-01-12 13:46:40", "1970-01-12T15:46:40+02:00"])
 def test_times(text):
     assert program.seconds(text) == NOW
@@ -231,6 +252,8 @@ def test_audit():
 
 class Stand:
     """Sources whose answers a test sets."""
+
+    logs = None
 
     def __init__(self):
         self.broken = set()

@@ -61,6 +61,17 @@ def test_the_port_refuses_all_but_two_reading_calls(superlink_spec):
     assert "unless METH_POST control_call" in denials[1]
 
 
+def test_logs_are_read_where_that_is_wanted(superlink_spec):
+    for wanted in (True, False):
+        listed = objects(superlink_spec, runs=wanted)
+        assert ("/v1/control/stream-logs" in find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]) is wanted
+        files = find(listed, "ConfigMap")["data"]
+        assert set(files) == ({"exporter.py", "run_metrics.py"} if wanted else {"exporter.py"})
+        (container,) = find(listed, "Deployment")["spec"]["template"]["spec"]["containers"]
+        assert ({"name": "FLOWER_RUN_METRICS", "value": "1"} in container["env"]) is wanted
+        assert all("from ." not in text for text in files.values()), "they have no package around them"
+
+
 def test_what_is_counted_by_site_is_behind_the_secret_and_only_where_sites_have_certificates(superlink_spec):
     for mtls, there in (("required", 1), ("none", 0)):
         listed = render.superlink_objects(superlink_spec(metrics=OWN, client_certificates=mtls))
@@ -107,6 +118,7 @@ def test_the_monitor_selects_ports_that_there_are(superlink_spec):
     [
         ({"enabled": True}, "superlink_metrics.image"),
         ({"monitor": True}, "superlink_metrics.monitor"),
+        ({"runs": True}, "superlink_metrics.runs"),
         ({**OWN, "port": 1}, "superlink_metrics.port"),
         ({**OWN, "api_server": [{"host": "x"}]}, "superlink_metrics.api_server[0]"),
         ({**OWN, "resources": {"requests": {"cpu": "much"}}}, "superlink_metrics.resources"),
