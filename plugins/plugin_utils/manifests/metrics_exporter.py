@@ -37,6 +37,16 @@ MONITOR, RULES = "PodMonitor", "PrometheusRule"
 PROGRAM, LOGS = "exporter.py", "run_metrics.py"
 # The alert rules in the format of Prometheus' rule files.
 ALERTS = Path(__file__).resolve().parents[3] / "roles" / "superlink" / "files" / "metrics" / "alerts.yml"
+ALLOWED = "observability-metrics-custom-allowlist"
+# Metrics of HAProxy's own exporter (2.6) that alerts and dashboards use.
+GATEWAY = (
+    "haproxy_frontend_bytes_in_total",
+    "haproxy_frontend_bytes_out_total",
+    "haproxy_frontend_current_sessions",
+    "haproxy_frontend_http_responses_total",
+    "haproxy_frontend_limit_sessions",
+    "haproxy_frontend_requests_denied_total",
+)
 _DIGEST = "federated.flower/program"  # annotation: pods do not notice that a file changed that Python has read
 
 
@@ -59,7 +69,10 @@ def objects(spec: HubSpec) -> list[Object]:
         service(spec, NAME, NAME, {"type": "ClusterIP", "selector": selector(spec.federation, NAME), "ports": [port]}),
         _deployment(spec),
     ]
-    return [*found, *_monitoring(spec)] if spec.metrics.has_monitor else found
+    if spec.metrics.has_monitor:
+        found += _monitoring(spec)
+        found += [_allowed(spec)] if spec.metrics.acm else []
+    return found
 
 
 def _access(spec: HubSpec) -> list[Object]:
@@ -169,6 +182,13 @@ def _monitoring(spec: HubSpec) -> list[Object]:
         },
         {"apiVersion": OPERATOR, "kind": RULES, "metadata": metadata(spec, NAME, NAME), "spec": alerts()},
     ]
+
+
+def _allowed(spec: HubSpec) -> Object:
+    """What the collector of Advanced Cluster Management takes from the Prometheus for user workloads of this cluster (its
+    C(multicluster-observability-operator), C(pkg/config): name of the ConfigMap in the namespace of the workload, and key)."""
+    names = [*metrics_program.METRICS, *GATEWAY]
+    return config_map(spec, ALLOWED, NAME, {"uwl_metrics_list.yaml": yaml.safe_dump({"names": sorted(names)}, sort_keys=False)})
 
 
 def _files(spec: HubSpec) -> dict[str, str]:

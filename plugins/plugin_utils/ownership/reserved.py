@@ -29,7 +29,7 @@ HUB = {
         METRICS,
     ),
     "ConfigMap": (
-        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME, unfinished.NAME,
+        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, ledger.DEPLOYED, ledger.BACKUP, audit.NAME, unfinished.NAME,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip

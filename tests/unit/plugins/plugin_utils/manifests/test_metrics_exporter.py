@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import metrics_exporter
@@ -59,6 +60,13 @@ def test_the_port_refuses_all_but_two_reading_calls(superlink_spec):
     assert all("deny_status 503" in line for line in denials)
     assert "unless { req.hdr(x-flower-metrics) -m str -f /metrics-control/token }" in denials[0]
     assert "unless METH_POST control_call" in denials[1]
+
+
+def test_the_list_for_advanced_cluster_management_has_all_metrics(superlink_spec):
+    name = "observability-metrics-custom-allowlist"
+    assert all(one["metadata"]["name"] != name for one in objects(superlink_spec, monitor=True))
+    found = find(objects(superlink_spec, monitor=True, acm=True), "ConfigMap", name)
+    assert set(yaml.safe_load(found["data"]["uwl_metrics_list.yaml"])["names"]) == {*metrics_program.METRICS, *metrics_exporter.GATEWAY}
 
 
 def test_logs_are_read_where_that_is_wanted(superlink_spec):
@@ -119,6 +127,7 @@ def test_the_monitor_selects_ports_that_there_are(superlink_spec):
         ({"enabled": True}, "superlink_metrics.image"),
         ({"monitor": True}, "superlink_metrics.monitor"),
         ({"runs": True}, "superlink_metrics.runs"),
+        ({**OWN, "acm": True}, "superlink_metrics.acm"),
         ({**OWN, "port": 1}, "superlink_metrics.port"),
         ({**OWN, "api_server": [{"host": "x"}]}, "superlink_metrics.api_server[0]"),
         ({**OWN, "resources": {"requests": {"cpu": "much"}}}, "superlink_metrics.resources"),
