@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.release import __version__ as ansible_version
+
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.apply.applyset import TOOL_VERSION
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (

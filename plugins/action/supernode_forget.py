@@ -14,13 +14,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
-    site_index,
     access,
     dataset_index,
     forgetting,
     package_index,
     ranges,
     records,
+    site_index,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 

@@ -468,7 +468,6 @@ class Hub:
 
     def log(self, number: int, since: float) -> tuple[str, float]:
         """The log of a run since a time, and the time until which it is. A SuperLink sends what there is, and then waits for more."""
-        import httpx  # flwr's
         from flwr.proto.control_pb2 import StreamLogsRequest
 
         client = self._client()
@@ -479,7 +478,7 @@ class Hub:
                 text, until = text + answer.log_output, max(until, answer.latest_timestamp)
                 if time.monotonic() > end:
                     break
-        except httpx.ReadTimeout:
+        except importlib.import_module("httpx").ReadTimeout:  # what flwr is made with
             pass  # there is no more for now
         finally:
             stream.close()

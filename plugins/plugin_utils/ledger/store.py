@@ -18,7 +18,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
-from . import site_index, dataset_index, package_index
+from . import dataset_index, package_index, site_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 

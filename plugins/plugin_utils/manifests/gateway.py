@@ -5,9 +5,8 @@
 
 Two ports, or three. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
-accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API (on wish a third one, for logs), and read what was counted by site, with a
-shared secret. Every refusal
-is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
+accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API (on wish a third one, for logs), and
+read what was counted by site, with a shared secret. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
 Sites authenticate with client certificates (CN: the site, O: the federation). Who is denied, and which
 certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer

@@ -123,7 +123,7 @@ def main() -> None:
         host, port = request["hub"]
         answer["name"], answer["port"] = resolved(host), reached(host, port)
     if request.get("idle"):
-        answer["idle"] = waited(*request["hub"], request["idle"], bool(request["secure"]))
+        answer["idle"] = waited(host, port, request["idle"], bool(request["secure"]))
     if "hop" in request:
         answer["call"] = called(request["hop"], 100, _COUNT)
         answer["upload"] = called(request["hop"], request["bytes"], 2)
