@@ -77,7 +77,7 @@ METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "flower_gateway_site_refusals_total": ("counter", ("site",), "Of these, those that were refused."),
     "flower_gateway_site_received_bytes_total": ("counter", ("site",), "Bytes from the site, in steps of 1024."),
     "flower_gateway_site_sent_bytes_total": ("counter", ("site",), "Bytes to the site, in steps of 1024."),
-    "flower_last_backup_timestamp_seconds": ("gauge", (), "When the last backup of the hub was begun."),
+    "flower_last_backup_timestamp_seconds": ("gauge", (), "When the last backup of the hub was started."),
     "flower_last_backup_bytes": ("gauge", (), "Size of the archive of that backup."),
     "flower_standby_shipped_timestamp_seconds": ("gauge", (), "How old the state is that a standby hub has."),
     "flower_audit_entries": ("gauge", (), "Entries of the audit trail."),

@@ -32,7 +32,7 @@ ROLE = ROOT / "roles" / "awx"
 #: does not keep.
 PARTS = {
     "awx", "backup", "check_inventory", "convert", "leaving_statement", "render", "restore", "restore_check", "return_lease", "site_check",
-    "site_hub", "site_sites", "site_whole", "take_lease",
+    "site_hub", "site_join", "site_sites", "site_whole", "take_lease",
 }  # fmt: skip
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
 SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}
