@@ -74,7 +74,7 @@ class ActionModule(FleetAction):
 
     @staticmethod
     def _note(ledger: Ledger, sites: dict[str, Site], outcomes: Outcomes) -> None:
-        """Note on the hub when the sites were deployed: an inventory that is not deployed any more becomes visible. It is no change."""
+        """Note on the hub when the sites were deployed, for the alert on those that are left behind. It counts as no change."""
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         done = {name: {"at": now, "version": sites[name].spec.version} for name in outcomes.good()}
         if done:
