@@ -6,17 +6,22 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
+
+from ansible.release import __version__ as ansible_version
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
     hub_archive,
+    inventory,
     making,
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 
 
@@ -31,6 +36,7 @@ class ActionModule(ClusterAction):
         "recipients": {"type": "list", "elements": "str", "required": True, "no_log": False},
         "identity": {"type": "str", "no_log": True},
         "keep": {"type": "int"},
+        "hosts": {"type": "list", "elements": "str", "default": []},
     }
     NEEDS_LEASE = False
 
@@ -46,13 +52,17 @@ class ActionModule(ClusterAction):
             if self.check:
                 return {"changed": True, "msg": f"would write {folder / about.file_name}"}
             place = ca_namespace.resolve(hub, params["namespace"], params["ca_namespace"])
-            path, count, size = making.write(hub, params["namespace"], place, about, folder, recipients)
-        words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
-        if identity is not None:
-            hub_archive.proven(path, identity)
-            words.append("opened it and read it to its end")
-        else:
-            words.append("it was not opened, since flower_backup_identity is not set")
+            hosts = self._inventory(params["hosts"], task_vars)
+            path, count, size = making.write(hub, params["namespace"], place, about, folder, recipients, hosts)
+            words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
+            if identity is None:
+                words.append("it was not opened, since flower_backup_identity is not set")
+            else:
+                hub_archive.proven(path, identity)
+                words.append("opened it and read it to its end")
+            # For the metric and the alert: last, when there is a backup.
+            facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None}
+            Ledger(hub, params["namespace"], params["federation"]).note_backup(facts)
         removed = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
         retention.remove(removed)
         words += [f"removed {one.name}" for one in removed]
@@ -63,3 +73,10 @@ class ActionModule(ClusterAction):
             "removed": [str(one) for one in removed],
             "msg": "; ".join(words),
         }
+
+    @staticmethod
+    def _inventory(hosts: list[str], task_vars: dict[str, Any]) -> bytes:
+        """What the variables of the fleet's hosts come to: an inventory that is lost can be written again."""
+        known = task_vars["hostvars"]
+        versions = {"ansible-core": ansible_version, "python": platform.python_version()}
+        return inventory.described(hosts, task_vars["groups"], lambda host: known[host], lambda host, name: known[host][name], versions)

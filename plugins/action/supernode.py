@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_action import OPTIONS, FleetAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.values import boolean, integer
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.numbers import CLIENT, KEYS
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes, resting
@@ -63,10 +66,19 @@ class ActionModule(FleetAction):
                     rollout.deploy_apps(apps)
                 else:
                     rollout.deploy()
+                    self._note(registry.ledger, sites, outcomes)
         except ClusterError as error:  # of the hub: what became of each site until then is reported nevertheless
             for name in outcomes.good():
                 outcomes.fail(name, error.message)
         return {}
+
+    @staticmethod
+    def _note(ledger: Ledger, sites: dict[str, Site], outcomes: Outcomes) -> None:
+        """Note on the hub when the sites were deployed, for the alert on those that are left behind. It counts as no change."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        done = {name: {"at": now, "version": sites[name].spec.version} for name in outcomes.good()}
+        if done:
+            ledger.change_deployed(lambda index: site_index.updated(index, done))
 
     def _apps(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, AppsOptions]:
         """What each site wants of the rollout of its ClientApps."""

@@ -13,7 +13,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acceptance_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import access, site_index
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance
@@ -31,14 +31,20 @@ class ActionModule(FleetAction):
         **OPTIONS,
         "round_trip": {"type": "float", "default": 500},
         "upload": {"type": "float", "default": 8},
+        "idle": {"type": "float", "default": 0},
+        "joining": {"type": "bool", "default": False},
     }
     NEEDS_LEASE = False  # what is kept on the hub is a record, which is merged with that of others
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
         """A site that is down is not accepted, which is a valid result."""
+        if not 0 <= params["idle"] <= acceptance.MOST_IDLE:
+            raise ClusterError(f"flower_verify_idle: {params['idle']:g} is not a number of seconds from 0 to {acceptance.MOST_IDLE}")
         checks: dict[str, list[Check]] = {}
+        if params["joining"] and sites:
+            sites = self._joining(sites, outcomes)
         if sites:
-            self._measure(sites, Limits(params["round_trip"], params["upload"]), checks, outcomes)
+            self._measure(sites, Limits(params["round_trip"], params["upload"], params["idle"]), checks, outcomes)
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         results: dict[str, Facts] = {}
         for name, outcome in outcomes.sites.items():
@@ -51,8 +57,21 @@ class ActionModule(FleetAction):
             first = next(iter(sites.values()))
             with self.connect(first.hub) as hub:
                 ledger = Ledger(hub, first.hub_namespace, first.federation, check=self.check)
-                ledger.change_acceptance(lambda index: acceptance_index.updated(index, results))
+                ledger.change_acceptance(lambda index: site_index.updated(index, results))
         return {"table": acceptance.table(results)}
+
+    def _joining(self, sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Site]:
+        """Those that never passed an acceptance, and are not denied; the others are no part of the result."""
+        first = next(iter(sites.values()))
+        with self.connect(first.hub) as hub:
+            ledger = Ledger(hub, first.hub_namespace, first.federation)
+            last = ledger.read_acceptance().get(site_index.SITES, {})
+            denied = access.denied(ledger.read_book(), ledger.read_sites()[0])
+        chosen = {name: site for name, site in sites.items() if name not in denied and not (last.get(name) or {}).get("accepted")}
+        for name in sites:
+            if name not in chosen:
+                del outcomes.sites[name]
+        return chosen
 
     def _measure(self, sites: dict[str, Site], limits: Limits, checks: dict[str, list[Check]], outcomes: Outcomes) -> None:
         ways = self.reach(sites)
@@ -68,7 +87,7 @@ class ActionModule(FleetAction):
                 raise ClusterError(unreadable[name])
             keys = [key for key in (records.get(name) or {"keys": {}})["keys"].values() if not key.get("leaving")]
             found = [acceptance.online(keys, nodes)]
-            for pool, measured in self._of_site(ways[name], published, found).items():
+            for pool, measured in self._of_site(ways[name], published, limits.idle, found).items():
                 signed = not sites[name].spec.insecure
                 found += acceptance.of_pool(pool, measured, limits, clock, signed=signed)
             checks[name] = found
@@ -76,9 +95,9 @@ class ActionModule(FleetAction):
         outcomes.each(resting(ways, judge))
 
     @staticmethod
-    def _of_site(way: Reach, published: dict[str, str], found: list[Check]) -> dict[str, Facts]:
+    def _of_site(way: Reach, published: dict[str, str], idle: float, found: list[Check]) -> dict[str, Facts]:
         try:
-            measured = way.measure(published)
+            measured = way.measure(published, idle)
         except ClusterError as error:
             found.append(Check("cluster", BAD, error.message))
             return {}

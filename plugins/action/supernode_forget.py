@@ -14,13 +14,13 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import (
-    acceptance_index,
     access,
     dataset_index,
     forgetting,
     package_index,
     ranges,
     records,
+    site_index,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 
@@ -86,7 +86,8 @@ class ActionModule(ClusterAction):
             )  # also when this run deleted nothing: the previous one may have been interrupted here
             dropped = ledger.change_datasets(lambda index: dataset_index.without(index, keys))
             dropped |= ledger.change_packages(lambda index: package_index.without(index, keys))
-            dropped |= ledger.change_acceptance(lambda index: acceptance_index.without(index, keys))
+            dropped |= ledger.change_acceptance(lambda index: site_index.without(index, keys))
+            dropped |= ledger.change_deployed(lambda index: site_index.without(index, keys))
         wanted = [node for site in known for node in nodes[site]]
         return {
             "changed": freed or bool(deleted) or differed or dropped,

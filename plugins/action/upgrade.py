@@ -74,6 +74,7 @@ class ActionModule(ClusterAction):
         "deployed": {"type": "dict", "default": {}},
         "gate": {"type": "dict", "default": {}},
         "run": {"type": "dict", "default": {}},
+        "accepted": {"type": "dict", "default": {}},
         "failed": {"type": "list", "elements": "str", "default": []},
     }
 
@@ -360,6 +361,7 @@ class ActionModule(ClusterAction):
             offline=away,
             other={name: why for name in deployed if (why := verdict.other_images(seen[name], plan["pairs"][name][1]))},
             run=params["run"],
+            accepted={name: params["accepted"][name] for name in deployed if name in params["accepted"]},
             was={name: progress["sites"][name]["was"] for name in names},
             want={name: plan["pairs"][name][1] for name in names},
             before=params["failed"],

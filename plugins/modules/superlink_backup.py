@@ -54,6 +54,12 @@ options:
     description:
       - Number of archives of this hub that stay in the folder, the newest ones. By default all stay.
     type: int
+  hosts:
+    description:
+      - Hosts of the inventory whose variables of this collection are in the archive, as they are in effect, decrypted.
+    type: list
+    elements: str
+    default: []
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster

@@ -37,6 +37,16 @@ options:
       - Megabits a second from which on the way is not weak.
     type: float
     default: 8
+  idle:
+    description:
+      - Seconds, up to 50, for which a connection to the hub is silent before it is used; V(0) does not try. The measurement takes that much longer.
+    type: float
+    default: 0
+  joining:
+    description:
+      - Measure only sites that have never passed, and are not denied. The others are not in the result.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - federated.flower.fleet
   - federated.flower.attributes

@@ -107,6 +107,11 @@ options:
       - C(status) and C(msg) of the acceptance run.
     type: dict
     default: {}
+  accepted:
+    description:
+      - C(sites) of M(federated.flower.supernode_acceptance), of the wave; empty if that is not wanted.
+    type: dict
+    default: {}
   failed:
     description:
       - Sites that failed in earlier waves.

@@ -16,19 +16,15 @@ import pytest
 import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests.metrics_exporter import GATEWAY
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "roles" / "superlink" / "files" / "metrics"
 GUIDE = ROOT / "docs" / "docsite" / "rst" / "guide_metrics.rst"
 RULES = yaml.safe_load((FILES / "alerts.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
 CASES = yaml.safe_load((Path(__file__).parent / "alerts.yml").read_text(encoding="utf-8"))
-DASHBOARD = json.loads((FILES / "dashboard.json").read_text(encoding="utf-8"))
+DASHBOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FILES.glob("dashboard*.json"))}
 PAGE = "https://github.com/federated-flower/federated.flower/blob/main/docs/docsite/rst/guide_metrics.rst#"
-# Metrics of HAProxy's own exporter that are used, with HAProxy 2.6; the scenario of metrics reads that exporter.
-GATEWAY = {
-    "haproxy_frontend_bytes_in_total", "haproxy_frontend_bytes_out_total", "haproxy_frontend_current_sessions",
-    "haproxy_frontend_http_responses_total", "haproxy_frontend_limit_sessions", "haproxy_frontend_requests_denied_total",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +42,11 @@ def run(*command: Any) -> str:
 
 
 def queries() -> Iterator[str]:
-    """The queries of the dashboard."""
-    for panel in DASHBOARD["panels"]:
-        for target in panel.get("targets", []):
-            yield target["expr"]
+    """The queries of the dashboards."""
+    for dashboard in DASHBOARDS.values():
+        for panel in dashboard["panels"]:
+            for target in panel.get("targets", []):
+                yield target["expr"]
 
 
 def without(rule: dict[str, Any], *annotations: str) -> dict[str, Any]:
@@ -103,7 +100,7 @@ def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
     assert re.search(rf"^{rule['alert']}\n[\^~-]{{{len(rule['alert'])},}}\n", GUIDE.read_text(encoding="utf-8"), re.M)
 
 
-def test_queries_of_the_dashboard_are_valid(promtool: str, tmp_path: Path) -> None:
+def test_queries_of_the_dashboards_are_valid(promtool: str, tmp_path: Path) -> None:
     rules = [{"record": f"q:{number}", "expr": query} for number, query in enumerate(queries())]
     file = tmp_path / "queries.yml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}), encoding="utf-8")
@@ -113,17 +110,48 @@ def test_queries_of_the_dashboard_are_valid(promtool: str, tmp_path: Path) -> No
 def test_rules_and_dashboard_use_metrics_that_there_are() -> None:
     words = "\n".join([*queries(), *(rule["expr"] for rule in RULES)])
     used = set(re.findall(r"\b(?:flower|haproxy)_\w+", words))
-    assert used <= set(METRICS) | GATEWAY
-    assert {name for name in used if name.startswith("flower_")}, "there are some"
+    assert used <= {*METRICS, *GATEWAY} and set(GATEWAY) <= used
+    left = {"flower_exporter_errors_total", "flower_last_backup_bytes", "flower_last_change_timestamp_seconds", "flower_last_run_timestamp_seconds"}
+    assert set(METRICS) - used <= left
 
 
-def test_panels_have_a_place_of_their_own_and_a_unit() -> None:
+def test_there_is_a_dashboard_for_the_fleet_a_site_and_a_run() -> None:
+    assert set(DASHBOARDS) == {"dashboard", "dashboard-run", "dashboard-site"}
+    assert len({one["uid"] for one in DASHBOARDS.values()}) == len({one["title"] for one in DASHBOARDS.values()}) == 3
+    for name, dashboard in DASHBOARDS.items():
+        assert "flower" in dashboard["tags"] and dashboard["links"][0]["tags"] == ["flower"], name
+        variables = {one["name"]: one for one in dashboard["templating"]["list"]}
+        assert set(variables) == {"datasource", *name.split("-")[1:]}
+        text = json.dumps(dashboard["panels"])
+        assert set(re.findall(r"\$\{?(\w+)", text)) == set(variables), "each is used, and none besides"
+        sources = [panel["datasource"] for panel in dashboard["panels"]] + [one["datasource"] for panel in dashboard["panels"] for one in panel["targets"]]
+        assert all(source == {"type": "prometheus", "uid": "${datasource}"} for source in sources)
+        for wanted in (one for one in variables.values() if one["type"] == "query"):
+            metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", wanted["query"]["query"]).groups()
+            assert label == wanted["name"] and label in METRICS[metric][1]
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_labels_of_queries_are_those_of_the_metrics(name: str) -> None:
+    """In selectors and legends."""
+    for panel in DASHBOARDS[name]["panels"]:
+        for target in panel["targets"]:
+            for metric, chosen in re.findall(r"(flower_\w+)\{([^}]*)\}", target["expr"]):
+                assert set(re.findall(r"(\w+)[=!]", chosen)) <= set(METRICS[metric][1]), target["expr"]
+            labels = {label for metric in re.findall(r"flower_\w+", target["expr"]) for label in METRICS[metric][1]}
+            if labels:
+                assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels, target
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_have_a_place_of_their_own_and_a_unit(name: str) -> None:
     taken: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
+    dashboard = DASHBOARDS[name]
+    for panel in dashboard["panels"]:
         place = panel["gridPos"]
         cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
         assert place["x"] + place["w"] <= 24 and not cells & taken, panel["title"]
         taken |= cells
-        assert panel["title"] and panel["description"]
-    numbers = [panel["id"] for panel in DASHBOARD["panels"]]
+        assert panel["title"] and panel["description"] and panel["fieldConfig"]["defaults"]["unit"]
+    numbers = [panel["id"] for panel in dashboard["panels"]]
     assert len(numbers) == len(set(numbers))

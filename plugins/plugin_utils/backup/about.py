@@ -43,6 +43,12 @@ class About:
         """The archive's name, which sorts by time within a federation."""
         return f"flower-backup-{self.federation}-{self.made}.tar"
 
+    @property
+    def at(self) -> str:
+        """When the copy was started, ISO 8601."""
+        text = self.made
+        return f"{text[:4]}-{text[4:6]}-{text[6:11]}:{text[11:13]}:{text[13:15]}+00:00"
+
     def as_data(self) -> dict[str, Any]:
         """For JSON."""
         return dataclasses.asdict(self)

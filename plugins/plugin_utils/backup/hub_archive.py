@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an archive of a hub holds, and whether it may be restored into a hub. An archive has two members: C(HUB) and C(DATABASE)."""
+"""What an archive of a hub holds, and whether it may be restored into a hub.
+
+An archive has the members C(HUB) and C(DATABASE), and, of a newer collection, C(INVENTORY), which people read: nothing is restored from it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from ..spec.hub_spec import HubSpec
 from . import archive_reader, archive_writer, hub_objects
 from .about import About, foreign
 
-HUB, DATABASE = "hub.json", "state.db"
+HUB, DATABASE, INVENTORY = "hub.json", "state.db", "inventory.json"
 _MOST = 512 * 2**20  # bytes of the objects, which are in memory
 
 
@@ -47,7 +50,7 @@ def proven(path: Path, identity: Any) -> tuple[About, dict[str, Any]]:
         kept[name] = data.read(size) if name == HUB and size <= _MOST else size
 
     about = archive_reader.read(path, take, identity)
-    if set(kept) != {HUB, DATABASE} or not isinstance(kept[HUB], bytes):
+    if set(kept) - {INVENTORY} != {HUB, DATABASE} or not isinstance(kept[HUB], bytes):
         raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(kept))}. Choose another file")
     content: dict[str, Any] = json.loads(kept[HUB])
     if content["database"]["size"] != kept[DATABASE]:

@@ -50,16 +50,28 @@ def folder_of(given: str) -> Path:
     return folder
 
 
-def write(hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any]) -> tuple[Path, int, int]:
+def write(
+    hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b""
+) -> tuple[Path, int, int]:
     """Write an archive; its path, the number of its objects, and the bytes of its database.
 
     The database is copied first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects.
+
+    Args:
+        hub: a connection to its cluster.
+        namespace: of the hub.
+        ca_namespace: of its CA keys.
+        head: of C(about).
+        folder: of C(folder_of).
+        recipients: public keys of age, which can open it.
+        hosts: the variables of the fleet's hosts, of C(inventory.described); empty to leave them out.
     """
     with Copy(Volume(hub, namespace, superlink.POD)) as copy:
         objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
         database = {"size": copy.size, "sha256": copy.sha256}
         members = [
             archive_writer.member_of(hub_archive.HUB, hub_archive.described(namespace, ca_namespace, database, objects)),
+            *([archive_writer.member_of(hub_archive.INVENTORY, hosts)] if hosts else []),
             archive_writer.Member(hub_archive.DATABASE, copy.size, copy),  # type: ignore[arg-type]  # it is read only
         ]
         return archive_writer.write(folder, head, members, recipients), len(objects), copy.size

@@ -12,6 +12,8 @@ the rest also runs without them. What cannot be read is a metric as well, and al
 from __future__ import annotations
 
 import datetime
+import http.client
+import importlib
 import json
 import os
 import signal
@@ -30,11 +32,19 @@ HEADER = "x-flower-metrics"  # of the shared secret, at the gateway
 SECONDS = 15  # for which answers are kept: several Prometheus servers cost no more than one
 PATIENCE = 3.0  # seconds for one answer: Prometheus waits ten for all of them, and must see which source is down
 NEWEST = 50  # runs that are known
+LOGS = 5  # the newest runs whose logs are read
+QUIET = 0.7  # seconds without a line after which a log is taken as read; a SuperLink looks for more every half second
 STATES = ("online", "offline", "registered")
 UNKNOWN = "unknown"
 ACTIVE = ("pending", "starting", "running")
 ENDED = ("completed", "failed", "stopped")
 SUPERLINK, GATEWAY, KUBERNETES = SOURCES = ("superlink", "gateway", "kubernetes")
+RUN_LOGS = "logs"  # a source where they are read
+TRAFFIC = "/sites/"  # path of the gateway's port, before the name of a site
+# Records beside those of sites: all are JSON under C(ledger.json), but for that of a standby hub.
+BOOK, ACCEPTANCE, DEPLOYED, BACKUP, STANDBY = "flower-ledger", "flower-acceptance", "flower-deployed", "flower-backup", "flower-standby"
+# What can be wrong with the ledger.
+LOST, FOREIGN, UNREADABLE, OVERLAP = "lost", "foreign", "unreadable", "overlap"
 
 #: Name -> kind, labels and help. The guide on metrics has the same table.
 METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -44,11 +54,32 @@ METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "flower_runs": ("gauge", ("state",), "Runs by state, of the newest 50."),
     "flower_oldest_run_age_seconds": ("gauge", ("state",), "Age of the oldest run that is in this state; 0 without one."),
     "flower_last_run_timestamp_seconds": ("gauge", ("state",), "When the last run of the newest 50 ended in this state."),
+    "flower_run_round": ("gauge", ("run",), "The round that a run is at, where its log says so."),
+    "flower_run_metric": ("gauge", ("run", "metric"), "Last value of a metric of a run, where its log says so."),
     "flower_certificate_expiry_timestamp_seconds": (
         "gauge",
         ("certificate", "site", "serial"),
         "End of validity. The label site is there for client certificates of sites.",
     ),
+    "flower_revoked_certificates": ("gauge", ("site",), "Client certificates that were revoked and have not expired, by site."),
+    "flower_site_info": ("gauge", ("site", "region", "version"), "Always 1; the version of Flower with which the site was last deployed."),
+    "flower_site_deployed_timestamp_seconds": ("gauge", ("site",), "When site.yml last deployed the site, also without a change."),
+    "flower_site_acceptance_score": ("gauge", ("site",), "Points of the site's last acceptance, from 0 to 100."),
+    "flower_site_accepted": ("gauge", ("site",), "1 if the site passed its last acceptance, 0 if not."),
+    "flower_site_verified_timestamp_seconds": ("gauge", ("site",), "When the site's last acceptance was."),
+    "flower_ledger_faults": (
+        "gauge",
+        ("fault",),
+        "Where ledger and SuperLink differ: SuperNodes that only one of them has, records that cannot be read, overlapping partitions.",
+    ),
+    "flower_gateway_site_connections_total": ("counter", ("site",), "Connections with the site's certificate."),
+    "flower_gateway_site_requests_total": ("counter", ("site",), "Requests with the site's certificate."),
+    "flower_gateway_site_refusals_total": ("counter", ("site",), "Of these, those that were refused."),
+    "flower_gateway_site_received_bytes_total": ("counter", ("site",), "Bytes from the site, in steps of 1024."),
+    "flower_gateway_site_sent_bytes_total": ("counter", ("site",), "Bytes to the site, in steps of 1024."),
+    "flower_last_backup_timestamp_seconds": ("gauge", (), "When the last backup of the hub was started."),
+    "flower_last_backup_bytes": ("gauge", (), "Size of the archive of that backup."),
+    "flower_standby_shipped_timestamp_seconds": ("gauge", (), "How old the state is that a standby hub has."),
     "flower_audit_entries": ("gauge", (), "Entries of the audit trail."),
     "flower_last_change_timestamp_seconds": ("gauge", (), "When the last entry of the audit trail was recorded."),
     "flower_exporter_source_up": ("gauge", ("source",), "1 if the last attempt to read the source succeeded."),
@@ -154,6 +185,110 @@ def of_sites(sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
     return found
 
 
+def of_book(book: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
+    """What the ledger says of the fleet as a whole.
+
+    Args:
+        book: partitions, and revocations of sites that left.
+        sites: site -> its record.
+    """
+    counted = dict.fromkeys(sites, 0)
+    for site, entry in [*((entry.get("site", UNKNOWN), entry) for entry in book.get("revoked", [])), *_revoked(sites)]:
+        if not entry.get("until") or seconds(entry["until"]) > time.time():
+            counted[site] = counted.get(site, 0) + 1
+    pools = [pool for site in book.get("sites", {}).values() for pool in site["pools"].values() if pool["size"]]
+    ranges = sorted((pool["offset"], pool["offset"] + pool["size"]) for pool in pools)
+    overlap = sum(first < end for (_start, end), (first, _end) in zip(ranges, ranges[1:]))
+    return [
+        *(Sample("flower_revoked_certificates", {"site": site}, float(count)) for site, count in counted.items()),
+        Sample("flower_ledger_faults", {"fault": OVERLAP}, float(overlap)),
+    ]
+
+
+def _revoked(sites: Mapping[str, Mapping[str, Any]]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    return ((site, entry) for site, record in sites.items() for entry in record.get("revoked", []))
+
+
+def of_differences(nodes: Iterable[tuple[str, str]], sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
+    """SuperNodes that either the ledger or the SuperLink does not have.
+
+    Args:
+        nodes: id and state of each SuperNode, as SuperLink reports them.
+        sites: site -> its record in the ledger.
+    """
+    there = {node for node, state in nodes if state in STATES}
+    keys = [key for record in sites.values() for key in record.get("keys", {}).values() if key.get("node_id")]
+    known = {str(key["node_id"]) for key in keys}
+    wanted = {str(key["node_id"]) for key in keys if not key.get("leaving")}
+    return [
+        Sample("flower_ledger_faults", {"fault": LOST}, float(len(wanted - there))),
+        Sample("flower_ledger_faults", {"fault": FOREIGN}, float(len(there - known))),
+    ]
+
+
+def of_deployments(deployed: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
+    """When the sites were deployed, and with which version of Flower.
+
+    Args:
+        deployed: the record of deployments.
+        sites: site -> its record in the ledger.
+    """
+    found = []
+    for site, one in deployed.get("sites", {}).items():
+        region = str((sites.get(site) or {}).get("region") or "")
+        found.append(Sample("flower_site_info", {"site": site, "region": region, "version": str(one["version"])}, 1.0))
+        found.append(Sample("flower_site_deployed_timestamp_seconds", {"site": site}, seconds(one["at"])))
+    return found
+
+
+def of_acceptances(accepted: Mapping[str, Any]) -> list[Sample]:
+    """What the sites measured when they were last verified.
+
+    Args:
+        accepted: the record of acceptances.
+    """
+    found = []
+    for site, one in accepted.get("sites", {}).items():
+        found.append(Sample("flower_site_accepted", {"site": site}, 1.0 if one.get("accepted") else 0.0))
+        found.append(Sample("flower_site_verified_timestamp_seconds", {"site": site}, seconds(one["at"])))
+        if one.get("score") is not None:
+            found.append(Sample("flower_site_acceptance_score", {"site": site}, float(one["score"])))
+    return found
+
+
+def of_copies(backup: Mapping[str, Any], standby: Mapping[str, Any]) -> list[Sample]:
+    """How old the copies of the hub are.
+
+    Args:
+        backup: the record of the last backup; empty without one.
+        standby: that of a standby hub, with C(shipped_at); empty without one.
+    """
+    found = []
+    if backup.get("at"):
+        found.append(Sample("flower_last_backup_timestamp_seconds", {}, seconds(backup["at"])))
+        found.append(Sample("flower_last_backup_bytes", {}, float(backup["bytes"])))
+    if standby.get("shipped_at"):
+        found.append(Sample("flower_standby_shipped_timestamp_seconds", {}, seconds(standby["shipped_at"])))
+    return found
+
+
+def of_traffic(counted: Mapping[str, str]) -> list[Sample]:
+    """What went through the gateway.
+
+    Args:
+        counted: site -> the gateway's answer: connections, requests, refusals, and the kilobytes from it and to it.
+    """
+    found = []
+    for site, text in counted.items():
+        for (what, factor), number in zip(_COUNTED.items(), text.split()):
+            found.append(Sample(f"flower_gateway_site_{what}_total", {"site": site}, float(number) * factor))
+    return found
+
+
+# In the order of the gateway's answer; what one count of it stands for.
+_COUNTED = {"connections": 1, "requests": 1, "refusals": 1, "received_bytes": 1024, "sent_bytes": 1024}
+
+
 def of_audit(head: str, log: str) -> list[Sample]:
     """What the audit trail says of changes.
 
@@ -203,6 +338,43 @@ class Runs:
         return list(self.known.values())
 
 
+class Logs:
+    """What the logs of runs say of rounds and metrics, as of the last time they were read.
+
+    Args:
+        make: makes what a log is given to piece by piece (C(run_metrics.Progress)).
+        read: number of a run and a time -> the log since then, and the time until which it is.
+    """
+
+    def __init__(self, make: Callable[[], Any], read: Callable[[int, float], tuple[str, float]]) -> None:
+        self.make, self.read = make, read
+        self.known: dict[int, tuple[Any, float, bool]] = {}  # the newest run last; whether it was read to its end
+
+    def samples(self, runs: Iterable[Run]) -> list[Sample]:
+        """Read what is new of the newest runs, once more after their end.
+
+        Args:
+            runs: the newest runs.
+        """
+        newest = sorted(runs, key=lambda run: str(run["pending_at"]), reverse=True)[:LOGS]
+        before, self.known = self.known, {}
+        found = []
+        for run in reversed(newest):
+            number, over = run["run_id"], run["status"] == "finished"
+            progress, until, done = before.get(number, (None, 0.0, over))  # one that had ended before is not read
+            if not done and run["running_at"]:
+                progress = progress or self.make()
+                text, until = self.read(number, until)
+                progress.feed(text)
+                done = over
+            self.known[number] = (progress, until, done)
+            if progress is not None:
+                if progress.round():
+                    found.append(Sample("flower_run_round", {"run": str(number)}, float(progress.round())))
+                found += [Sample("flower_run_metric", {"run": str(number), "metric": name}, value) for name, value in progress.values().items()]
+        return found
+
+
 class Records:
     """The federation's records, read from the API server.
 
@@ -215,6 +387,7 @@ class Records:
         self.base = f"https://{f'[{host}]' if ':' in host else host}:{port}/api/v1/namespaces/{namespace}/configmaps"
         self.federation = federation
         self.folder = folder
+        self.unreadable = 0  # records of sites, when they were last read
 
     def _ask(self, query: str) -> Any:
         # Both files are renewed while the program runs.
@@ -235,7 +408,19 @@ class Records:
         label = "federated.flower/site"
         chosen = f"app.kubernetes.io/component=ledger,app.kubernetes.io/instance={self.federation},{label}"
         items = self._ask("?" + urllib.parse.urlencode({"labelSelector": chosen}))["items"]
-        return {item["metadata"]["labels"][label]: json.loads(item["data"]["ledger.json"]) for item in items}
+        found = {}
+        self.unreadable = 0
+        for item in items:
+            try:
+                found[item["metadata"]["labels"][label]] = json.loads(item["data"]["ledger.json"])
+            except (KeyError, ValueError):  # it is counted, and the other sites are read
+                self.unreadable += 1
+        return found
+
+    def recorded(self, name: str, key: str = "ledger.json") -> dict[str, Any]:
+        """The content of a record; empty if it does not exist."""
+        found: dict[str, Any] = json.loads(self.named(name).get(key) or "{}")
+        return found
 
     def samples(self, sites: Mapping[str, Mapping[str, Any]]) -> list[Sample]:
         """Everything but the SuperNodes."""
@@ -246,6 +431,11 @@ class Records:
         return [
             Sample("flower_hub_info", info, 1.0),
             *of_sites(sites),
+            *of_book(self.recorded(BOOK), sites),
+            *of_deployments(self.recorded(DEPLOYED), sites),
+            *of_acceptances(self.recorded(ACCEPTANCE)),
+            *of_copies(self.recorded(BACKUP), self.recorded(STANDBY, "standby.json")),
+            Sample("flower_ledger_faults", {"fault": UNREADABLE}, float(self.unreadable)),
             *of_certificates({"ca": hub.get("ca.crt", ""), "client-ca": clients.get("ca.crt", "")}),
             *of_audit(text, log),
         ]
@@ -257,25 +447,55 @@ class Hub:
     Args:
         address: C(host:port).
         folder: files C(ca.crt), of the CA of the port's certificate, and C(token).
+        progress: as C(make) of C(Logs); None where logs are not read.
     """
 
-    def __init__(self, address: str, folder: Path) -> None:
+    def __init__(self, address: str, folder: Path, progress: Callable[[], Any] | None = None) -> None:
         self.address = address
         self.folder = folder
         self.runs = Runs()
+        self.logs: Logs | None = None
+        if progress is not None:
+            self.logs = Logs(progress, self.log)
 
     def intercept(self, context: Any, call_next: Callable[[Any], Any]) -> Any:
         """Add the shared secret to a request; it may have been exchanged since the last one (flwr, C(ProtobufClientInterceptor))."""
         context.request.headers[HEADER] = (self.folder / "token").read_text().strip()
-        return call_next(context)
+        answer = call_next(context)
+        if context.rpc_method.endswith("/StreamLogs"):
+            context.request.extensions["timeout"]["read"] = QUIET  # flwr waits without a limit
+        return answer
+
+    def log(self, number: int, since: float) -> tuple[str, float]:
+        """The log of a run since a time, and the time until which it is. A SuperLink sends what there is, and then waits for more."""
+        from flwr.proto.control_pb2 import StreamLogsRequest
+
+        client = self._client()
+        text, until, end = "", since, time.monotonic() + PATIENCE
+        stream = client.StreamLogs(StreamLogsRequest(run_id=number, after_timestamp=since))
+        try:
+            for answer in stream:
+                text, until = text + answer.log_output, max(until, answer.latest_timestamp)
+                if time.monotonic() > end:
+                    break
+        except importlib.import_module("httpx").ReadTimeout:  # what flwr is made with
+            pass  # there is no more for now
+        finally:
+            stream.close()
+            client.close()
+        return text, until
+
+    def _client(self) -> Any:
+        from flwr.supercore.control import ControlHttpClient
+
+        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        return ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=PATIENCE)
 
     def ask(self) -> tuple[list[tuple[str, str]], list[Sample]]:
         """Id and state of every SuperNode, and the metrics of runs."""
         from flwr.proto.control_pb2 import ListNodesRequest, ListRunsRequest
-        from flwr.supercore.control import ControlHttpClient
 
-        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
-        client = ControlHttpClient(f"https://{self.address}", interceptors=[self], verify=trust, timeout=PATIENCE)
+        client = self._client()
         try:
             answer = client.ListNodes(ListNodesRequest())
             runs = self.runs.read(
@@ -310,6 +530,30 @@ class Hub:
         return of_certificates(pems)
 
 
+    def traffic(self, sites: Iterable[str]) -> list[Sample]:
+        """What the gateway counted by client certificate; nothing where it requests none.
+
+        Args:
+            sites: those of the ledger.
+        """
+        trust = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        host, _colon, port = self.address.rpartition(":")
+        connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=trust)
+        headers = {HEADER: (self.folder / "token").read_text().strip()}
+        counted = {}
+        try:
+            for site in sites:
+                connection.request("GET", TRAFFIC + urllib.parse.quote(site), headers=headers)
+                answer = connection.getresponse()
+                text = answer.read().decode()
+                if answer.status != 200:
+                    return []
+                counted[site] = text
+        finally:
+            connection.close()
+        return of_traffic(counted)
+
+
 def _listed(answer: Any) -> list[Run]:
     """The runs of an answer, the newest first."""
     found = [
@@ -336,7 +580,7 @@ class Exporter:
 
     def __init__(self, hub: Hub, records: Records, gateway: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.hub, self.records, self.gateway, self.clock = hub, records, gateway, clock
-        self.errors = dict.fromkeys(SOURCES, 0)
+        self.errors = dict.fromkeys((*SOURCES, RUN_LOGS), 0)
         self.kept: list[Sample] = []
         self.until = 0.0
         self.lock = threading.Lock()
@@ -369,9 +613,13 @@ class Exporter:
             found += attempt(KUBERNETES, lambda: self.records.samples(sites)) or []
         if (asked := attempt(SUPERLINK, self.hub.ask)) is not None:
             found += [*of_nodes(asked[0], sites), *asked[1]]
+            found += of_differences(asked[0], sites) if sites is not None else []
+            if (logs := self.hub.logs) is not None:
+                found += attempt(RUN_LOGS, lambda: logs.samples(self.hub.runs.known.values())) or []
         found += attempt(GATEWAY, lambda: self.hub.certificates(self.gateway)) or []
-        for source in SOURCES:
-            found.append(Sample("flower_exporter_source_up", {"source": source}, up[source]))
+        found += attempt(GATEWAY, lambda: self.hub.traffic(sites)) or [] if sites and self.gateway else []
+        for source, is_up in up.items():
+            found.append(Sample("flower_exporter_source_up", {"source": source}, is_up))
             found.append(Sample("flower_exporter_errors_total", {"source": source}, float(self.errors[source])))
         return found
 
@@ -396,7 +644,11 @@ def main() -> None:
     env = os.environ
     records = Records(env["FLOWER_NAMESPACE"], env["FLOWER_FEDERATION"], Path("/api"))
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub")), records, env["FLOWER_GATEWAY_NAME"]))
+    progress = None
+    if env.get("FLOWER_RUN_METRICS"):
+        sys.path.append(str(Path(__file__).parent))
+        progress = importlib.import_module("run_metrics").Progress
+    registry.register(Exporter(Hub(env["FLOWER_CONTROL"], Path("/hub"), progress), records, env["FLOWER_GATEWAY_NAME"]))
     # As PID 1 it gets no signal that it does not wait for. Threads that are started later have the same mask.
     stop = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stop)

@@ -18,7 +18,7 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
-from . import acceptance_index, dataset_index, package_index
+from . import dataset_index, package_index, site_index
 from .ranges import Book, empty_book
 from .records import Record, empty_record, fault
 
@@ -27,10 +27,13 @@ BOOK = "flower-ledger"
 DATASETS = "flower-datasets"
 # Which packages the images of apps hold, see C(package_index.py).
 PACKAGES = "flower-packages"
-# The result of the last acceptance of each site, see C(acceptance_index.py).
+# The result of the last acceptance of each site, and its last deployment, see C(site_index.py).
 ACCEPTANCE = "flower-acceptance"
 # Begins the name of what is known of the bundle of a site.
 BUNDLE = "flower-bundle-"
+DEPLOYED = "flower-deployed"
+# When the hub was last backed up.
+BACKUP = "flower-backup"
 SITE_LABEL = "federated.flower/site"
 COMPONENT = "ledger"
 # Identity of a hub that has none yet: no site can be its own.
@@ -47,8 +50,16 @@ _RECORD_REMEDY = (
 )
 _BUNDLE_REMEDY = "restore it from a backup, or delete it and run site.yml: the site gets a first bundle again, and replies to it"
 _ACCEPTANCE_REMEDY = "delete it and run verify.yml: it is written again"
+_BACKUP_REMEDY = "delete it and run backup.yml: it is written again"
 _INDEX_REMEDY = "delete it and run site.yml for the whole fleet: it is written again"
-_REMEDIES = {BOOK: _BOOK_REMEDY, DATASETS: _INDEX_REMEDY, PACKAGES: _INDEX_REMEDY, ACCEPTANCE: _ACCEPTANCE_REMEDY}
+_REMEDIES = {
+    BOOK: _BOOK_REMEDY,
+    DATASETS: _INDEX_REMEDY,
+    PACKAGES: _INDEX_REMEDY,
+    ACCEPTANCE: _ACCEPTANCE_REMEDY,
+    DEPLOYED: _INDEX_REMEDY,
+    BACKUP: _BACKUP_REMEDY,
+}
 
 
 class LedgerError(ClusterError):
@@ -158,13 +169,21 @@ class Ledger:
         """Change which packages the images of apps hold, as C(change_book) does for the ranges."""
         return self._change(PACKAGES, {}, lambda item: self._parse_index(item, package_index.index_fault), change)
 
-    def read_acceptance(self) -> acceptance_index.Index:
+    def read_acceptance(self) -> site_index.Index:
         """Read the result of the last acceptance of each site."""
-        return self._parse_index(self._read(ACCEPTANCE), acceptance_index.acceptance_fault)
+        return self._parse_index(self._read(ACCEPTANCE), site_index.fault)
 
-    def change_acceptance(self, change: Callable[[acceptance_index.Index], acceptance_index.Index]) -> bool:
+    def change_acceptance(self, change: Callable[[site_index.Index], site_index.Index]) -> bool:
         """Change the result of the last acceptance of each site, as C(change_book) does for the ranges."""
-        return self._change(ACCEPTANCE, {}, lambda item: self._parse_index(item, acceptance_index.acceptance_fault), change)
+        return self._change(ACCEPTANCE, {}, lambda item: self._parse_index(item, site_index.fault), change)
+
+    def change_deployed(self, change: Callable[[site_index.Index], site_index.Index]) -> bool:
+        """Change when each site was last deployed, and with which Flower, as C(change_book) does for the ranges."""
+        return self._change(DEPLOYED, {}, lambda item: self._parse_index(item, site_index.fault), change)
+
+    def note_backup(self, facts: Mapping[str, Any]) -> bool:
+        """Note the last backup: C(at) (ISO 8601), C(archive), C(bytes), C(opened)."""
+        return self._change(BACKUP, {}, lambda item: self._parse(item, {}), lambda _old: dict(facts))
 
     def _parse_index(self, item: Mapping[str, Any] | None, fault_of: Callable[[Any], str]) -> Any:
         index = self._parse(item, {})

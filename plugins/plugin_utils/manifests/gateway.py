@@ -5,8 +5,8 @@
 
 Two ports, or three. 9092 lets sites make Fleet calls, 9091 lets the ServerApp make Runtime calls; both compare the whole path
 with a list, so that nothing encoded (C(%2e%2e)) or doubled gets through to the Control API, which has no user
-accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API, with a shared secret. Every refusal
-is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
+accounts. Where metrics are on, 9093 lets their exporter make two reading calls of that API (on wish a third one, for logs), and
+read what was counted by site, with a shared secret. Every refusal is a 503: a SuperNode retries 502, 503 and 504, while any 4xx or a 500 kills or hangs it.
 
 Sites authenticate with client certificates (CN: the site, O: the federation). Who is denied, and which
 certificates were revoked, stands in the ConfigMap C(superlink-clients), which hub/clients.py writes and this renderer
@@ -15,7 +15,7 @@ does not: it follows the ledger, and a run that only renders must not undo a den
 
 from __future__ import annotations
 
-from ..base.metrics_program import HEADER
+from ..base.metrics_program import HEADER, TRAFFIC
 from ..base.names import METRICS
 from ..base.ports import FLEET_PORT, METRICS_CONTROL_PORT, OPS_PORT, RUNTIME_PORT, SUPERLINK_PORT
 from ..base.values import Object
@@ -54,6 +54,7 @@ FLEET_CALLS = (
 )
 # What the exporter of metrics reads (flwr/superlink/routers/control/router.py).
 CONTROL_CALLS = ("list-nodes", "list-runs")
+LOG_CALLS = ("stream-logs",)
 _CONTROL_BODY = 4096  # bytes; both requests have a few numbers at most
 METRICS_DIR = "/metrics-control"
 METRICS_VOLUME = "metrics-control"
@@ -135,7 +136,7 @@ def configuration(spec: HubSpec) -> str:
     if clients != "none":
         lines += [
             "backend sites",  # no servers: a table of sites, for `show table sites`
-            "  stick-table type string len 64 size 10k expire 1h store http_req_cnt,http_req_rate(10s),conn_cur",
+            f"  stick-table type string len 64 size 10k expire 1h store {_stored(spec)}",
         ]
     lines += [
         "backend superlink",
@@ -161,20 +162,34 @@ def configuration(spec: HubSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _stored(spec: HubSpec) -> str:
+    """What is counted for each site."""
+    always = "http_req_cnt,http_req_rate(10s),conn_cur"
+    return f"{always},conn_cnt,http_err_cnt,bytes_in_cnt,bytes_out_cnt" if spec.metrics.enabled else always
+
+
 def _metrics_frontend(spec: HubSpec) -> list[str]:
     """The port for the exporter. It has the certificate for sites as well, by its name: the exporter reads its dates from the handshake."""
     served = "" if spec.insecure else " crt /certs/tls.pem"
     return [
         "frontend metrics",
         f"  bind :{METRICS_CONTROL_PORT} proto h1 ssl crt {METRICS_DIR}/tls.pem{served} alpn http/1.1",
-        *[f"  acl control_call path /v1/control/{call}" for call in CONTROL_CALLS],
+        *[f"  acl control_call path /v1/control/{call}" for call in (*CONTROL_CALLS, *(LOG_CALLS if spec.metrics.runs else ()))],
         f"  http-request deny deny_status 503 unless {{ req.hdr({HEADER}) -m str -f {METRICS_DIR}/token }}",
+        *(_traffic() if spec.asks != "none" else []),
         "  http-request deny deny_status 503 unless METH_POST control_call",
         f"  http-request deny deny_status 503 if {{ req.hdr_val(content-length) gt {_CONTROL_BODY} }}",
         "  http-request deny deny_status 503 if { req.hdr(transfer-encoding) -m found }",
         f"  http-request del-header {HEADER}",
         "  default_backend superlink",
     ]
+
+
+def _traffic() -> list[str]:
+    """What the port for sites counted of one of them, whose name is in the path; nothing is 0."""
+    counters = ("conn_cnt", "http_req_cnt", "http_err_cnt", "kbytes_in", "kbytes_out")
+    text = " ".join(f"%[path,field(3,/),table_{one}(sites)]" for one in counters)
+    return [f'  http-request return status 200 content-type text/plain lf-string "{text}\\n" if METH_GET {{ path_beg {TRAFFIC} }}']
 
 
 def config_objects(spec: HubSpec) -> list[Object]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from ..base import metrics_program
+from ..base import metrics_program, run_metrics
 from ..base.labels import selector
 from ..base.names import METRICS, METRICS_CONTROL
 from ..base.ports import METRICS_CONTROL_PORT, METRICS_PORT
@@ -34,9 +34,19 @@ from .pod import config_volume, container_security_context, mount, pod_template,
 NAME = METRICS
 OPERATOR = "monitoring.coreos.com/v1"
 MONITOR, RULES = "PodMonitor", "PrometheusRule"
-PROGRAM = "exporter.py"
+PROGRAM, LOGS = "exporter.py", "run_metrics.py"
 # The alert rules in the format of Prometheus' rule files.
 ALERTS = Path(__file__).resolve().parents[3] / "roles" / "superlink" / "files" / "metrics" / "alerts.yml"
+ALLOWED = "observability-metrics-custom-allowlist"
+# Metrics of HAProxy's own exporter (2.6) that alerts and dashboards use.
+GATEWAY = (
+    "haproxy_frontend_bytes_in_total",
+    "haproxy_frontend_bytes_out_total",
+    "haproxy_frontend_current_sessions",
+    "haproxy_frontend_http_responses_total",
+    "haproxy_frontend_limit_sessions",
+    "haproxy_frontend_requests_denied_total",
+)
 _DIGEST = "federated.flower/program"  # annotation: pods do not notice that a file changed that Python has read
 
 
@@ -44,7 +54,7 @@ def front_objects(spec: HubSpec) -> list[Object]:
     """The ConfigMap with the program. It exists before the Secret that belongs to it."""
     if not spec.metrics.enabled:
         return []
-    return [config_map(spec, NAME, NAME, {PROGRAM: _program()})]
+    return [config_map(spec, NAME, NAME, _files(spec))]
 
 
 def objects(spec: HubSpec) -> list[Object]:
@@ -59,7 +69,10 @@ def objects(spec: HubSpec) -> list[Object]:
         service(spec, NAME, NAME, {"type": "ClusterIP", "selector": selector(spec.federation, NAME), "ports": [port]}),
         _deployment(spec),
     ]
-    return [*found, *_monitoring(spec)] if spec.metrics.has_monitor else found
+    if spec.metrics.has_monitor:
+        found += _monitoring(spec)
+        found += [_allowed(spec)] if spec.metrics.acm else []
+    return found
 
 
 def _access(spec: HubSpec) -> list[Object]:
@@ -94,6 +107,7 @@ def _deployment(spec: HubSpec) -> Object:
         "FLWR_HOME": "/tmp/flwr",
         "FLWR_TELEMETRY_ENABLED": "0",
         "HOME": "/tmp",
+        **({"FLOWER_RUN_METRICS": "1"} if own.runs else {}),
     }
     probe = {"tcpSocket": {"port": "metrics"}}
     exporter = compact(
@@ -130,7 +144,7 @@ def _deployment(spec: HubSpec) -> Object:
             _api_volume(),
             scratch_volume("tmp", size="16Mi"),
         ],
-        notes={_DIGEST: hashlib.sha256(_program().encode()).hexdigest()[:16]},
+        notes={_DIGEST: hashlib.sha256("".join(_files(spec).values()).encode()).hexdigest()[:16]},
         grace=1,  # it has nothing that a sudden end could damage
     )
     return {
@@ -168,6 +182,18 @@ def _monitoring(spec: HubSpec) -> list[Object]:
         },
         {"apiVersion": OPERATOR, "kind": RULES, "metadata": metadata(spec, NAME, NAME), "spec": alerts()},
     ]
+
+
+def _allowed(spec: HubSpec) -> Object:
+    """What the collector of Advanced Cluster Management takes from the Prometheus for user workloads of this cluster (its
+    C(multicluster-observability-operator), C(pkg/config): name of the ConfigMap in the namespace of the workload, and key)."""
+    names = [*metrics_program.METRICS, *GATEWAY]
+    return config_map(spec, ALLOWED, NAME, {"uwl_metrics_list.yaml": yaml.safe_dump({"names": sorted(names)}, sort_keys=False)})
+
+
+def _files(spec: HubSpec) -> dict[str, str]:
+    """The program, and where it reads logs what it reads them with."""
+    return {PROGRAM: _program(), **({LOGS: inspect.getsource(run_metrics)} if spec.metrics.runs else {})}
 
 
 def _program() -> str:

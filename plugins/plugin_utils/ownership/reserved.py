@@ -30,8 +30,8 @@ HUB = {
         METRICS,
     ),
     "ConfigMap": (
-        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, audit.NAME, unfinished.NAME, DRILL,
-        TERM,
+        clients.CONFIG, ledger.BOOK, ledger.DATASETS, ledger.PACKAGES, ledger.ACCEPTANCE, ledger.DEPLOYED, ledger.BACKUP, audit.NAME, unfinished.NAME,
+        DRILL, TERM,
     ),
     lease.KIND: (lease.NAME,),
 }  # fmt: skip

@@ -17,6 +17,8 @@ from typing import Any
 from . import clocks
 
 GOOD, WEAK, BAD, OPEN = "good", "weak", "bad", "not checked"
+#: Longer than a SuperNode is ever silent, and shorter than the gateway waits for the first byte.
+MOST_IDLE = 50
 #: The largest body that a SuperNode sends, and a little more.
 BODY = 5_250_000
 _REFUSED = 401  # what the SuperLink answers to a call without a signature
@@ -30,10 +32,12 @@ class Limits:
     Attributes:
         round_trip: milliseconds of a small call to the SuperLink and back.
         upload: megabits a second to the SuperLink.
+        idle: seconds that a silent connection should live; 0 does not try.
     """
 
     round_trip: float = 500
     upload: float = 8
+    idle: float = 0
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ def of_pool(pool: str, measured: Mapping[str, Any], limits: Limits, hub_clock: f
         _call(way["call"], limits.round_trip),
         _upload(way["upload"], limits.upload),
     ]
+    if "idle" in way:
+        found.append(_idle(way["idle"], limits.idle))
     found += [_dataset(name, one) for name, one in sorted((apps.get("paths") or {}).items())]
     if "devices" in apps:
         found.append(_devices(apps["devices"], measured["resource"]))
@@ -132,6 +138,13 @@ def _upload(seen: Mapping[str, Any], least: float) -> Check:
     rate = BODY * 8 / 1e6 / max(seen["seconds"], 1e-6)
     text = f"{rate:.0f} Mbit/s"
     return Check("upload", WEAK if rate < least else GOOD, text + (f", less than {least:g} Mbit/s" if rate < least else ""))
+
+
+def _idle(seen: Mapping[str, Any], seconds: float) -> Check:
+    if "error" in seen:
+        text = f"a connection that was silent for {seconds:g} s is dropped by something between: {seen['error']}; raise its idle time-out above 60 s"
+        return Check("idle", WEAK, text)
+    return Check("idle", GOOD, f"a connection that was silent for {seconds:g} s is still open")
 
 
 def _call_fault(seen: Mapping[str, Any]) -> str:

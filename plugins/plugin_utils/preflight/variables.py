@@ -51,7 +51,8 @@ SHARED = frozenset((
     "flower_gpu_products", "flower_gpus", "flower_node_labels",
     "flower_federation", "flower_forget_cas", "flower_forget_max", "flower_forget_sites", "flower_fs_group", "flower_haproxy_image",
     "flower_hub_group", "flower_image_pull_policy", "flower_image_pull_secrets", "flower_image_registry",
-    "flower_insecure", "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",
+    "flower_insecure", "flower_join_deny", "flower_join_verify",
+    "flower_key_source", "flower_kubeconfig", "flower_labels", "flower_lease_wait", "flower_log_level",
     "flower_max_fail_percentage", "flower_metrics", "flower_monitoring_namespaces", "flower_mtls", "flower_namespace",
     "flower_network_policies", "flower_ocm_addon", "flower_ocm_cluster_sets", "flower_ocm_enable_gates",
     "flower_ocm_install", "flower_openshift_password", "flower_openshift_username", "flower_own_variables", "flower_packages_report", "flower_partitions",
@@ -73,8 +74,9 @@ SHARED = frozenset((
     "flower_status_format", "flower_status_page", "flower_status_result",
     "flower_plan", "flower_plan_hash", "flower_plan_hours", "flower_run_regions", "flower_run_regions_only", "flower_run_regions_wait",
     "flower_teardown", "flower_time_zone", "flower_tracking", "flower_tracking_credentials", "flower_upgrade_app", "flower_upgrade_app_config",
-    "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_wait", "flower_upgrade_waves",
-    "flower_verify_app", "flower_verify_fail", "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload", "flower_version",
+    "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_verify", "flower_upgrade_wait", "flower_upgrade_waves",
+    "flower_verify_app", "flower_verify_fail", "flower_verify_idle",
+    "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload", "flower_version",
 ))  # fmt: skip
 
 _ROLES = Path(__file__).resolve().parents[3] / "roles"

@@ -48,6 +48,29 @@ def reached(host: str, port: int) -> dict[str, Any]:
     return {"milliseconds": sorted(times)[_COUNT // 2]}
 
 
+def waited(host: str, port: int, seconds: float, secure: bool) -> dict[str, Any]:
+    """Whether a connection on which nothing is said for a while is still one: what lies between forgets those that are idle too long."""
+    try:
+        with socket.create_connection((host, port), 10) as plain:
+            time.sleep(seconds)
+            plain.settimeout(_TIMEOUT)
+            if secure:
+                unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # that it answers is the question, not who it is
+                unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+                unverified.wrap_socket(plain, server_hostname=host).close()
+            else:
+                plain.sendall(b"HEAD / HTTP/1.0\r\n\r\n")
+                if not plain.recv(1):
+                    return {"error": "it was closed"}
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as error:
+        return {"error": str(error) or type(error).__name__}
+    except ssl.SSLError:
+        return {"seconds": seconds}  # it answers, and wants a certificate
+    except OSError as error:
+        return {"error": str(error) or type(error).__name__}
+    return {"seconds": seconds}
+
+
 def filled(size: int) -> bytes:
     """A message of Protobuf with an unknown field of that many bytes: number 15, length-delimited."""
     left, length = size, b""
@@ -99,6 +122,8 @@ def main() -> None:
     if "hub" in request:
         host, port = request["hub"]
         answer["name"], answer["port"] = resolved(host), reached(host, port)
+    if request.get("idle"):
+        answer["idle"] = waited(host, port, request["idle"], bool(request["secure"]))
     if "hop" in request:
         answer["call"] = called(request["hop"], 100, _COUNT)
         answer["upload"] = called(request["hop"], request["bytes"], 2)

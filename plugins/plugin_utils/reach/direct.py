@@ -196,11 +196,11 @@ class Way:
         """See C(site.Reach)."""
         direct_trust.prove(self.run, self.cluster, self.site.name, self.site.namespace, wanted, result)
 
-    def measure(self, published: Mapping[str, str]) -> dict[str, Facts] | None:
+    def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """See C(site.Reach)."""
         spec = self.site.spec
         address = spec.superlink_address or published["address"]
-        return direct_acceptance.measure(self.cluster, spec, address, published["server_name"])
+        return direct_acceptance.measure(self.cluster, spec, address, published["server_name"], idle)
 
     def offline(self) -> str:
         """See C(site.Reach)."""

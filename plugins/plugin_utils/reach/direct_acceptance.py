@@ -29,7 +29,7 @@ from .site import Facts
 _SECONDS = 90
 
 
-def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str) -> dict[str, Facts]:
+def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str, idle: float = 0) -> dict[str, Facts]:
     """Pool -> what one of its SuperNodes measured, as C(preflight.acceptance.of_pool) takes it.
 
     Args:
@@ -37,6 +37,7 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str) ->
         spec: the site.
         address: where its SuperNodes reach the hub.
         server_name: the gateway's name.
+        idle: seconds for which a connection is silent; 0 does not try.
     """
     pods = cluster.list("v1", "Pod", spec.namespace, labels=f"app.kubernetes.io/name in ({supernode.NAME},{CLIENTAPP})")
     found = {}
@@ -44,13 +45,14 @@ def measure(cluster: Cluster, spec: SiteSpec, address: str, server_name: str) ->
         if not pool.replicas and not pool.is_daemon:
             continue
         try:
-            found[pool.name] = _pool(cluster, spec, pool, pods, address, server_name)
+            found[pool.name] = _pool(cluster, spec, pool, pods, (address, server_name, idle))
         except ClusterError as error:
             found[pool.name] = {"error": error.message}
     return found
 
 
-def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], address: str, server_name: str) -> Facts:
+def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], hub: tuple[str, str, float]) -> Facts:
+    address, server_name, idle = hub
     own = [pod for pod in pods if (pod["metadata"].get("labels") or {}).get(POOL_LABEL) == pool.name]
     running = sorted((pod for pod in own if site_proof.is_running(pod)), key=lambda one: str(one["metadata"]["name"]))
     if not running:
@@ -64,6 +66,8 @@ def _pool(cluster: Cluster, spec: SiteSpec, pool: PoolSpec, pods: list[Any], add
         "hub": [hub_host, hub_port],
         "hop": {"host": host, "port": port, "trust": trusted},
         "bytes": acceptance.BODY,
+        "idle": idle,
+        "secure": bool(trusted),
     }
     way, clock = ask(cluster, pod, site_proof.CONTAINER, request)
     trust: Facts = {"serial": "none, since there is no TLS"}

@@ -210,7 +210,7 @@ class Way:
             msg="its pods were not asked: it is reached through Open Cluster Management, and has their CA bundle",
         )
 
-    def measure(self, published: Mapping[str, str]) -> dict[str, Facts] | None:
+    def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """See C(site.Reach). Its pods cannot be asked."""
         return None
 

@@ -310,7 +310,7 @@ class Reach(Protocol):
     def trust(self, wanted: Proof, result: Facts) -> None:
         """Deploy the CA bundle and test it; fills in C(changed), C(trust), C(pods), C(accepts), C(stale), C(trouble), C(msg)."""
 
-    def measure(self, published: Mapping[str, str]) -> dict[str, Facts] | None:
+    def measure(self, published: Mapping[str, str], idle: float = 0) -> dict[str, Facts] | None:
         """Pool -> what one of its SuperNodes measures, see C(direct_acceptance); None where pods cannot be asked.
 
         C(published): C(address) and C(server_name) of the hub.

@@ -18,6 +18,8 @@ class Metrics(Parsed):
 
     Attributes:
         image: its image, Flower's with C(prometheus_client).
+        acm: whether there is a list of metrics for the observability of Advanced Cluster Management.
+        runs: whether it reads the logs of runs, for rounds and metrics.
         monitor: whether there are a PodMonitor and a PrometheusRule for the Prometheus operator.
         api_server: peers by which policies know the API server; empty for any address on the usual ports.
     """
@@ -25,6 +27,8 @@ class Metrics(Parsed):
     enabled: Flag = False
     image: Text = ""
     monitor: Flag = False
+    acm: Flag = False
+    runs: Flag = False
     resources: Amounts = field(default_factory=lambda: {"requests": {"cpu": "10m", "memory": "128Mi"}})
     api_server: Listed = field(default_factory=list)
 

@@ -33,6 +33,7 @@ def of_wave(
     offline: Mapping[str, str],
     other: Mapping[str, str],
     run: Facts,
+    accepted: Mapping[str, Facts],
     was: Mapping[str, What],
     want: Mapping[str, What],
     before: Sequence[str],
@@ -45,6 +46,7 @@ def of_wave(
         results: site -> C(failed) and C(msg) of its deployment.
         offline: site -> its SuperNodes that are not online.
         other: site -> images that are not those that are wanted.
+        accepted: site -> C(accepted) and C(reasons) of what its SuperNodes measured; empty where that was not asked for.
         run: of the acceptance run, C(status) and C(msg); empty for none.
         was: site -> what it ran before the upgrade.
         want: site -> what it is to run.
@@ -57,6 +59,9 @@ def of_wave(
     why = {name: str(results[name]["msg"]) for name in names if results[name].get("failed")}
     for name, words in [*offline.items(), *other.items()]:
         why.setdefault(name, f"{name}: {words}")
+    for name in names:
+        if name in accepted and not accepted[name].get("accepted"):
+            why.setdefault(name, f"{name} is not accepted: {'; '.join(accepted[name].get('reasons') or [])}")
     refused = bool(run) and run.get("status") != "finished:completed"
     if refused:
         why |= {name: f"{name}: the acceptance run failed: {run.get('msg') or run.get('status')}" for name in names if name not in why}

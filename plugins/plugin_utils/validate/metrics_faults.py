@@ -9,7 +9,7 @@ from ..base.values import boolean
 from .faults import Faults, Shape, Spec
 from .policy_faults import peer_faults
 
-_KEYS = ("enabled", "image", "monitor", "resources", "api_server")
+_KEYS = ("enabled", "image", "monitor", "acm", "runs", "resources", "api_server")
 
 
 def metrics_faults(spec: Spec, faults: Faults) -> None:
@@ -23,8 +23,11 @@ def metrics_faults(spec: Spec, faults: Faults) -> None:
     faults.resources("metrics.resources", own.get("resources"))
     peer_faults("metrics.api_server", own.get("api_server"), faults)
     if not boolean(own.get("enabled")):
-        if boolean(own.get("monitor")):
-            faults.add("metrics.monitor", own["monitor"], "has no effect: metrics.enabled is not true; set it, or remove this")
+        for key in ("monitor", "acm", "runs"):
+            if boolean(own.get(key)):
+                faults.add(f"metrics.{key}", own[key], "has no effect: metrics.enabled is not true; set it, or remove this")
+    elif boolean(own.get("acm")) and not boolean(own.get("monitor")):
+        faults.add("metrics.acm", own["acm"], "has no effect: metrics.monitor is not true, so no Prometheus of OpenShift reads the metrics; set it")
     elif not own.get("image"):
         faults.add(
             "metrics.image",

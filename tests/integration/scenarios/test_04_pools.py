@@ -11,6 +11,7 @@ EXTRA = {"name": "extra", "node_config": {"partition-id": "{partition}"}}
 OTHER = {**EXTRA, "name": "other"}
 DAEMON = {"name": "each", "mode": "DaemonSet", "node_config": {"node": "{node}"}}
 ON_SITE_B = ("--limit", "site-b")
+HUB_AND_B = ("--limit", "hub,site-b")
 
 
 @pytest.fixture
@@ -151,12 +152,13 @@ def test_daemon_set_pool_and_a_node_without_key(fed, pools):
     table = fed.play("status", hosts=hosts).messages()
     assert "wait-key" in table and "0 of 1 SuperNodes of pool each are online" in table, table
 
-    finish = fed.start("site", *ON_SITE_B, hosts=hosts)
-    fed.wait("the new key", lambda: fed.held("site-b", "each") == {"site-b"}, 60)
+    finish = fed.start("reconcile", "-e", "flower_reconcile=repair", *HUB_AND_B, hosts=hosts)
+    fed.wait("the new key", lambda: fed.held("site-b", "each") == {"site-b"}, 90)
     # A kubelet updates a pod's Secrets once a minute; when the pod changes, at once.
     site.patch("v1", "Pod", pod, fed.namespace, {"metadata": {"annotations": {"scenario/look": "now"}}})
     run = finish()
     assert run.rc == 0, run.details()
+    assert "the clusters are as the inventory wants them" not in run.messages(), "a node without a key is drift"
     assert fed.nodes()[old] == "unregistered"
     agree(fed, {"gpu": 1, "each": None})
     fed.unchanged(hosts, *ON_SITE_B)

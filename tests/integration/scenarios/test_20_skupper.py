@@ -413,6 +413,19 @@ def mended(net: Network, **why: str) -> None:
     assert not net.all("hub", "AccessGrant")
 
 
+@pytest.mark.soak
+def test_an_upgrade_leaves_the_network_alone(joined):
+    links, hosts = joined.links(), joined.hosts()
+    for site in SITES:
+        hosts[site]["supernode_image"] = "flwr/supernode:1.41.0"
+    run = joined.fed.play("upgrade", "-e", "flower_upgrade_backup=false", hosts=hosts)
+    assert "is complete" in run.messages() and joined.links() == links, run.details()
+    for site in SITES:
+        pods = joined.fed.pods(site).values()
+        assert {one["image"] for pod in pods for one in pod["spec"]["containers"] if one["name"] == "supernode"} == {"flwr/supernode:1.41.0"}
+    joined.wait_joined()
+
+
 def test_tokens_expired_and_exhausted(joined):
     late, spent = begun(joined, "site-a", expirationWindow="1s"), begun(joined, "site-b")
     used_up(joined, "site-b")

@@ -357,6 +357,25 @@ def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goe
     assert not site.list("apps/v1", "StatefulSet", NAME) + site.list("v1", "Secret", NAME)
 
 
+@pytest.mark.soak
+def test_an_upgrade_goes_by_way_of_the_hub(fleet):
+    """The same images under other names, at one site after the other."""
+    hosts = fleet.hosts()
+    fleet.play("site", hosts=hosts)
+    image = "flwr/supernode:1.41.0"
+    for site in ("site-a", "site-b"):
+        hosts[site]["supernode_image"] = image
+    run = fleet.play("upgrade", "-e", "flower_upgrade_backup=false", hosts=hosts)
+    assert "is complete" in run.messages(), run.details()
+    started = []
+    for site in ("site-a", "site-b"):
+        pods = fleet.federation.pods(site, NAME).values()
+        assert {one["image"] for pod in pods for one in pod["spec"]["containers"] if one["name"] == "supernode"} == {image}
+        started.append({pod["metadata"]["creationTimestamp"] for pod in pods})
+    assert max(started[0]) < min(started[1]), f"the waves were not one after the other: {started}"
+    assert set(fleet.play("upgrade", hosts=hosts).changed.values()) == {0}
+
+
 def test_a_teardown_leaves_nothing_but_namespaces_and_data(fleet):
     fleet.play("teardown", flower_teardown=True, flower_delete_volumes=True)
     for version, kind in (

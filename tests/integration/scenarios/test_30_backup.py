@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
+import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -43,6 +46,13 @@ def backup(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[A
     assert "opened it and read it to its end" in made.messages(), made.messages()
     assert not finish().rc and fed.app_runs()[run] == "finished:completed"
     (archive,) = home.glob("*.tar")
+    said = subprocess.run(["tar", "-xOf", archive, "archive.age"], capture_output=True, check=True).stdout
+    key = pyrage.x25519.Identity.from_str(json.loads(Path(private[1:]).read_text())["flower_backup_identity"])
+    with tarfile.open(fileobj=io.BytesIO(pyrage.decrypt(said, [key]))) as inner:
+        kept = json.loads(inner.extractfile("inventory.json").read())
+    assert set(kept["hosts"]) == {"hub", *SITES} and kept["hosts"]["site-a"]["variables"]["flower_context"] == "site-a", kept
+    assert "flower_sites" in kept["hosts"]["site-a"]["groups"] and not any("not_known" in one for one in kept["hosts"].values()), kept
+    assert "AGE-SECRET" not in json.dumps(kept) and set(kept["versions"]) == {"ansible-core", "python"}
     assert fed.python("hub", "superlink-0", "superlink", "import os; print(os.listdir('/data'))").count("backup") == 0
     fed._collect()
     assert not fed.shown(home, fed.logs), fed.shown(home, fed.logs)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 import yaml
 
@@ -24,7 +25,7 @@ from ansible_collections.federated.flower.tests.integration.scenarios.lane impor
 ROOT = Path(__file__).parents[3]
 IMAGE = "registry.example.com/flower-metrics:1"
 NAME = "superlink-metrics"
-OWN = {"superlink_metrics": {"enabled": True, "image": IMAGE, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
+OWN = {"superlink_metrics": {"enabled": True, "image": IMAGE, "runs": True, "resources": {"requests": {"cpu": "10m", "memory": "96Mi"}}}}
 KINDS = (
     ("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "ServiceAccount"), ("v1", "ConfigMap"), ("v1", "Secret"),
     ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
@@ -162,12 +163,19 @@ def test_prometheus_reads_the_state_of_the_federation(federation: Any, hosts: An
         return found == {("site-a", "online"): 2.0, ("site-b", "online"): 1.0}
 
     federation.wait("three SuperNodes online", online, 90, pause=1)
-    assert prometheus.value("flower_exporter_source_up") == {("gateway",): 1.0, ("kubernetes",): 1.0, ("superlink",): 1.0}
+    assert prometheus.value("flower_exporter_source_up") == dict.fromkeys([("gateway",), ("kubernetes",), ("logs",), ("superlink",)], 1.0)
     assert prometheus.value("flower_site_admitted") == {("site-a",): 1.0, ("site-b",): 1.0}
     version = federation.hub.get("v1", "ConfigMap", "flower-federation", NAMESPACE)["data"]["version"]
     assert prometheus.value("flower_hub_info") == {("scenario", version): 1.0}
     names = {one["__name__"] for one in prometheus.ask("series", **{"match[]": '{job="exporter",__name__=~"flower_.*"}'})}
-    assert set(METRICS) - names <= {"flower_last_run_timestamp_seconds"}, "not one of them is without a value"
+    later = ("flower_last_", "flower_run_", "flower_site_accept", "flower_site_verified", "flower_standby")  # what has not been done yet
+    assert {name for name in METRICS if not name.startswith(later)} <= names, "not one of them is without a value"
+    assert prometheus.value("flower_site_info") == {("eu", "site-a", version): 1.0, ("us", "site-b", version): 1.0}
+    ages = prometheus.value("time() - flower_site_deployed_timestamp_seconds")
+    assert set(ages) == {("site-a",), ("site-b",)} and all(0 <= age < 300 for age in ages.values()), ages
+    assert set(prometheus.value("flower_ledger_faults").items()) == {((one,), 0.0) for one in ("foreign", "lost", "overlap", "unreadable")}
+    for what in ("connections", "requests", "received_bytes"):
+        assert all(count > 0 for count in prometheus.value(f"flower_gateway_site_{what}_total").values()), what
     ends = prometheus.value("flower_certificate_expiry_timestamp_seconds - time()")
     assert {(labels[0], *labels[2:]) for labels in ends} == {
         ("ca",), ("client-ca",), ("gateway",), ("internal",), ("internal-ca",), ("client", "site-a"), ("client", "site-b"),
@@ -182,13 +190,29 @@ def test_prometheus_reads_the_state_of_the_federation(federation: Any, hosts: An
 def test_a_run_is_counted(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
     completed = 'flower_runs{state="completed"}'
     before = prometheus.value(completed).get(("completed",), 0.0)  # of other scenarios
-    _run, finish = federation.begin(**{"num-server-rounds": 2})
+    run, finish = federation.begin(**{"num-server-rounds": 2})
     federation.wait("the run", lambda: prometheus.value('flower_oldest_run_age_seconds{state="running"}').get(("running",), 0) > 0, 60)
+    federation.wait("its round", lambda: prometheus.value("flower_run_round").get((run,), 0) >= 1, 90)
     assert finish().rc == 0
     federation.wait("its end", lambda: prometheus.value(completed) == {("completed",): before + 1}, 60)
+    federation.wait("its last round", lambda: prometheus.value("flower_run_round").get((run,)) == 2, 60)
+    measured = prometheus.value("flower_run_metric")
+    assert 0 < measured[("evaluate accuracy", run)] <= 1, measured
     (ended,) = prometheus.value("time() - flower_last_run_timestamp_seconds").values()
     assert 0 <= ended < 60
     assert prometheus.value('flower_oldest_run_age_seconds{state="running"}') == {("running",): 0.0}
+
+
+def test_what_playbooks_record_is_a_metric(federation: Any, hosts: Any, prometheus: Prometheus, tmp_path: Path) -> None:
+    public = str(pyrage.x25519.Identity.generate().to_public())
+    federation.play("backup", "-e", json.dumps({"flower_backup_directory": str(tmp_path), "flower_backup_recipients": [public]}), hosts=hosts)
+    federation.play("verify", "--limit", "site-a", hosts=hosts)
+    (archive,) = tmp_path.glob("*.tar")
+    federation.wait("the acceptance", lambda: prometheus.value("flower_site_accepted").get(("site-a",)) == 1.0, 60, pause=1)
+    assert prometheus.value("flower_site_acceptance_score")[("site-a",)] == 100
+    federation.wait("the backup", lambda: prometheus.value("flower_last_backup_bytes") == {(): archive.stat().st_size}, 60, pause=1)
+    (age,) = prometheus.value("time() - flower_last_backup_timestamp_seconds").values()
+    assert 0 < age < 180
 
 
 def test_a_site_that_is_gone_raises_an_alert(federation: Any, hosts: Any, prometheus: Prometheus) -> None:
@@ -207,7 +231,7 @@ def test_the_door_is_for_the_exporter_and_two_calls(federation: Any, hosts: Any,
     refused = federation.python("hub", "serverapp-0", "superexec", _KNOCK, door).split()
     assert set(refused) == {"503"} and len(refused) == 8
     (pod,) = federation.pods("hub", name=NAME)
-    paths = ("list-nodes", "list-runs", "start-run", "stop-run", "unregister-node", "%6cist-nodes", "list-nodes/", "../control/list-nodes")
+    paths = ("list-nodes", "list-runs", "start-run", "stop-run", "stream-run-events", "%6cist-nodes", "list-nodes/", "../control/list-nodes")
     answers = federation.python("hub", pod, "exporter", _USE, door, *(f"/v1/control/{path}" for path in paths)).split()
     assert answers == ["200", "200", *["503"] * 6]
     other = federation.python(

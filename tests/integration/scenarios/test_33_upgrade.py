@@ -115,7 +115,7 @@ def other_names(fed: Any, hub: bool) -> Any:
     if hub:
         hosts["hub"]["superlink_image"] = f"flwr/superlink:{NEW}"
     for site in SITES:
-        hosts[site]["supernode_image"] = f"flwr/supernode:{NEW}"
+        hosts[site] |= {"supernode_image": f"flwr/supernode:{NEW}", "supernode_superexec_image": f"flwr/superexec:{NEW}"}
     return hosts
 
 
@@ -127,6 +127,11 @@ def hub_replaced(fed: Any) -> bool:
     return f"flwr/superlink:{NEW}" in images(fed, "hub", "superlink")
 
 
+def last_begun(fed: Any) -> bool:
+    """The first wave is done."""
+    return progress(fed).get("sites", {}).get("site-b", {}).get("state") == unfinished.BEGUN
+
+
 def site_begun(fed: Any) -> bool:
     return progress(fed).get("sites", {}).get("site-a", {}).get("state") == unfinished.BEGUN
 
@@ -136,7 +141,7 @@ def site_replaced(fed: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "point", [site_replaced, *(pytest.param(one, marks=pytest.mark.soak) for one in (hub_begun, hub_replaced, site_begun))]
+    "point", [site_replaced, *(pytest.param(one, marks=pytest.mark.soak) for one in (hub_begun, hub_replaced, site_begun, last_begun))]
 )
 def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> None:
     """kill -9: the next run completes the upgrade, and takes what is done for done."""
@@ -152,7 +157,7 @@ def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> Non
     fed.settled = False
     done = fed.play("upgrade", *WAIVED, "-e", "flower_lease_wait=90", hosts=hosts)
     assert "is complete" in done.messages() and not progress(fed)
-    assert hub_replaced(fed) is at_hub and all(f"flwr/supernode:{NEW}" in images(fed, site) for site in SITES)
+    assert hub_replaced(fed) is at_hub and all({f"flwr/supernode:{NEW}", f"flwr/superexec:{NEW}"} <= images(fed, site) for site in SITES)
     assert {site: fed.keys(site) for site in SITES} == ids
     assert {fed.nodes()[node] for found in ids.values() for node in found.values()} == {"online"}
     if at_hub:
@@ -175,6 +180,17 @@ def test_a_site_that_is_down_is_left_out(federation: Any, dead: str) -> None:
     assert progress(fed), "the upgrade is not complete"
     done = fed.play("upgrade", *WAIVED, hosts=other_names(fed, False))
     assert "is complete" in done.messages() and not progress(fed)
+
+
+@pytest.mark.soak
+def test_a_site_that_is_not_accepted_goes_back(federation: Any) -> None:
+    """The GPU of site-b is only advertised, so its apps would find none."""
+    fed = federation
+    fed.settle()
+    told = fed.play("upgrade", *WAIVED, "-e", "flower_upgrade_verify=true", hosts=other_names(fed, False), rc=2).messages("hub", failed=True)
+    assert "site-b is not accepted: gpu: GPU: " in told and f"it runs {NEW} again" in told, told
+    assert site_replaced(fed) and f"flwr/supernode:{NEW}" not in images(fed, "site-b")
+    assert not fed.play("upgrade", *WAIVED).rc and not progress(fed)
 
 
 @pytest.mark.soak

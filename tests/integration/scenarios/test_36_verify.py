@@ -42,6 +42,21 @@ def test_a_good_site_and_one_whose_gpu_is_only_advertised(fed):
     assert "completed" in run.messages("hub"), run.messages("hub")
 
 
+def test_a_site_that_does_not_pass_does_not_join(fed):
+    """The one whose GPU is only advertised; the one that passed is not measured again."""
+    before = kept(fed)["site-a"]["at"]
+    run = fed.play("site", "-e", "flower_join_verify=true flower_join_deny=true flower_verify_idle=1", rc=2)
+    told = run.messages("site-b", failed=True)
+    assert "has not passed its acceptance, and is denied access: gpu: GPU: " in told and "flower_access=admitted" in told, told
+    assert run.recap["site-a"]["failed"] == 0 and kept(fed)["site-a"]["at"] == before
+    assert verdicts(kept(fed)["site-b"])[("gpu", "idle")] == "good"
+    assert fed.ledger().read_denial("site-b")["reason"] == "it has not passed its acceptance"
+    assert any("it has not passed its acceptance" in str(entry) for entry in fed.trail())
+    run = fed.play("site", "-e", "flower_join_verify=true flower_join_deny=true")
+    assert set(run.changed.values()) == {0}, "a site that is denied already is left alone"
+    fed.play("site_access", "-e", "flower_site=site-b flower_access=admitted")
+
+
 def test_what_is_wrong_is_named(fed):
     """A round trip and an upload below the limits, a dataset that is empty, a site without pods, one that is down."""
     fed.settle()

@@ -6,20 +6,26 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
 import hashlib
 import io
+import json
 import sqlite3
 import types
 
+import pyrage
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
+    archive_writer,
     database_program,
     hub_archive,
     hub_objects,
+    inventory,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.hub_spec import HubSpec
 
 LABELS = {"app.kubernetes.io/managed-by": "federated.flower", "app.kubernetes.io/instance": "scenario"}
@@ -167,6 +173,46 @@ def test_archives_that_do_not_fit(superlink_spec, tmp_path):
     assert "flower_ca_namespace" in faults(ca="other")
     newer = About("other", "hub-1", "20261124T010000Z", "0.1.0", "99.0.0")
     assert "set flower_version to 99.0.0 or newer" in faults(newer) and "federation other" in faults(newer)
+
+
+def test_the_inventory_as_it_is_in_effect():
+    known = {
+        "hub": {"flower_namespace": "flower", "superlink_size": "1Gi", "ansible_user": "x", "flower_backup_identity": "AGE-SECRET-KEY-1", "__site_x": 1},
+        "site-a": {"supernode_pools": [{"name": "cpu", "since": datetime.date(2026, 1, 1)}], "flower_api_key": ValueError("of a vault, with its secret")},
+    }
+
+    def value(host, name):
+        if isinstance(known[host][name], Exception):
+            raise known[host][name]
+        return known[host][name]
+
+    groups = {"all": ["hub", "site-a"], "region_eu": ["site-a"], "flower_sites": ["site-a"]}
+    text = inventory.described(known, groups, lambda host: known[host], value, {"python": "3.11"})
+    assert json.loads(text) == {
+        "hosts": {
+            "hub": {"groups": [], "variables": {"flower_namespace": "flower", "superlink_size": "1Gi"}},
+            "site-a": {
+                "groups": ["flower_sites", "region_eu"],
+                "variables": {"supernode_pools": [{"name": "cpu", "since": "2026-01-01"}]},
+                "not_known": {"flower_api_key": "ValueError"},
+            },
+        },
+        "versions": {"python": "3.11"},
+    }
+
+
+@pytest.mark.parametrize("members", [["hub.json", "state.db"], ["hub.json", "inventory.json", "state.db"], ["hub.json", "other", "state.db"], ["hub.json"]])
+def test_members_of_an_archive(tmp_path, members):
+    key = pyrage.x25519.Identity.generate()
+    about = About("flower", "hub-1", "20261124T010000Z", "0.1.0", "1.41.0")
+    content = {"hub.json": hub_archive.described("flower", "ca", {"size": 3, "sha256": ""}, [])}
+    made = [archive_writer.member_of(name, content.get(name, b"abc")) for name in members]
+    path = archive_writer.write(tmp_path, about, made, [key.to_public()])
+    if {"hub.json", "state.db"} <= set(members) and "other" not in members:
+        assert hub_archive.proven(path, key)[1]["namespace"] == "flower"
+    else:
+        with pytest.raises(ClusterError, match="its members are"):
+            hub_archive.proven(path, key)
 
 
 def test_the_pod_has_the_volume_and_no_rights(superlink_spec):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program as program
+from ansible_collections.federated.flower.plugins.plugin_utils.base import run_metrics
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 
 GUIDE = Path(__file__).parents[5] / "docs" / "docsite" / "rst" / "guide_metrics.rst"
@@ -146,6 +147,26 @@ def test_a_database_that_was_replaced_is_read_anew():
     assert numbers(runs.read(link.newest, link.one), "finished") == [2]
 
 
+def test_logs_are_read_piece_by_piece_and_once_more_after_the_end():
+    asked = []
+
+    def read(number, since):
+        asked.append((number, since))
+        return "INFO :      [ROUND 1/3]\n" if not since else "INFO :      [ROUND 2/3]\n", since + 5
+
+    logs = program.Logs(run_metrics.Progress, read)
+    old = [{**run("finished", "completed", pending_at=1000 - number, running_at=9, finished_at=1), "run_id": number} for number in range(5)]
+    one = {**run("running", pending_at=3, running_at=2), "run_id": 9}
+    assert values(logs.samples([*old, one]), "flower_run_round") == {("9",): 1}
+    assert values(logs.samples([*old, one]), "flower_run_round") == {("9",): 2}
+    ended = {**run("finished", "completed", pending_at=3, running_at=2, finished_at=1), "run_id": 9}
+    for _time in range(2):
+        assert values(logs.samples([*old, ended]), "flower_run_round") == {("9",): 2}
+    assert asked == [(9, 0.0), (9, 5.0), (9, 10.0)], "those that had ended are not read, and what has ended is read once more"
+    waiting = {**run("pending", pending_at=0), "run_id": 10}
+    assert values(logs.samples([*old, ended, waiting]), "flower_run_round") == {("9",): 2} and len(asked) == 3
+
+
 @pytest.mark.parametrize("text", ["1970-01-12T13:46:40Z", "1970-01-12T13:46:40+00:00", "1970-01-12 13:46:40", "1970-01-12T15:46:40+02:00"])
 def test_times(text):
     assert program.seconds(text) == NOW
@@ -165,6 +186,60 @@ def test_sites():
     assert values(found, "flower_certificate_expiry_timestamp_seconds") == {("client", "a", "2d"): NOW}
 
 
+def test_revocations_count_until_they_expire():
+    later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)
+    good, old = {"serial": "1", "since": ago(9), "until": later.isoformat()}, {"serial": "2", "since": ago(9), "until": ago(1)}
+    book = {"sites": {}, "revoked": [{**good, "site": "left"}, {**good, "serial": "3"}]}
+    found = program.of_book(book, {"a": record(revoked=[good, old]), "b": record()})
+    assert values(found, "flower_revoked_certificates") == {("a",): 1, ("b",): 0, ("left",): 1, ("unknown",): 1}
+
+
+@pytest.mark.parametrize(("first", "overlaps"), [(2, 0), (1, 1)])
+def test_partitions_of_two_pools(first, overlaps):
+    pools = {"a": {"pools": {"cpu": {"offset": 0, "size": 2}, "none": {"offset": 0, "size": 0}}}, "b": {"pools": {"cpu": {"offset": first, "size": 2}}}}
+    assert values(program.of_book({"sites": pools}, {}), "flower_ledger_faults") == {("overlap",): overlaps}
+
+
+def test_ledger_and_superlink_are_compared():
+    sites = {"a": record("1", "2", "3", None)}
+    sites["a"]["keys"]["SHA256:3"]["leaving"] = True
+    nodes = [("1", "offline"), ("2", "unregistered"), ("9", "online"), ("8", "unregistered")]
+    assert values(program.of_differences(nodes, sites), "flower_ledger_faults") == {("lost",): 1, ("foreign",): 1}
+
+
+def test_deployments_and_acceptances():
+    deployed = {"sites": {"a": {"at": ago(60), "version": "1.41.0"}, "gone": {"at": ago(0), "version": "1.40.0"}}}
+    found = program.of_deployments(deployed, {"a": record(region="eu")})
+    assert values(found, "flower_site_info") == {("a", "eu", "1.41.0"): 1, ("gone", "", "1.40.0"): 1}
+    assert values(found, "flower_site_deployed_timestamp_seconds") == {("a",): NOW - 60, ("gone",): NOW}
+    accepted = {"sites": {"a": {"at": ago(9), "score": 88, "accepted": False}, "b": {"at": ago(9), "score": None, "accepted": True}}}
+    found = program.of_acceptances(accepted)
+    assert values(found, "flower_site_accepted") == {("a",): 0, ("b",): 1}
+    assert values(found, "flower_site_acceptance_score") == {("a",): 88}
+    assert program.of_deployments({}, {}) == program.of_acceptances({}) == []
+
+
+def test_copies_of_the_hub():
+    found = program.of_copies({"at": ago(60), "bytes": 5, "archive": "x.tar", "opened": True}, {"shipped_at": ago(2)})
+    assert [one.value for one in found] == [NOW - 60, 5, NOW - 2]
+    assert program.of_copies({}, {}) == []
+
+
+def test_traffic_of_a_site():
+    found = program.of_traffic({"a": "3 40 2 5 7\n", "b": "0 0 0 0 0\n"})
+    assert [one.value for one in found] == [3, 40, 2, 5120, 7168, 0, 0, 0, 0, 0]
+    assert {one.name for one in found} <= set(program.METRICS) and [one.labels["site"] for one in found] == ["a"] * 5 + ["b"] * 5
+
+
+def test_a_record_that_is_damaged_is_counted_and_the_others_are_read(monkeypatch, tmp_path):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    records = program.Records("flower", "test", tmp_path)
+    items = [{"metadata": {"labels": {"federated.flower/site": site}}, "data": {"ledger.json": text}} for site, text in (("a", "{}"), ("b", "{"))]
+    monkeypatch.setattr(records, "_ask", lambda query: {"items": items})
+    assert records.sites() == {"a": {}} and records.unreadable == 1
+
+
 def test_audit():
     log = "\n".join(json.dumps({"time": ago(seconds)}) for seconds in (90, 60))
     found = program.of_audit(json.dumps({"entries": 7, "log": 1}), log)
@@ -177,6 +252,8 @@ def test_audit():
 
 class Stand:
     """Sources whose answers a test sets."""
+
+    logs = None
 
     def __init__(self):
         self.broken = set()
@@ -196,6 +273,9 @@ class Stand:
             raise OSError("503")
         return [("1", "online")], []
 
+    def traffic(self, sites):
+        return program.of_traffic(dict.fromkeys(sites, "1 2 3 4 5"))
+
     def certificates(self, gateway):
         if "gateway" in self.broken:
             raise ValueError(gateway)
@@ -205,8 +285,8 @@ class Stand:
 @pytest.mark.parametrize(
     ("broken", "gone"),
     [
-        ("superlink", {"flower_supernodes"}),
-        ("kubernetes", {"flower_site_admitted"}),
+        ("superlink", {"flower_supernodes", "flower_ledger_faults"}),
+        ("kubernetes", {"flower_site_admitted", "flower_ledger_faults"} | {name for name in program.METRICS if "gateway_site" in name}),
         ("gateway", set()),
     ],
 )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base import metrics_program
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import metrics_exporter
@@ -61,6 +62,36 @@ def test_the_port_refuses_all_but_two_reading_calls(superlink_spec):
     assert "unless METH_POST control_call" in denials[1]
 
 
+def test_the_list_for_advanced_cluster_management_has_all_metrics(superlink_spec):
+    name = "observability-metrics-custom-allowlist"
+    assert all(one["metadata"]["name"] != name for one in objects(superlink_spec, monitor=True))
+    found = find(objects(superlink_spec, monitor=True, acm=True), "ConfigMap", name)
+    assert set(yaml.safe_load(found["data"]["uwl_metrics_list.yaml"])["names"]) == {*metrics_program.METRICS, *metrics_exporter.GATEWAY}
+
+
+def test_logs_are_read_where_that_is_wanted(superlink_spec):
+    for wanted in (True, False):
+        listed = objects(superlink_spec, runs=wanted)
+        assert ("/v1/control/stream-logs" in find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]) is wanted
+        files = find(listed, "ConfigMap")["data"]
+        assert set(files) == ({"exporter.py", "run_metrics.py"} if wanted else {"exporter.py"})
+        (container,) = find(listed, "Deployment")["spec"]["template"]["spec"]["containers"]
+        assert ({"name": "FLOWER_RUN_METRICS", "value": "1"} in container["env"]) is wanted
+        assert all("from ." not in text for text in files.values()), "they have no package around them"
+
+
+def test_what_is_counted_by_site_is_behind_the_secret_and_only_where_sites_have_certificates(superlink_spec):
+    for mtls, there in (("required", 1), ("none", 0)):
+        listed = render.superlink_objects(superlink_spec(metrics=OWN, client_certificates=mtls))
+        text = find(listed, "ConfigMap", "superlink-gateway")["data"]["haproxy.cfg"]
+        lines = text.split("frontend metrics\n")[1].split("\nbackend ")[0].splitlines()
+        answers = [line for line in lines if "/sites/" in line]
+        assert len(answers) == there and all("METH_GET" in line and r'(sites)]\n"' in line for line in answers)
+        assert not answers or lines.index(answers[0]) > next(number for number, line in enumerate(lines) if "/token }" in line)
+        assert ("bytes_in_cnt" in text) == bool(there)
+    assert "bytes_in_cnt" not in str(render.superlink_objects(superlink_spec()))
+
+
 def test_a_changed_program_replaces_the_pod(superlink_spec, monkeypatch):
     before = find(objects(superlink_spec), "Deployment")
     monkeypatch.setattr(metrics_exporter, "_program", lambda: "# another one\n")
@@ -95,6 +126,8 @@ def test_the_monitor_selects_ports_that_there_are(superlink_spec):
     [
         ({"enabled": True}, "superlink_metrics.image"),
         ({"monitor": True}, "superlink_metrics.monitor"),
+        ({"runs": True}, "superlink_metrics.runs"),
+        ({**OWN, "acm": True}, "superlink_metrics.acm"),
         ({**OWN, "port": 1}, "superlink_metrics.port"),
         ({**OWN, "api_server": [{"host": "x"}]}, "superlink_metrics.api_server[0]"),
         ({**OWN, "resources": {"requests": {"cpu": "much"}}}, "superlink_metrics.resources"),

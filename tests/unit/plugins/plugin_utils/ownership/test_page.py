@@ -40,7 +40,7 @@ HUB = [
     {"protect_runs": True, "isolation": "subprocess"},
     {"outputs_enabled": False},
     {"tracking": {"uri": "https://mlflow.example.com", "ca": "x"}},
-    {"metrics": {"enabled": True, "image": "x", "monitor": True}},
+    {"metrics": {"enabled": True, "image": "x", "monitor": True, "acm": True}},
 ]
 POOLS = [{"name": "one", "replicas": 2, "node_config": {}}]
 SITE = [

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import socket
+import struct
+import threading
 from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.ledger import acceptance_index
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import site_index
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import acceptance, way_program
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight.acceptance import (
     BAD,
@@ -66,6 +69,7 @@ def test_all_is_well() -> None:
         ("round trip", BAD, "answered with 503", {"way__call": {"seconds": 0.6, "status": 503}}),
         ("upload", BAD, "let bodies of that size pass", {"way__upload": {"seconds": 0.1, "status": 413}}),
         ("upload", WEAK, "4 Mbit/s, less than 8", {"way__upload": {"seconds": 10.0, "status": 401}}),
+        ("idle", WEAK, "raise its idle time-out", {"way__idle": {"error": "Connection reset by peer"}}),
         ("dataset ct", BAD, "Permission denied", {"apps": {"paths": {"ct": {"error": "Permission denied"}}}}),
         ("dataset ct", WEAK, "is empty", {"apps": {"paths": {"ct": {"entries": 0}}}}),
         ("GPU", BAD, "nvidia.com/gpu is granted", {"apps": {"devices": []}}),
@@ -128,9 +132,40 @@ def test_a_filled_message_is_one_of_protobuf(size: int) -> None:
     assert (made[0] >> 3, made[0] & 7, length, len(made) - at) == (15, 2, size, size)
 
 
+class Between(threading.Thread):
+    """A server that answers, or that forgets a connection on which nothing was said for a while."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(daemon=True)
+        self.patience = patience
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.start()
+
+    def run(self) -> None:
+        made, _peer = self.listener.accept()
+        made.settimeout(self.patience)
+        try:
+            made.recv(100)
+            made.sendall(b"HTTP/1.0 503\r\n\r\n")
+        except TimeoutError:  # it is closed with a reset
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        made.close()
+
+
+@pytest.mark.parametrize(("patience", "lives"), [(5.0, True), (0.05, False)])
+def test_a_silent_connection(patience: float, lives: bool) -> None:
+    found = way_program.waited("127.0.0.1", Between(patience).listener.getsockname()[1], 0.4, False)
+    assert ("seconds" in found) is lives, found
+
+
+def test_an_answer_that_is_no_tls_is_one() -> None:
+    found = way_program.waited("127.0.0.1", Between(5.0).listener.getsockname()[1], 0.1, True)
+    assert found == {"seconds": 0.1}
+
+
 def test_what_is_kept() -> None:
-    index = acceptance_index.updated({}, {"b": {"at": "1"}, "a": {"at": "1"}})
-    index = acceptance_index.updated(index, {"a": {"at": "2"}})
-    assert index == {"sites": {"a": {"at": "2"}, "b": {"at": "1"}}} and not acceptance_index.acceptance_fault(index)
-    assert acceptance_index.without(index, ["b", "c"]) == {"sites": {"a": {"at": "2"}}} and acceptance_index.without({}, ["a"]) == {}
-    assert acceptance_index.acceptance_fault({"sites": []}) and acceptance_index.acceptance_fault({"sites": {"a": {}}})
+    index = site_index.updated({}, {"b": {"at": "1"}, "a": {"at": "1"}})
+    index = site_index.updated(index, {"a": {"at": "2"}})
+    assert index == {"sites": {"a": {"at": "2"}, "b": {"at": "1"}}} and not site_index.fault(index)
+    assert site_index.without(index, ["b", "c"]) == {"sites": {"a": {"at": "2"}}} and site_index.without({}, ["a"]) == {}
+    assert site_index.fault({"sites": []}) and site_index.fault({"sites": {"a": {}}})

@@ -132,6 +132,7 @@ def judge(**changed: Any) -> Any:
         "offline": {},
         "other": {},
         "run": {},
+        "accepted": {},
         "was": {"a": OLD, "b": OLD},
         "want": {"a": NEW, "b": NEW},
         "before": [],
@@ -158,6 +159,13 @@ def test_a_site_that_fails() -> None:
 def test_an_acceptance_run_that_fails() -> None:
     found = judge(run={"status": "finished:failed", "msg": "no"})
     assert found["stop"] and set(found["back"]) == {"a", "b"} and "the acceptance run failed: no" in found["why"]["a"]
+
+
+def test_a_site_that_does_not_pass_its_acceptance() -> None:
+    found = judge(accepted={"a": {"accepted": True}, "b": {"accepted": False, "reasons": ["cpu: clock: 40 s ahead", "cpu: port: timed out"]}}, allowed=1)
+    assert found == {"why": {"b": "b is not accepted: cpu: clock: 40 s ahead; cpu: port: timed out"}, "back": {"b": OLD}, "stop": False}
+    failed = {"a": {"failed": True, "msg": "a: no"}, "b": {}}
+    assert judge(results=failed, accepted={"a": {"accepted": False}})["why"]["a"] == "a: no", "what came first"
 
 
 def test_other_images() -> None:

@@ -13,6 +13,8 @@ Flower stores no metrics of a run; its strategies (C(flwr.serverapp.strategy)) l
     INFO :          └──> Aggregated MetricRecord: {'accuracy': 0.63}
     INFO :      Global evaluation
     INFO :          └──> MetricRecord: {'accuracy': 0.61}
+
+The exporter of metrics runs a copy of this file: it imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,6 +31,10 @@ _PHASE = re.compile(r"\b(?:aggregate_(train|evaluate): Received|(Global evaluati
 _METRICS = re.compile(r"(Aggregated )?MetricRecord: (\{.*\})$")
 _INITIAL = re.compile(r"Initial global evaluation results: (\{.*\})$")
 CURVES, POINTS = 8, 100
+_OF_METRICS = (_ROUND, _PHASE, _METRICS, _INITIAL)
+_KEPT = 1000  # lines with metrics, of a log that arrives in pieces
+_LONGEST = 20_000  # characters of a line
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _NO_NUMBER = re.compile(r"(?<![\w'\"])(?:-?inf|nan)\b")
 
 
@@ -66,6 +73,37 @@ def curves(lines: Iterable[str]) -> dict[str, list[tuple[int, float]]]:
                     found.setdefault(f"{place} {name}", {})[number] = float(value)
     drawn = {name: sorted(points.items()) for name, points in sorted(found.items()) if len(points) > 1}
     return {name: _thinned(points) for name, points in list(drawn.items())[:CURVES]}
+
+
+class Progress:
+    """The round that a run is at, and the last values of its metrics, from a log that arrives in pieces."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._kept: deque[str] = deque(maxlen=_KEPT)
+
+    def feed(self, text: str) -> None:
+        """Take a piece of the log. Lines that say nothing of metrics are dropped."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        self._rest = self._rest[-_LONGEST:]
+        found = (_STYLE.sub("", line).rstrip() for line in lines if len(line) <= _LONGEST)
+        self._kept.extend(line for line in found if any(one.search(line) for one in _OF_METRICS))
+
+    def round(self) -> int:
+        """The last round that began; 0 before the first."""
+        return next((int(match[1]) for line in reversed(self._kept) if (match := _ROUND.search(line))), 0)
+
+    def values(self) -> dict[str, float]:
+        """Place and name of a metric, as in C(evaluate accuracy) -> its last value, of at most C(CURVES) that are finite numbers."""
+        found = {
+            f"{place} {name}": float(value)
+            for entry in _entries(self._kept)
+            for place, values in entry.items()
+            if isinstance(values, dict)
+            for name, value in values.items()
+            if isinstance(value, (int, float)) and math.isfinite(value)
+        }
+        return dict(sorted(found.items())[:CURVES])
 
 
 def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:

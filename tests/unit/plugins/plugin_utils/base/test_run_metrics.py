@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.flower.run_metrics import (
+from ansible_collections.federated.flower.plugins.plugin_utils.base.run_metrics import (
     CURVES,
     POINTS,
+    Progress,
     curves,
     last_metrics,
 )
@@ -70,3 +71,23 @@ def test_curves_of_a_long_run_and_of_many_metrics_stay_small() -> None:
     assert len(found) == CURVES and all(name.startswith("train n") for name in found), found.keys()
     for points in found.values():
         assert len(points) == POINTS and points[0][0] == 1 and points[-1][0] == 5000
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_log_that_arrives_in_pieces(size: int) -> None:
+    log = "\x1b[92mINFO \x1b[0m:      Initial global evaluation results: {'accuracy': 0.1}\n" + ROUND.format(1) + ROUND.format(2) + "x" * 50_000 + "\n"
+    log += ROUND.format(3).partition("aggregate_evaluate")[0] + "no more of th"
+    progress = Progress()
+    assert (progress.round(), progress.values()) == (0, {})
+    for offset in range(0, len(log), size):
+        progress.feed(log[offset : offset + size])
+    assert progress.round() == 3
+    assert progress.values() == {"evaluate accuracy": 0.25, "server accuracy": 0.1, "train loss": 0.3}
+
+
+def test_a_long_run_is_not_kept_whole() -> None:
+    progress = Progress()
+    progress.feed("".join(ROUND.format(number) for number in range(3000)))
+    assert progress.round() == 2999 and len(progress._kept) == 1000
+    progress.feed("x" * 50_000)
+    assert len(progress._rest) == 20_000

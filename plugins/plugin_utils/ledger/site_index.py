@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The result of the last acceptance of each site, as the hub keeps it. Pure functions on plain data.
+"""What the hub keeps of the last time that something was done for each site. Pure functions on plain data.
 
-Shape::
+Shape, of acceptances and of deployments::
 
     {"sites": {"site-a": {"at": "2026-11-24T10:00:00+00:00", "score": 96, "accepted": true, "reasons": ["…"], "checks": [{…}]}}}
+    {"sites": {"site-a": {"at": "2026-11-24T10:00:00+00:00", "version": "1.41.0"}}}
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def without(index: Mapping[str, Any], sites: Collection[str]) -> Index:
     return {SITES: {site: found for site, found in index[SITES].items() if site not in sites}} if index else {}
 
 
-def acceptance_fault(index: Any) -> str:
+def fault(index: Any) -> str:
     """What is wrong with the shape of an index that was read; empty for a good one."""
     sites = index.get(SITES, {}) if isinstance(index, dict) else None
     good = isinstance(sites, dict) and all(isinstance(one, dict) and isinstance(one.get("at"), str) for one in sites.values())
