@@ -64,7 +64,7 @@ class ActionModule(ClusterAction):
         federation = params["federation"] or self.variable("flower_federation", "flower")
         if not hub:
             raise ClusterError("the inventory has no group flower_hub: set flower_hub_group, or the option hub.")
-        if audit_notes.deleted(mine, hub, [f"Namespace {namespace}", f"ConfigMap {namespace}/{NAME}"]):
+        if audit_notes.deleted(mine, hub, [f"Namespace {namespace}", f"Project {namespace}", f"ConfigMap {namespace}/{NAME}"]):
             return {
                 "changed": False,
                 "msg": f"the audit trail was deleted together with the hub's namespace {namespace}",

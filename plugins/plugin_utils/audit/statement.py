@@ -96,7 +96,7 @@ def left(trail: Sequence[Entry], site: str) -> list[str]:
             if isinstance(one, dict):
                 last[str(one.get("object"))] = str(one.get("change"))
                 kind, _space, name = str(one.get("object")).partition(" ")
-                if kind == "Namespace" and one.get("change") == "deleted":
+                if kind in ("Namespace", "Project") and one.get("change") == "deleted":
                     last = {key: change for key, change in last.items() if not key.partition(" ")[2].startswith(f"{name}/")}
     return sorted(key for key, change in last.items() if change != "deleted")
 

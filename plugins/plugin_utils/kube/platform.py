@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..base.errors import ClusterError
 from ..base.platforms import AUTO, of_groups
-from .api_errors import ApiError
+from .api_errors import ApiError, NotServed
 from .client import Cluster
 
 PROJECTS = "project.openshift.io"
@@ -33,3 +33,12 @@ def find(cluster: Cluster) -> str:
 def known(cluster: Cluster, platform: str) -> str:
     """The platform that a variable names, else the one that is found."""
     return find(cluster) if platform in ("", AUTO) else platform
+
+
+def has_projects(cluster: Cluster) -> bool:
+    """Whether the cluster serves projects. There, a namespace that does not exist is forbidden to those who may only request one."""
+    try:
+        cluster.resource(PROJECT_API, "Project")
+    except NotServed:
+        return False
+    return True

@@ -15,6 +15,7 @@ from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotFound
 from ..kube.client import Cluster
 from ..kube.configmaps import retry_on_conflict
+from ..kube.platform import has_projects
 from ..marks import proof
 from . import lease_object as record
 
@@ -127,7 +128,12 @@ class Lease:
         Raises:
             Lost: someone else holds it.
         """
-        return retry_on_conflict(self.what, self._give_back)
+        try:
+            return retry_on_conflict(self.what, self._give_back)
+        except Forbidden:
+            if has_projects(self.cluster):
+                return False  # it went with its project
+            raise
 
     def _try(self) -> tuple[Object | None, bool]:
         """The object as it is, and whether it is ours now."""

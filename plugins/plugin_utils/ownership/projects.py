@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from ..apply.wait import Waiter
 from ..base.errors import ClusterError
 from ..base.values import Object
-from ..kube.api_errors import Conflict, Forbidden, NotServed
+from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
-from ..kube.platform import PROJECT_API, PROJECTS
+from ..kube.platform import PROJECT_API, PROJECTS, has_projects
 from ..marks import proof
 
 
@@ -101,11 +101,7 @@ def live(cluster: Cluster, name: str) -> Object | None:
     try:
         return cluster.get("v1", "Namespace", name)
     except Forbidden:
-        try:
-            cluster.resource(PROJECT_API, "Project")
-        except NotServed:
-            pass
-        else:
+        if has_projects(cluster):
             return None
         raise
 
