@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle.keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.client_store import ClientStore
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger, name_fault
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, library

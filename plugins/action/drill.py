@@ -13,7 +13,9 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.fleet_act
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.given_spec import given_spec
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import age_keys
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting, table, verdict
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_table as table
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_verdict as verdict
 from ansible_collections.federated.flower.plugins.plugin_utils.drill.bench import Bench, Options
 from ansible_collections.federated.flower.plugins.plugin_utils.drill.conducting import Submit
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import app as apps

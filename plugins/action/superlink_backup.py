@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_a
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
     hub_archive,
-    inventory,
+    fleet_variables,
     making,
     retention,
 )
@@ -79,4 +79,4 @@ class ActionModule(ClusterAction):
         """What the variables of the fleet's hosts come to: an inventory that is lost can be written again."""
         known = task_vars["hostvars"]
         versions = {"ansible-core": ansible_version, "python": platform.python_version()}
-        return inventory.described(hosts, task_vars["groups"], lambda host: known[host], lambda host, name: known[host][name], versions)
+        return fleet_variables.described(hosts, task_vars["groups"], lambda host: known[host], lambda host, name: known[host][name], versions)

@@ -123,7 +123,7 @@ lines:
   type: list
   elements: str
 copied:
-  description: When the copy that is used was begun, in UTC.
+  description: When the copy that is used was started, in UTC.
   returned: success, if O(state=promoted), unless this host serves already
   type: str
 """

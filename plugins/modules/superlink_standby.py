@@ -97,7 +97,7 @@ term:
   returned: success, when a copy was made
   type: int
 copied:
-  description: When the copy was begun, in UTC. What the hub did later is not in it.
+  description: When the copy was started, in UTC. What the hub did later is not in it.
   returned: success, when a copy was made
   type: str
 database:

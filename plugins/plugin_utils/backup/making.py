@@ -64,7 +64,7 @@ def write(
         head: of C(about).
         folder: of C(folder_of).
         recipients: public keys of age, which can open it.
-        hosts: the variables of the fleet's hosts, of C(inventory.described); empty to leave them out.
+        hosts: the variables of the fleet's hosts, of C(fleet_variables.described); empty to leave them out.
     """
     with Copy(Volume(hub, namespace, superlink.POD)) as copy:
         objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)

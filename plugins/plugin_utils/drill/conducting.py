@@ -15,12 +15,12 @@ from ..base.errors import ClusterError
 from ..flower import run_config, runs
 from ..flower.app import App
 from ..rotation import conditions
-from . import verdict
+from . import drill_verdict as verdict
 from .bench import PAUSE, Abandoned, Bench
 from .breaks.break_registry import BREAKS
-from .breaks.interface import Break
-from .table import Drill
-from .verdict import Measured
+from .breaks.base_break import Break
+from .drill_table import Drill
+from .drill_verdict import Measured
 
 #: Submits an app; returns the number of its run.
 Submit = Callable[[], str]
@@ -80,7 +80,7 @@ def _stop(bench: Bench, run: str) -> list[str]:
 
 
 def conduct(bench: Bench, drill: Drill, target: int, submit: Submit | None, run_wait: float) -> dict[str, Any]:
-    """Conduct one drill; its row (C(verdict.row)).
+    """Conduct one drill; its row (C(drill_verdict.row)).
 
     Args:
         bench: the hub.

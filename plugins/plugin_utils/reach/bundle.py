@@ -17,7 +17,7 @@ from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..bundle import draft as drafts
 from ..bundle.draft import Draft
-from ..bundle.keeper import Brought, Keeper
+from ..bundle.bundle_keeper import Brought, Keeper
 from ..hub.authority import trust_bundle
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster

@@ -69,7 +69,7 @@ class Done:
     """What a copy did.
 
     Attributes:
-        copied: when it was begun, in UTC.
+        copied: when it was started, in UTC.
         claim: uid of the volume claim with the database.
         size: bytes of the database.
         replaced: whether the database on the standby was another one.
@@ -138,7 +138,7 @@ def copy(source: End, target: End, *, stopped: bool, with_outputs: bool, seconds
     Args:
         source: the hub.
         target: the standby, of which C(faults) has found none.
-        stopped: whether the hub is stopped, so that its volumes are read through pods of their own.
+        stopped: whether the hub is stopped, so that its volumes are read through separate pods.
         with_outputs: whether the outputs of runs are copied.
         seconds: how long pods may take to start and to end.
         say: shows the progress.

@@ -36,7 +36,7 @@ Request = dict[str, Any]
 
 
 def walk(folder: int, prefix: str, deep: int) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Everything that is no folder: its path, and its state where it is a file that can be read."""
+    """Everything that is not a folder: its path, and its state where it is a file that can be read."""
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:

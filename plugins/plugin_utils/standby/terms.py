@@ -30,7 +30,7 @@ class Term:
         number: the term.
         serves: inventory name of the hub that serves in this term.
         standby: inventory name of its standby.
-        copied: when the newest copy that is complete was begun, in UTC, as C(2026-11-24T20:15:00Z); empty for none.
+        copied: when the newest copy that is complete was started, in UTC, as C(2026-11-24T20:15:00Z); empty for none.
         claim: uid of the volume claim that has this copy.
     """
 
@@ -186,7 +186,7 @@ def failover_plan(hub: str, standby: str, own: Term | None, other: Term | None, 
         number = max(before, there + 1) if own is not None and own.state == FENCED else max(before, there) + 1
         return Failover(number, fence=True, copy=True, promote=True)
     if other is None or not other.copied:
-        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: there is nothing to go on with. "
+        return Failover(there, fault=f"{standby} has no complete copy of {hub}, whose cluster does not answer: there is nothing to continue with. "
                                      "Restore a backup (federated.flower.restore)")
     if other.state == FENCED:
         return Failover(there, fault=f"{standby} was fenced in term {there}, and has no copy of what {other.serves} did since. Restore a backup "

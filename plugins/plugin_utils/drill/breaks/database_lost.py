@@ -24,9 +24,9 @@ from ...backup.volume_pod import Holder
 from ...base.errors import ClusterError
 from ...manifests.superlink import CLAIM, NAME
 from ...marks import proof
-from .. import database_program
+from .. import database_aside_program as database_program
 from ..bench import PAUSE, Bench
-from ..verdict import Measured
+from ..drill_verdict import Measured
 
 STOPPING, RESTORED = "stopping", "restored"
 

@@ -14,7 +14,7 @@ from ...ledger import access
 from ...rollout.admission import Admission
 from ...rotation import conditions
 from ..bench import Bench
-from ..verdict import Measured
+from ..drill_verdict import Measured
 
 REASON = "drill: site_cut"
 

@@ -14,7 +14,7 @@ from ...base.errors import ClusterError
 from ...manifests.superlink import POD
 from ...marks import proof
 from ..bench import Bench
-from ..verdict import Measured
+from ..drill_verdict import Measured
 
 
 class SuperlinkKilled:

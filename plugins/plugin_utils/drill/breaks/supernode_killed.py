@@ -14,7 +14,7 @@ from ...base.values import Object
 from ...marks import proof
 from ...rotation import conditions, site_proof
 from ..bench import Bench
-from ..verdict import Measured
+from ..drill_verdict import Measured
 
 
 class SupernodeKilled:

@@ -21,7 +21,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     database_program,
     hub_archive,
     hub_objects,
-    inventory,
+    fleet_variables,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About
@@ -187,7 +187,7 @@ def test_the_inventory_as_it_is_in_effect():
         return known[host][name]
 
     groups = {"all": ["hub", "site-a"], "region_eu": ["site-a"], "flower_sites": ["site-a"]}
-    text = inventory.described(known, groups, lambda host: known[host], value, {"python": "3.11"})
+    text = fleet_variables.described(known, groups, lambda host: known[host], value, {"python": "3.11"})
     assert json.loads(text) == {
         "hosts": {
             "hub": {"groups": [], "variables": {"flower_namespace": "flower", "superlink_size": "1Gi"}},

@@ -25,7 +25,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.names import
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle import draft as drafts
 from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle.keeper import Keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.bundle.bundle_keeper import Keeper
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import clients
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting, table, verdict
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import conducting
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_table as table
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_verdict as verdict
 from ansible_collections.federated.flower.plugins.plugin_utils.drill.bench import Abandoned, Bench, Options
-from ansible_collections.federated.flower.plugins.plugin_utils.drill.verdict import Measured
+from ansible_collections.federated.flower.plugins.plugin_utils.drill.drill_verdict import Measured
 
 DRILL = table.DRILLS["site_cut"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import table
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_table as table
 from ansible_collections.federated.flower.plugins.plugin_utils.drill.breaks.break_registry import BREAKS
 from ansible_collections.federated.flower.tests.unit.read import ROOT
 

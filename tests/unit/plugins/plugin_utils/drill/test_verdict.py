@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.federated.flower.plugins.plugin_utils.drill import verdict
-from ansible_collections.federated.flower.plugins.plugin_utils.drill.verdict import Measured
+from ansible_collections.federated.flower.plugins.plugin_utils.drill import drill_verdict as verdict
+from ansible_collections.federated.flower.plugins.plugin_utils.drill.drill_verdict import Measured
 
 
 @pytest.mark.parametrize(

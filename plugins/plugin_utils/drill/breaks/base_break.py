@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ..bench import Bench
-from ..verdict import Measured
+from ..drill_verdict import Measured
 
 
 class Break(Protocol):

@@ -19,7 +19,7 @@ from ...pki import certificates
 from ...rotation import ca_state
 from ...rotation.hub_steps import POD_LABELS, Hub, Settings
 from ..bench import Bench
-from ..verdict import Measured
+from ..drill_verdict import Measured
 
 _SHORT = 20.0  # seconds until a certificate ends: long enough to be served, by the clocks of all
 _SERVED = 30.0
