@@ -114,8 +114,10 @@ def _partitions(facts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     told = {}
     for fact in facts:
         first, size = fact.get("offset"), fact.get("size")
-        numbers = f"{first}-{first + size - 1}" if isinstance(first, int) and isinstance(size, int) and size else ""
-        told[str(fact["pool"])] = numbers or str(fact.get("change") or "none")
+        if isinstance(first, int) and isinstance(size, int) and size:
+            told[str(fact["pool"])] = str(first) if size == 1 else f"{first}-{first + size - 1}"
+        else:
+            told[str(fact["pool"])] = str(fact.get("change") or "none")
     return dict(sorted(told.items()))
 
 
