@@ -97,7 +97,7 @@ def arguments(value: Any, options: Mapping[str, str]) -> tuple[list[str], list[s
         What is left, the values of what is not, and why it is not.
 
     Raises:
-        Refused: it is no list.
+        Refused: it is not a list.
     """
     kept: list[str] = []
     values: list[str] = []
