@@ -164,7 +164,7 @@ def _always(draft: Draft) -> None:
 
 
 def _ends(body: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Path and value of each field that a merge patch sets. Entries of containers differ in their names."""
+    """Path and value of each field that a merge patch sets. Containers are distinguished by their names."""
     for key, value in body.items():
         if isinstance(value, Mapping) and value:
             yield from _ends(value, (*path, str(key)))
