@@ -113,11 +113,18 @@ class Way:
         return self._try_proxy(done)
 
     def _try_proxy(self, done: Done) -> Done:
-        """Whether the hub is reached through the HTTP proxy; asked when something of it changed, since pods still count as online then."""
+        """Whether the hub is reached through the HTTP proxy; asked when something of it changed, since pods still count as online then.
+
+        Pods that do not become ready may wait for the proxy: what their tunnel says is added to the message.
+        """
+        if not self.site.spec.has_proxy or self.run.check or self.run.rendering:
+            return done
         changed = self._login or any(one["name"] == tunnel.CONFIG and one["change"] != "unchanged" for one in done.objects)
-        if not self.site.spec.has_proxy or done.failed or not changed or self.run.check or self.run.rendering:
+        if not changed and not done.failed:
             return done
         pods = self.cluster.list("v1", "Pod", self.site.namespace, labels=_PODS)
+        if done.failed:
+            return replace(done, msg=done.msg + direct_proxy.words(self.cluster, self.site.spec, pods))
         fault, warning = direct_proxy.tried(self.cluster, self.site.spec, pods, self._login)
         done.warnings += [warning] if warning else []
         return replace(done, failed=True, msg=fault) if fault else done

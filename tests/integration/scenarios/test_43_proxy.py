@@ -83,8 +83,9 @@ def squid(federation: Any) -> Iterator[Squid]:
 
 
 def through(fed: Any, squid: Squid, kind: str, password: str = "", **more: Any) -> dict[str, Any]:
-    """The base inventory with a site behind a kind of proxy."""
+    """The base inventory with a site behind a kind of proxy. Pods that are not ready are not waited for long."""
     hosts = fed.base()
+    hosts[SITE]["supernode_wait_timeout"] = 90
     hosts[SITE]["supernode_http_proxy"] = {"address": squid.address(kind), **more}
     if password:
         hosts[SITE]["supernode_http_proxy_credentials"] = {"username": USER, "password": password}
@@ -158,6 +159,7 @@ def test_what_a_proxy_refuses_is_said(federation, squid):
     assert fed.lives(SITE) == lives, "a SuperNode did not survive"
 
 
+@pytest.mark.soak
 def test_a_login_of_the_site(federation, squid):
     """A Secret that the site made, which must be there first; without a proxy, the way is the direct one, and our Secret is gone."""
     fed = federation
