@@ -14,8 +14,8 @@ from ansible.release import __version__ as ansible_version
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     age_keys,
-    hub_archive,
     fleet_variables,
+    hub_archive,
     making,
     retention,
 )

@@ -17,8 +17,8 @@ from ..flower.app import App
 from ..rotation import conditions
 from . import drill_verdict as verdict
 from .bench import PAUSE, Abandoned, Bench
-from .breaks.break_registry import BREAKS
 from .breaks.base_break import Break
+from .breaks.break_registry import BREAKS
 from .drill_table import Drill
 from .drill_verdict import Measured
 

@@ -16,8 +16,8 @@ from ..base.errors import ClusterError
 from ..base.names import PUBLIC_KEYS
 from ..base.values import Object
 from ..bundle import draft as drafts
-from ..bundle.draft import Draft
 from ..bundle.bundle_keeper import Brought, Keeper
+from ..bundle.draft import Draft
 from ..hub.authority import trust_bundle
 from ..hub.client_store import ClientStore
 from ..kube.client import Cluster

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..bench import Bench
+from .base_break import Break
 from .certificate_ended import CertificateEnded, ClockWrong
 from .database_lost import DatabaseLost
 from .disk_full import DiskFull
-from .base_break import Break
 from .site_cut import SiteCut
 from .superlink_killed import SuperlinkKilled
 from .supernode_killed import SupernodeKilled

@@ -17,8 +17,8 @@ from ...flower.cli import CONTAINER
 from ...manifests.superlink import POD
 from .. import disk_program
 from ..bench import LATE, Bench
-from ..heartbeats import Sight
 from ..drill_verdict import Measured
+from ..heartbeats import Sight
 
 _SILENT = 30.0  # seconds without a line of the program: it prints one every 5 s
 _LOOK = 6.0  # seconds before the end in which is looked who is cut off

@@ -19,9 +19,9 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     archive_writer,
     database_program,
+    fleet_variables,
     hub_archive,
     hub_objects,
-    fleet_variables,
     volume_pod,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.backup.about import About

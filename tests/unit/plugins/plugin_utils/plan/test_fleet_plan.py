@@ -253,6 +253,11 @@ def test_what_the_api_server_chooses_for_a_service_is_no_difference() -> None:
 
 
 def test_partitions_are_named() -> None:
-    noted = [{"pool": "cpu", "offset": 0, "size": 2}, {"pool": "gpu", "offset": 2, "size": 1}, {"pool": "old", "change": "freed"}, {"pool": "none", "offset": 3, "size": 0}]
+    noted = [
+        {"pool": "cpu", "offset": 0, "size": 2},
+        {"pool": "gpu", "offset": 2, "size": 1},
+        {"pool": "old", "change": "freed"},
+        {"pool": "none", "offset": 3, "size": 0},
+    ]
     found = plan(facts=[{"site": "site-a", "facts": {"partitions": noted}}])
     assert found["clusters"]["site-a"]["partitions"] == {"cpu": "0-1", "gpu": "2", "none": "none", "old": "freed"}
