@@ -175,8 +175,13 @@ def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
         assert words in " ".join(told.output.split()), (words, told.details())
     assert fed.gone("site-a", NEW) and fed.gone("hub", NEW)
 
-    # Keep the keys; a second time there is nothing to do.
+    # Without a hub nothing could be recorded.
     confirmed = ("-e", "flower_takeover=true")
+    early = fed.play("takeover", *confirmed, hosts=hosts, rc=2, **COMMON)
+    assert "the hub is not deployed yet, and nothing was changed" in early.messages("site-a", failed=True) and fed.gone("site-a", NEW)
+
+    # Keep the keys; a second time there is nothing to do.
+    fed.site(hosts, "--limit", "hub", **COMMON)
     assert fed.play("takeover", *confirmed, hosts=hosts, **COMMON).changed["site-a"] > 0
     assert set(fed.play("takeover", *confirmed, hosts=hosts, **COMMON).changed.values()) == {0}
     held = operator.get("v1", "Secret", "supernode-cpu-keys", NEW)["data"]
