@@ -146,7 +146,7 @@ def test_a_plan_that_was_interrupted_is_finished(fed, place):
     hosts, file = noted(fed, "interrupted"), place / "plan.yml"
     (pool,) = hosts["site-a"]["supernode_pools"]
     pool["node_config"]["note"] = "interrupted"
-    fed.play("plan", "-e", f"flower_plan={file}", hosts=hosts, **{"flower_serial": 1})
+    fed.play("plan", "-e", f"flower_plan={file}", hosts=hosts)
     planned = [one["object"] for host in yaml.safe_load(file.read_text())["plan"]["clusters"].values() for one in host["objects"]]
     assert len(planned) == 2
 
@@ -154,13 +154,14 @@ def test_a_plan_that_was_interrupted_is_finished(fed, place):
         live = fed.cluster("site-a").get("apps/v1", "StatefulSet", "supernode-cpu", fed.namespace)
         return "interrupted" in str(live["spec"]["template"])
 
-    finish = fed.start("site", "-e", f"flower_plan={file}", hosts=hosts, **{"flower_serial": 1})
+    finish = fed.start("site", "-e", f"flower_plan={file}", "-e", "flower_serial=1", hosts=hosts)
     fed.wait("the first site's object", done, 180, pause=0.2)
     finish.kill()
     fed.settled = False
-    run = fed.site(hosts, "-e", f"flower_plan={file}", **{"flower_serial": 1})
-    assert "the rest of it" in run.messages(), run.messages()
-    assert f"plan {published(fed.play('plan', hosts=hosts))}" not in str(fed.trail()), "there is nothing to do"
+    run = fed.site(hosts, "-e", f"flower_plan={file}")
+    assert "the rest of it, 1 objects, is applied: an earlier run did not finish it" in run.messages(), run.messages()
+    assert [line.split()[3] for line in applied(run)["applied"]] == [f"{fed.namespace}/{POD}"]
+    assert "site-b: nothing to do" in fed.play("plan", hosts=hosts).messages()
     assert {context: fed.node_config(context, min(fed.pods(context)))["note"] for context in ("site-a", "site-b")} == {
         "site-a": "interrupted",
         "site-b": "interrupted",
