@@ -64,6 +64,7 @@ SHARED = frozenset((
     "flower_serial", "flower_server_name", "flower_site", "flower_sites_group", "flower_statement_directory", "flower_statement_file", "flower_skupper_force",
     "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
     "flower_status_format", "flower_status_page", "flower_status_result",
+    "flower_takeover", "flower_takeover_federation", "flower_takeover_namespace",
     "flower_teardown", "flower_tracking", "flower_tracking_credentials", "flower_upgrade_app", "flower_upgrade_app_config",
     "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_wait", "flower_upgrade_waves",
     "flower_verify_app", "flower_verify_fail", "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload", "flower_version",
