@@ -60,6 +60,7 @@ class Way:
         """The connection to the hub, which is opened on first use."""
         if self._hub is None:
             self._hub = self.run.connect(self.site.hub)
+            self._hub.serves = self.site.name
         return self._hub
 
     @property
@@ -68,6 +69,9 @@ class Way:
         if self._keeper is None:
             self._keeper = keeper_of(self.run, self.hub, self.site)
         return self._keeper
+
+    def settle(self) -> None:
+        """See C(site.Reach). Nothing can be seen of its cluster: it is Kubernetes, unless its variables say otherwise."""
 
     def rest(self) -> None:
         """See C(site.Reach)."""
