@@ -84,6 +84,7 @@ class ActionModule(ClusterAction):
                 entry["who"]["kubernetes"] = entry["who"]["kubernetes"] or user
             parts = [part for entry in entries for part in audit_notes.in_parts(entry)]
             made, warnings = Trail(cluster, namespace, federation).append(parts)
+        self._noted = True  # to record changes is not one of them
         result: dict[str, Any] = {
             "changed": bool(made),
             "added": [entry["seq"] for entry in made],
