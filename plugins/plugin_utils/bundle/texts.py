@@ -397,5 +397,3 @@ def _shown(one: Object) -> str:
     if is_program(one):
         return manifest([{**one, "data": {key_job.REQUEST: one["data"][key_job.REQUEST]}}])
     return manifest([one])
-
-

@@ -350,4 +350,3 @@ def _status(keeper: Keeper) -> Facts:
         "waits": is_open(keeper),
         "next": next_steps(keeper),
     }
-

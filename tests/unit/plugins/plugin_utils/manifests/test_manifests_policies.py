@@ -144,8 +144,8 @@ def test_dns_elsewhere(supernode_spec):
         {"cidr": "169.254.20.10", "ports": ["53/UDP"]},
     ]
     egress = found(specs.supernode_objects(supernode_spec(dns=places)))["supernode"]["egress"]
-    assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[5353, 5353], [53], [9092]]
-    assert egress[1]["to"] == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
+    assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[53], [5353, 5353], [9092]]
+    assert egress[0]["to"] == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
 
 
 def test_strangers_in_somebody_elses_namespace_are_left_alone(superlink_spec, parsed_hub, supernode_spec):

@@ -58,7 +58,18 @@ CASES = {
     },
     "own-pods": {
         "init_containers": [{"name": "fetch", "image": "busybox:1", "command": ["true"]}],
-        "extra_containers": [{"name": "logs", "image": "busybox:1", "securityContext": {"runAsUser": 7}}],
+        "extra_containers": [
+            {
+                "name": "logs",
+                "image": "busybox:1",
+                "securityContext": {
+                    "runAsUser": 7,
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                    "readOnlyRootFilesystem": True,
+                },
+            }
+        ],
         "lifecycle": {"preStop": {"sleep": {"seconds": 1}}},
         "superexec_lifecycle": {"preStop": {"sleep": {"seconds": 2}}},
         "pod_template": {"metadata": {"labels": {"mesh": "off"}}, "spec": {"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["nas"]}]}},
@@ -124,7 +135,7 @@ def test_what_users_add_to_pods(supernode_spec):
     assert containers(plain)["superexec"]["lifecycle"]["preStop"] == {"sleep": {"seconds": 2}}
     assert containers(edge)["supernode"]["lifecycle"]["preStop"] == {"sleep": {"seconds": 1}}
     assert containers(plain)["fetch"]["securityContext"]["allowPrivilegeEscalation"] is False
-    assert containers(plain)["logs"]["securityContext"] == {"runAsUser": 7}
+    assert containers(plain)["logs"]["securityContext"]["runAsUser"] == 7
     assert containers(plain)["superexec"]["tty"] is True and containers(plain)["superexec"]["args"]
     pod = plain["spec"]["template"]["spec"]
     assert pod["dnsPolicy"] == "None" and "hostAliases" not in pod and "enableServiceLinks" not in pod
