@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.cluster_action import ClusterAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import AUTO, OPENSHIFT, PLATFORMS
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import platform
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import projects
 
 
@@ -29,7 +29,7 @@ class ActionModule(ClusterAction):
         """Request what is missing. In check mode nothing is sent: OpenShift has no dry run of a request."""
         federation, names = params["federation"], list(dict.fromkeys(params["names"]))
         with self.connect() as cluster:
-            if platform.known(cluster, params["platform"]) != OPENSHIFT:
+            if cluster_platform.known(cluster, params["platform"]) != OPENSHIFT:
                 return _told(f"{cluster.name} is not OpenShift: its namespaces are not projects")
             if not projects.needed(cluster):
                 return _told(f"this identity may create namespaces on {cluster.name}, or may request no projects: there is nothing to request")

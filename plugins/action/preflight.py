@@ -17,7 +17,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.base.platforms import KUBERNETES, OPENSHIFT
 from ansible_collections.federated.flower.plugins.plugin_utils.hub import plan_checks, settings
 from ansible_collections.federated.flower.plugins.plugin_utils.hub.source_reader import look
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import platform
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import outputs, superlink
@@ -58,7 +58,7 @@ class ActionModule(CertificateAction):
         if spec.insecure:
             warnings.append("flower_insecure is true: no TLS and no node authentication; for labs only")
         with self.connect() as cluster:
-            spec = given_spec(self, params["spec"], platform.known(cluster, spec.platform))
+            spec = given_spec(self, params["spec"], cluster_platform.known(cluster, spec.platform))
             params = {**params, "spec": spec}
             spec = replace(spec, skupper=any(map(self.is_in_network, params["sites"])))
             version = cluster.request("GET", "/version")["gitVersion"]

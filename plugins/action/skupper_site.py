@@ -15,7 +15,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.skupper_a
     facts,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import platform
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import policies, skupper
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests.namespace import BASELINE, ENFORCE
@@ -45,7 +45,7 @@ class ActionModule(SkupperAction):
         with self.reach() as cluster:
             if params["state"] == "absent":
                 return self._absent(cluster, spec, params["wait_timeout"])
-            return self._present(cluster, spec.on(platform.known(cluster, spec.platform)), params)
+            return self._present(cluster, spec.on(cluster_platform.known(cluster, spec.platform)), params)
 
     def _present(self, cluster: Cluster, spec: NetworkSiteSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         if not (self.check and spec.install != "none"):  # what would be installed is not there yet

@@ -23,7 +23,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
-from ansible_collections.federated.flower.plugins.plugin_utils.kube import platform
+from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, superlink
@@ -53,7 +53,7 @@ class ActionModule(ClusterAction):
         path = Path(params["archive"])
         about, content = hub_archive.proven(path, identity)
         with self.connect() as hub:
-            spec = spec.on(platform.known(hub, spec.platform))
+            spec = spec.on(cluster_platform.known(hub, spec.platform))
             place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
             found = Ledger(hub, spec.namespace, spec.federation).identity()
             wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)

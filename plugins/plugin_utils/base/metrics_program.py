@@ -529,7 +529,6 @@ class Hub:
             raise ValueError(f"the gateway has no certificate for {gateway}")
         return of_certificates(pems)
 
-
     def traffic(self, sites: Iterable[str]) -> list[Sample]:
         """What the gateway counted by client certificate; nothing where it requests none.
 

@@ -136,7 +136,8 @@ class Keeper:
             header = str(where / self.site / files.CHANGES)
             diff = [{"before_header": header, "after_header": header, "before": str(self.state.get("changes", "")), "after": changes}]
             built = self._next(made, changes, ca)
-        assert built is not None
+        if built is None:
+            raise ClusterError(f"bundle of {self.site}: it was neither written before nor is it new")
         paths = []
         if not (new and self.check):
             built = {**built, files.SIGNATURE: base64.b64decode(self.state["signature"])}
@@ -194,7 +195,8 @@ class Keeper:
         if self.check:
             return built
         live = self.store.read()
-        assert live is not None  # _ca has read it
+        if live is None:
+            raise ClusterError("the CA that signs bundles was deleted meanwhile. Run federated.flower.site again")
         key = self.store.authority(self.store.settings(live))
         before = self.draft
         renewed = bool(made.certificate) and (before is None or before.certificate != made.certificate)

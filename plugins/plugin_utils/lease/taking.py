@@ -14,8 +14,8 @@ from typing import Any
 from ..base.errors import ClusterError
 from ..kube.api_errors import Forbidden, NotFound
 from ..kube.client import Cluster
+from ..kube.cluster_platform import has_projects
 from ..kube.configmaps import retry_on_conflict
-from ..kube.platform import has_projects
 from ..marks import proof
 from . import lease_object as record
 

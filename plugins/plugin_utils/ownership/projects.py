@@ -19,7 +19,7 @@ from ..base.errors import ClusterError
 from ..base.values import Object
 from ..kube.api_errors import Conflict, Forbidden
 from ..kube.client import Cluster
-from ..kube.platform import PROJECT_API, PROJECTS, has_projects
+from ..kube.cluster_platform import PROJECT_API, PROJECTS, has_projects
 from ..marks import proof
 
 

@@ -15,7 +15,7 @@ from ..audit import trail as audit
 from ..base.labels import MANAGER
 from ..base.names import PUBLIC_KEYS, SITE
 from ..kube.client import Cluster
-from ..kube.platform import PROJECT_API, PROJECTS
+from ..kube.cluster_platform import PROJECT_API, PROJECTS
 from ..manifests import datasets
 from ..marks import parts, proof
 from ..skupper.foreign import of_others as skupper_of_others

@@ -18,7 +18,7 @@ from ..base.names import CLIENTAPP
 from ..base.platforms import AUTO
 from ..base.values import Object
 from ..flower import image_packages
-from ..kube import platform, pod_health, refresh
+from ..kube import cluster_platform, pod_health, refresh
 from ..kube.client import Cluster
 from ..ledger.package_index import Held
 from ..ledger.store import NEW, Ledger
@@ -67,7 +67,7 @@ class Way:
     def settle(self) -> None:
         """See C(site.Reach)."""
         if self.site.spec.platform in ("", AUTO):
-            self.site.spec = self.site.spec.on(platform.find(self.cluster))
+            self.site.spec = self.site.spec.on(cluster_platform.find(self.cluster))
 
     def preflight(self, hub: Facts) -> Looked:
         """See C(site.Reach)."""

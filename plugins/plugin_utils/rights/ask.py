@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..base.errors import ClusterError
-from ..kube import platform
+from ..kube import cluster_platform
 from ..kube.client import Cluster
 from .need import Right
 from .rules import missing
 
-_REQUEST = {"verb": "create", "group": platform.PROJECTS, "resource": "projectrequests"}
+_REQUEST = {"verb": "create", "group": cluster_platform.PROJECTS, "resource": "projectrequests"}
 
 
 class MissingRights(ClusterError):

@@ -150,7 +150,7 @@ def test_the_mark_stays_when_it_cannot_be_undone(bench: Bench, monkeypatch: pyte
 
 
 def test_nothing_is_begun_when_it_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = Broken(lambda: Measured())
+    broken = Broken(Measured)
     with pytest.raises(ClusterError, match="run 7 of an app"):
         conduct(bench, broken, monkeypatch, ["hub: run 7 of an app (running): a drill may fail it"])
     assert not broken.undone

@@ -65,7 +65,7 @@ def test_a_cluster_that_is_down_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_it_is_revoked_after_the_run_and_after_the_keeper_of_its_lease(tmp_path: Path) -> None:
-    run, keeper = (subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) for _ in range(2))
+    run, keeper = (subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) for _number in range(2))
     with Holding.begin(tmp_path) as holding:
         holding.note(HELD, holder="me", keeper=keeper.pid)
     asked = tmp_path / "asked"
