@@ -261,14 +261,14 @@ def of_copies(backup: Mapping[str, Any], standby: Mapping[str, Any]) -> list[Sam
 
     Args:
         backup: the record of the last backup; empty without one.
-        standby: that of a standby hub, with C(shipped_at); empty without one.
+        standby: that of a standby hub, with C(copied); empty without one.
     """
     found = []
     if backup.get("at"):
         found.append(Sample("flower_last_backup_timestamp_seconds", {}, seconds(backup["at"])))
         found.append(Sample("flower_last_backup_bytes", {}, float(backup["bytes"])))
-    if standby.get("shipped_at"):
-        found.append(Sample("flower_standby_shipped_timestamp_seconds", {}, seconds(standby["shipped_at"])))
+    if standby.get("copied"):
+        found.append(Sample("flower_standby_shipped_timestamp_seconds", {}, seconds(standby["copied"])))
     return found
 
 

@@ -220,7 +220,7 @@ def test_deployments_and_acceptances():
 
 
 def test_copies_of_the_hub():
-    found = program.of_copies({"at": ago(60), "bytes": 5, "archive": "x.tar", "opened": True}, {"shipped_at": ago(2)})
+    found = program.of_copies({"at": ago(60), "bytes": 5, "archive": "x.tar", "opened": True}, {"copied": ago(2)})
     assert [one.value for one in found] == [NOW - 60, 5, NOW - 2]
     assert program.of_copies({}, {}) == []
 
