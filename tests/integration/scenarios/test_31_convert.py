@@ -104,6 +104,7 @@ def federations(fed, tmp_path):
     return {"hub": hub, **sites}, read(folders["statefulset"], "all")
 
 
+@pytest.mark.soak
 def test_federations_are_deployed_and_train(fed, federations):
     hosts, common = federations
     space = f"{NAMESPACE}-federation"

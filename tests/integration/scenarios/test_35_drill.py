@@ -99,6 +99,7 @@ def test_a_site_is_cut_off_during_the_run_of_the_drill(fed):
     assert any("drill site_cut at site-a: met" in str(entry) for entry in fed.trail()[-3:])
 
 
+@pytest.mark.soak
 def test_the_superlink_is_killed(fed):
     fed.settle()
     found = good(fed, "superlink_killed")

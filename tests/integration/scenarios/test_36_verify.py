@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
@@ -42,6 +44,7 @@ def test_a_good_site_and_one_whose_gpu_is_only_advertised(fed):
     assert "completed" in run.messages("hub"), run.messages("hub")
 
 
+@pytest.mark.soak
 def test_a_site_that_does_not_pass_does_not_join(fed):
     """The one whose GPU is only advertised; the one that passed is not measured again."""
     before = kept(fed)["site-a"]["at"]

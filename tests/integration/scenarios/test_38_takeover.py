@@ -142,6 +142,7 @@ def theirs(cluster: Any) -> dict[tuple[str, str], str]:
     return found
 
 
+@pytest.mark.soak
 def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
     fed = federation
     live = operator.get(operated.API, operated.KIND, "lab", OLD)

@@ -100,6 +100,7 @@ def ca_fingerprint(fed: Any) -> str:
     return files.fingerprint(certificates.first(live["data"]["ca.crt"]))
 
 
+@pytest.mark.soak
 def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     fed, hosts, site = bundled
     fed.settle()

@@ -101,6 +101,7 @@ def refused(fed: Any, hosts: dict[str, Any], words: str) -> None:
     assert PASSWORD not in said and WRONG not in said
 
 
+@pytest.mark.soak
 def test_a_run_through_a_proxy_with_a_login(federation, squid):
     """The proxy is killed in the run and comes back; it cuts what is silent for less time than a heartbeat takes."""
     fed = federation
@@ -137,6 +138,7 @@ def test_a_run_through_a_proxy_with_a_login(federation, squid):
     assert fed.lives(SITE) == lives
 
 
+@pytest.mark.soak
 def test_what_a_proxy_refuses_is_said(federation, squid):
     """A wrong password, a port that is not allowed, interception of TLS, no proxy; then a login from a Secret of the site, and none."""
     fed = federation
