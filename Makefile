@@ -29,7 +29,7 @@ unexport MAKEFLAGS
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit examples events metrics page check integration fleet-tests scenarios soak fleet-lifecycle molecule test awx bench docs build print-venv clean
+.PHONY: help venv stage fleet-up fleet-down demo demo-down demo-ocm demo-ocm-down demo-skupper demo-skupper-down demo-study demo-study-down lint sanity unit examples events metrics page check integration fleet-tests scenarios nightly soak fleet-lifecycle molecule test awx bench docs build print-venv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -106,6 +106,9 @@ scenarios: stage ## the collection on the fleet, and the stand-in for Skupper
 	  "python -m pytest $(VERBOSE) $(TIMES)/skupper_standin.xml tests/skupper_standin" \
 	  "bash tools/with-fleet.sh python tools/second_try.py scenarios \
 	     python -m pytest $(VERBOSE) --durations=10 -n $(LANES) --dist loadfile --no-loadscope-reorder -- tests/integration"
+
+nightly: ## the scenarios, with the variants that `make test` leaves out
+	@FLOWER_NIGHTLY=1 $(MAKE) --no-print-directory scenarios
 
 soak: stage ## the long forms of integration tests: many rounds, many kills
 	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 tests/integration

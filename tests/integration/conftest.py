@@ -20,8 +20,9 @@ import yaml
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the markers."""
     config.addinivalue_line("markers", "soak: takes many minutes; only run with -m soak")
+    config.addinivalue_line("markers", "nightly: a variant of what other tests show; only run with FLOWER_NIGHTLY=1 (make nightly)")
 
 
 # What takes longest begins first, so that no worker is busy for long when the others are through. The first two groups need empty
@@ -55,9 +56,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long, unless it is asked for; order the groups."""
-    if "soak" not in (config.getoption("markexpr") or ""):
-        long = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=long)
+    asked = {"soak": "soak" in (config.getoption("markexpr") or ""), "nightly": os.environ.get("FLOWER_NIGHTLY") == "1"}
+    for marker in [name for name, wanted in asked.items() if not wanted]:
+        long = {item for item in items if item.get_closest_marker(marker)}
+        config.hook.pytest_deselected(items=list(long))
         items[:] = [item for item in items if item not in long]
     order = {group: place for place, group in enumerate(FIRST)} | {LAST: len(items)}
     items.sort(key=lambda item: order.get(group_of(str(item.path)), len(FIRST)))  # as they were within a group

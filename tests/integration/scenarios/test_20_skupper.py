@@ -448,6 +448,7 @@ def test_tokens_with_a_wrong_code_and_without_their_grant(joined):
     mended(joined, site_a="its code is not that of the grant", site_b="the hub no longer has its grant (deleted)")
 
 
+@pytest.mark.nightly
 def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined):
     """That of an earlier token is replaced; for one of someone else no redemption is wasted, and only its site waits."""
     joined.unlink("site-a", "Link", "AccessToken")
@@ -463,6 +464,7 @@ def test_tokens_with_a_secret_that_is_still_there_and_one_of_someone_else(joined
     assert joined.wait_linked("site-b")
 
 
+@pytest.mark.nightly
 def test_hub_of_someone_else_without_link_access(joined):
     cluster, space = joined.fed.hub, f"{joined.space}-d"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
@@ -482,6 +484,7 @@ def test_hub_of_someone_else_without_link_access(joined):
 # What changes around the network
 
 
+@pytest.mark.nightly
 def test_hub_address_changed(joined):
     links = joined.links()
     (site,) = joined.all("hub", "Site").values()
@@ -557,6 +560,7 @@ def test_controller_too_old(joined):
     )
 
 
+@pytest.mark.nightly
 def test_waits_say_what_is_missing(joined):
     cluster, space = joined.fed.hub, f"{joined.space}-c"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
@@ -571,6 +575,7 @@ def test_waits_say_what_is_missing(joined):
     cluster.delete("v1", "Namespace", space, propagation="Background")
 
 
+@pytest.mark.nightly
 def test_a_namespace_that_refuses_routers(joined):
     """One of someone else's is left alone, with the reason and the remedy; one of ours is lowered for them, with a message."""
     cluster, space = joined.fed.hub, f"{joined.space}-d"
@@ -618,6 +623,7 @@ def test_rotation_of_links_and_of_the_server(joined):
     assert joined.links() == links, "a Link was recreated"
 
 
+@pytest.mark.nightly
 def test_rotation_of_the_ca_that_breaks_off(joined):
     links, before = joined.links(), joined.serials()
     run = joined.play("skupper_rotate", "-e", "flower_skupper_rotate=ca", "--limit", "hub,site-a", rc=None)
@@ -673,6 +679,7 @@ def theirs(joined):
     joined.fed.wait("the end of the namespace", lambda: joined.fed.gone("site-a", joined.space))
 
 
+@pytest.mark.nightly
 def test_sites_again_after_their_namespaces_were_deleted_and_what_others_made(joined, theirs):
     """site-b as it was; site-a as someone made it by hand, with the objects of the command `skupper`: used and left alone."""
     for site in SITES:

@@ -259,6 +259,7 @@ def test_hostile_values_arrive_byte_for_byte(fleet):
         assert {one["name"]: one.get("value") for one in env}["NOTE"] == HOSTILE
 
 
+@pytest.mark.nightly
 def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     """The hub's objects, hostile values in them included, applied by another manager."""
     place = ("-e", f"flower_render_directory={tmp_path}")
@@ -274,6 +275,7 @@ def test_what_delivers_to_the_sites_may_come_from_a_repository(fleet, tmp_path):
     reconcile(fleet.hub, map(bare, objects))
 
 
+@pytest.mark.nightly
 def test_packages_are_known_without_any_access(fleet):
     """Not at first; with one init container, pods report them."""
     ledger = Ledger(fleet.hub, NAME, NAME)
@@ -317,6 +319,7 @@ def test_keys_and_shared_secrets_are_renewed_without_any_access(fleet):
     assert {site: fleet.federation.lives(site, NAME) for site in sites} == pods
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_others_notice_nothing(fleet):
     site, before = fleet.federation.cluster("site-b"), fleet.federation.lives("site-a", NAME)
     start = site.get("apps/v1", "StatefulSet", "supernode-default", NAME)["spec"]["ordinals"]

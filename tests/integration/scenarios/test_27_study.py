@@ -40,6 +40,8 @@ import sys, tomllib
 from pathlib import Path
 from tabular import checkpoints, table, task
 
+pytestmark = pytest.mark.nightly  # the app of the study; test_25_outputs has the way of a model
+
 app, tables, *files = map(Path, sys.argv[1:])
 config = tomllib.loads((app / "pyproject.toml").read_text())["tool"]["flwr"]["app"]["config"]
 sums, total = [0.0, 0.0], 0
