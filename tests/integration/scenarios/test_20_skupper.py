@@ -257,6 +257,7 @@ def test_missing_definitions(bare):
     assert set(run.changed.values()) == {0}
 
 
+@pytest.mark.nightly
 def test_a_controller_goes_with_the_namespace_that_was_made_for_it(bare):
     """By the stand-in's manifests: its controller only sleeps, so the Site reports that no controller has processed it."""
     file = bare.fed.folder / "controller.yml"

@@ -301,6 +301,7 @@ def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
     assert fleet.states() == {"site-a": "ready", "site-b": "ready"}
 
 
+@pytest.mark.nightly
 def test_keys_and_shared_secrets_are_renewed_without_any_access(fleet):
     sites = ("site-a", "site-b")
     for what, secret in (("supernode_keys", "supernode-default-keys"), ("superexec", "supernode-superexec")):
@@ -341,6 +342,7 @@ def test_a_cluster_that_leaves_the_placement_loses_all_but_its_number_and_the_ot
     assert fleet.federation.lives("site-a", NAME) == before
 
 
+@pytest.mark.nightly
 def test_a_site_that_left_for_good_is_forgotten_and_what_was_delivered_to_it_goes(fleet):
     """Its cluster is still chosen: its host alone has left the inventory."""
     hosts = fleet.hosts("site-a")

@@ -127,6 +127,7 @@ def test_a_lost_hub_comes_back(backup, tmp_path):
     assert {fed.nodes()[node] for node in nodes} == {"online"}
 
 
+@pytest.mark.nightly
 def test_a_hub_comes_back_in_another_cluster(federation, tmp_path):
     """A federation of its own loses the cluster of its hub. Its site keeps keys, ids and pods, and goes to the new address."""
     fed, space = federation, f"{NAMESPACE}-uid"
