@@ -304,6 +304,7 @@ def test_cert_manager_renews_by_itself(small, by_cert_manager):
     assert small.lives() == by_cert_manager and small.online() == 1
 
 
+@pytest.mark.nightly
 def test_cert_manager_gets_another_ca(small, by_cert_manager):
     """Sites trust the new CA before its first certificate is served, and the old one until someone says it is over."""
     set_ca(small, "root-two")

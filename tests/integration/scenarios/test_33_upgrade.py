@@ -141,7 +141,11 @@ def site_replaced(fed: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "point", [site_replaced, *(pytest.param(one, marks=pytest.mark.soak) for one in (hub_begun, hub_replaced, site_begun, last_begun))]
+    "point",
+    [
+        pytest.param(site_replaced, marks=pytest.mark.nightly),
+        *(pytest.param(one, marks=pytest.mark.soak) for one in (hub_begun, hub_replaced, site_begun, last_begun)),
+    ],
 )
 def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> None:
     """kill -9: the next run completes the upgrade, and takes what is done for done."""

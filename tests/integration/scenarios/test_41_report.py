@@ -9,6 +9,8 @@ import datetime
 import json
 import struct
 
+import pytest
+
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates, keypairs
@@ -111,6 +113,7 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
         assert struct.unpack(">II", picture[16:24]) == (width, 1400)
 
 
+@pytest.mark.nightly
 def test_the_remedies_help(federation, tmp_path):
     """Those that the page names: unregister, admit, site.yml; the page then has no problem but the run that failed."""
     fed = federation
