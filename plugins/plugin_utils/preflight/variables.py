@@ -35,7 +35,7 @@ FORMER = {
 SHARED = frozenset((
     "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
-    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep",
+    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep", "flower_backup_outputs",
     "flower_backup_recipients", "flower_bundle_directory", "flower_bundle_fingerprint", "flower_bundle_reply",
     "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
@@ -60,7 +60,7 @@ SHARED = frozenset((
     "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result",
     "flower_rbac_auditors", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
-    "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive", "flower_rotate",
+    "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive", "flower_restore_outputs", "flower_rotate",
     "flower_run_as_group", "flower_run_as_user",
     "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
     "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",
