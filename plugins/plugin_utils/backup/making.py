@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +99,9 @@ def write(
         hosts: the variables of the fleet's hosts, of C(fleet_variables.described); empty to leave them out.
         outputs: outputs of runs that are in it.
     """
-    counts = {}
+    counts: dict[str, int] = {}
 
-    def members() -> Iterator[archive_writer.Member]:
+    def members() -> Generator[archive_writer.Member, None, None]:
         with Copy(Volume(hub, namespace, superlink.POD)) as copy:
             objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
             counts.update(objects=len(objects), size=copy.size)

@@ -33,7 +33,7 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     """What a holder needs in a cluster.
 
     Args:
-        holder: C(controller), C(scientist) or C(auditor).
+        holder: C(controller), C(scientist), C(auditor) or C(backup).
         part: what is deployed there, C(superlink) or C(supernode).
         ca_namespace: namespace of the CA keys, for the superlink.
         ways: how scientists reach the SuperLink, of C(exec) and C(portforward).

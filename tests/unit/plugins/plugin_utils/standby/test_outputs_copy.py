@@ -7,9 +7,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import types
 
 import pytest
 
