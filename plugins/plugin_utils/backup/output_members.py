@@ -13,21 +13,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..base.digests import canonical
 from ..base.errors import ClusterError
-from ..base.sizes import readable
 from .archive_writer import OUTPUTS, Member, member_of
 from .output_choice import Chosen
-from .volume_files import Place, batches
+from .volume_files import Place, Progress, batches
 
 INDEX = "outputs.json"
 CHANGED = "it changed while it was read; the next backup has it"
-_STEADY = 10.0  # seconds between two words about the progress
 _NANO = 10**9
 
 
@@ -61,17 +58,11 @@ class Outputs:
     def members(self) -> Iterator[Member]:
         """The files one after the other, each read to its end before the next one is asked for, and the list."""
         known = self._chosen.known
-        pieces = _pieces(self._place, known)
+        pieces = _pieces(self._place, known, Progress(self._say, len(known)))
         read: dict[str, _Content] = {}
-        sent = 0
-        spoken = time.monotonic()
         for path, (size, changed) in known.items():
             read[path] = _Content(pieces, path, size)
             yield Member(OUTPUTS + path, size, read[path], changed // _NANO)  # type: ignore[arg-type]  # it is read only
-            sent += size
-            if time.monotonic() >= spoken + _STEADY:
-                spoken = time.monotonic()
-                self._say(f"outputs of runs: {len(read)} of {len(known)} files, {readable(sent)}")
         now = self._place.files().known if known else {}
         whole = {path: content for path, content in read.items() if not content.short and now.get(path) == known[path]}
         for path in read:
@@ -82,7 +73,7 @@ class Outputs:
         yield member_of(INDEX, canonical({"files": files, "left_out": self._chosen.left_out}).encode("ascii"))
 
 
-def _pieces(place: Place, known: Mapping[str, tuple[int, int]]) -> Iterator[tuple[str, bytes, int]]:
+def _pieces(place: Place, known: Mapping[str, tuple[int, int]], progress: Progress) -> Iterator[tuple[str, bytes, int]]:
     """Path, content and wanted size of each piece; a batch of them is in memory."""
     for batch in batches(list(known), known):
         (answer,) = place.ask("pack", pieces=[piece[:3] for piece in batch])
@@ -93,6 +84,7 @@ def _pieces(place: Place, known: Mapping[str, tuple[int, int]]) -> Iterator[tupl
         for piece, size in zip(batch, answer["sizes"]):
             yield piece[0], data[at : at + size], piece[2]
             at += size
+        progress.add(len(data), sum(1 for _path, offset, size, total, _changed in batch if offset + size == total))
 
 
 class _Content(io.RawIOBase):

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,7 @@ from ..base.sizes import readable
 from . import archive_reader
 from .archive_writer import OUTPUTS
 from .output_members import Entry
-from .volume_files import MOST, PIECE, Files, Place
-
-_STEADY = 10.0  # seconds between two words about the progress
+from .volume_files import MOST, PIECE, Files, Place, Progress
 
 
 @dataclass
@@ -110,10 +107,10 @@ class _Sender:
     """Takes members, and sends them in batches."""
 
     def __init__(self, place: Place, wanted: Mapping[str, Entry], done: Restored, say: Callable[[str], None]) -> None:
-        self._place, self._wanted, self._done, self._say = place, wanted, done, say
+        self._place, self._wanted, self._done = place, wanted, done
+        self._progress = Progress(say, len(wanted))
         self._data = bytearray()
         self._pieces: list[list[Any]] = []
-        self._spoken = time.monotonic()
 
     def take(self, name: str, size: int, data: BinaryIO) -> None:
         """See C(archive_reader.read)."""
@@ -143,6 +140,4 @@ class _Sender:
         data, pieces = bytes(self._data), self._pieces
         self._data, self._pieces = bytearray(), []
         self._place.ask("unpack", data, pieces=pieces, sha256=hashlib.sha256(data).hexdigest())
-        if time.monotonic() >= self._spoken + _STEADY:
-            self._spoken = time.monotonic()
-            self._say(f"outputs of runs: {self._done.files} of {len(self._wanted)} files, {readable(self._done.size)}")
+        self._progress.add(len(data), sum(1 for _path, offset, size, total, _changed in pieces if offset + size == total))

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.errors import ClusterError
+from ..base.sizes import readable
 from ..flower import in_pod
 from ..kube.client import Cluster
 from . import files_program
@@ -20,6 +22,7 @@ PIECE = 8 * 2**20  # bytes in one request
 MOST = 500  # files in one request
 _SECONDS = 600
 _SILENCE = 90.0
+_STEADY = 10.0  # seconds between two words about the progress
 
 
 @dataclass(frozen=True)
@@ -91,3 +94,25 @@ def batches(paths: Sequence[str], known: Mapping[str, tuple[int, int]], most: in
                 break
     if batch:
         yield batch
+
+
+class Progress:
+    """How far it is, said now and then.
+
+    Args:
+        say: shows it.
+        total: files there are to send.
+    """
+
+    def __init__(self, say: Callable[[str], None], total: int) -> None:
+        self._say, self._total = say, total
+        self._files = self._size = 0
+        self._spoken = time.monotonic()
+
+    def add(self, size: int, files: int = 0) -> None:
+        """So many more bytes were sent, and so many files are complete with them."""
+        self._size += size
+        self._files += files
+        if time.monotonic() >= self._spoken + _STEADY:
+            self._spoken = time.monotonic()
+            self._say(f"outputs of runs: {self._files} of {self._total} files, {readable(self._size)}")

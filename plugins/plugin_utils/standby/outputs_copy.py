@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..backup.volume_files import MOST, Files, Place, batches
+from ..backup.volume_files import MOST, Files, Place, Progress, batches
 from ..base.sizes import readable
-
-_STEADY = 10.0  # seconds between two words about the progress
 
 
 @dataclass
@@ -75,7 +72,7 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
         target.ask("remove", paths=gone[start : start + MOST])
     done.removed = len(gone)
     broken: set[str] = set()
-    spoken = time.monotonic()
+    progress = Progress(say, len(send))
     for batch in batches(send, there.known):
         pieces = [piece for piece in batch if piece[0] not in broken]
         (answer,) = source.ask("pack", pieces=[piece[:3] for piece in pieces])
@@ -85,11 +82,10 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
             broken |= short
             data, pieces = _without(data, pieces, answer["sizes"], short)
         target.ask("unpack", data, pieces=pieces, sha256=_digest(data))
+        whole = sum(1 for _path, offset, size, total, _changed in pieces if offset + size == total)
         done.size += len(data)
-        done.files += sum(1 for _path, offset, size, total, _changed in pieces if offset + size == total)
-        if time.monotonic() >= spoken + _STEADY:
-            spoken = time.monotonic()
-            say(f"outputs of runs: {done.files} of {len(send)} files, {readable(done.size)}")
+        done.files += whole
+        progress.add(len(data), whole)
     done.changing = len(broken)
     target.ask("tidy")
     return done
