@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Outputs of runs out of an archive onto a volume. What is on the volume stays: a file of the same name with other content is told, not replaced."""
+"""Outputs of runs out of an archive onto a volume. What is on the volume stays: a file of the same name with other content is reported, not replaced."""
 
 from __future__ import annotations
 
