@@ -17,10 +17,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     fleet_variables,
     hub_archive,
     making,
+    output_choice,
+    output_members,
     retention,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 
@@ -36,6 +37,7 @@ class ActionModule(ClusterAction):
         "recipients": {"type": "list", "elements": "str", "required": True, "no_log": False},
         "identity": {"type": "str", "no_log": True},
         "keep": {"type": "int"},
+        "outputs": {"type": "raw", "default": False},
         "hosts": {"type": "list", "elements": "str", "default": []},
     }
     NEEDS_LEASE = False
@@ -46,15 +48,23 @@ class ActionModule(ClusterAction):
         identity = age_keys.identity_of(params["identity"]) if params["identity"] else None
         if params["keep"] is not None and params["keep"] < 1:
             raise ClusterError(f"flower_backup_keep: {params['keep']} is not a number of backups: it is at least 1")
+        choice = output_choice.choice_of(params["outputs"])
         folder = making.folder_of(params["directory"])
+        namespace, federation = params["namespace"], params["federation"]
         with self.connect() as hub:
-            about = making.about(hub, params["namespace"], params["federation"])
+            about = making.about(hub, namespace, federation)
+            place = ca_namespace.resolve(hub, namespace, params["ca_namespace"])
+            chosen = outputs = None
+            if choice.is_any:
+                reader = making.output_place(hub, namespace)
+                chosen = output_choice.chosen(reader.files(), choice, hub.name)
+                outputs = output_members.Outputs(reader, chosen, self.say)
             if self.check:
-                return {"changed": True, "msg": f"would write {folder / about.file_name}"}
-            place = ca_namespace.resolve(hub, params["namespace"], params["ca_namespace"])
+                found = making.looked(hub, namespace, place, federation, chosen)
+                return {"changed": True, "warnings": self._left_out(chosen), "msg": f"would write {folder / about.file_name}: {found}"}
             hosts = self._inventory(params["hosts"], task_vars)
-            path, count, size = making.write(hub, params["namespace"], place, about, folder, recipients, hosts)
-            words = [f"wrote {path}: {count} objects and a database of {readable(size)}"]
+            path, count, size = making.write(hub, namespace, place, about, folder, recipients, hosts, outputs)
+            words = [f"wrote {path}: {making.contents(count, size, chosen)}"]
             if identity is None:
                 words.append("it was not opened, since flower_backup_identity is not set")
             else:
@@ -62,7 +72,7 @@ class ActionModule(ClusterAction):
                 words.append("opened it and read it to its end")
             # For the metric and the alert: last, when there is a backup.
             facts = {"at": about.at, "archive": path.name, "bytes": path.stat().st_size, "opened": identity is not None}
-            Ledger(hub, params["namespace"], params["federation"]).note_backup(facts)
+            Ledger(hub, namespace, federation).note_backup(facts)
         removed = retention.surplus(folder, about, params["keep"]) if params["keep"] else []
         retention.remove(removed)
         words += [f"removed {one.name}" for one in removed]
@@ -70,9 +80,21 @@ class ActionModule(ClusterAction):
             "changed": True,
             "path": str(path),
             "opened": identity is not None,
+            "outputs": {"runs": chosen.runs if chosen else [], "files": len(chosen.known) if chosen else 0},
+            "warnings": self._left_out(chosen),
             "removed": [str(one) for one in removed],
             "msg": "; ".join(words),
         }
+
+    def _left_out(self, chosen: output_choice.Chosen | None) -> list[str]:
+        """Files that are not in the archive, as a warning; none for none."""
+        if not chosen or not chosen.left_out:
+            return []
+        reasons: dict[str, list[str]] = {}
+        for path, why in chosen.left_out.items():
+            reasons.setdefault(why, []).append(path)
+        said = [f"{output_choice.named(paths)}: {why}" for why, paths in sorted(reasons.items())]
+        return [f"{self.inventory_host}: outputs that are not in the backup: {'; '.join(said)}"]
 
     @staticmethod
     def _inventory(hosts: list[str], task_vars: dict[str, Any]) -> bytes:

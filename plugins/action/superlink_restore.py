@@ -19,14 +19,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.backup import (
     database,
     hub_archive,
     hub_objects,
+    output_choice,
+    output_restore,
     volume_pod,
 )
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Place
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.base.sizes import readable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube import cluster_platform
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import NEW, Ledger
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, superlink
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace, outputs, superlink
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership import ca_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
@@ -43,6 +46,7 @@ class ActionModule(ClusterAction):
         "ca_namespace": {"type": "str", "required": True},
         "archive": {"type": "path", "required": True},
         "identity": {"type": "str", "required": True, "no_log": True},
+        "outputs": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 300},
     }
 
@@ -51,28 +55,62 @@ class ActionModule(ClusterAction):
         spec = given_spec(self, params["spec"])
         identity = age_keys.identity_of(params["identity"])
         path = Path(params["archive"])
-        about, content = hub_archive.proven(path, identity)
+        proven = hub_archive.proven(path, identity)
+        about, content = proven.about, proven.content
+        files = proven.outputs if params["outputs"] else {}
         with self.connect() as hub:
             spec = spec.on(cluster_platform.known(hub, spec.platform))
             place = ca_namespace.resolve(hub, spec.namespace, params["ca_namespace"])
             found = Ledger(hub, spec.namespace, spec.federation).identity()
             wrong = hub_archive.faults(path, about, content, spec, place, "" if found == NEW else found)
+            wrong += [*filter(None, [self._outputs_fault(hub, spec, path) if files else ""])]
             if wrong:
                 raise ClusterError("; ".join(wrong))
             claimed = self._refuse_hub(hub, spec, place, about.file_name)
             absent = hub_objects.missing(hub, content["objects"])
             words = f"{len(absent)} objects and a database of {readable(content['database']['size'])} of {path}"
             if self.check:
-                return {"changed": bool(absent) or not claimed, "msg": f"would restore {words}"}
-            objects = self._restore_objects(hub, spec, place, absent)
+                more = f", and {output_restore.words_of(files)}" if files else ""
+                return {"changed": bool(absent) or not claimed, "msg": f"would restore {words}{more}"}
+            objects = self._restore_objects(hub, spec, place, absent, outputs.objects(spec) if files else [])
             if not claimed:
                 hub.create(volume_pod.claim(spec, about.file_name))
             with volume_pod.Holder(hub, spec, params["wait_timeout"]) as volume:
                 put = self._put(volume, content, path, identity)
-        changed = bool(objects) or not claimed or put
+            restored = output_restore.Restored()
+            if files:
+                with volume_pod.Holder(hub, spec, params["wait_timeout"], volume_pod.outputs_pod(spec)) as volume:
+                    there = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
+                    restored = output_restore.put(there, path, identity, files, self.say)
+                words += f", and {restored.words}"
+        changed = bool(objects) or not claimed or put or bool(restored.files)
         if changed:
             self.note(words=[f"restored {words}"])
-        return {"changed": changed, "msg": f"restored {words}. Run site.yml: it deploys the hub with them"}
+        return {
+            "changed": changed,
+            "outputs_kept": restored.kept,
+            "warnings": [self._kept(restored.kept, spec)] if restored.kept else [],
+            "msg": f"restored {words}. Run site.yml: it deploys the hub with them",
+        }
+
+    @staticmethod
+    def _outputs_fault(hub: Cluster, spec: HubSpec, path: Path) -> str:
+        """Why outputs of an archive cannot be restored: a sentence; empty if they can."""
+        remedy = "or leave them out with flower_restore_outputs: false"
+        if not spec.outputs_enabled:
+            return f"{path} has outputs of runs, and superlink_outputs_enabled is false: set it, {remedy}"
+        if spec.outputs_claim and hub.get("v1", _CLAIM, spec.outputs_claim, spec.namespace) is None:
+            return (
+                f"{path} has outputs of runs, and there is no volume claim {spec.namespace}/{spec.outputs_claim} (superlink_outputs_claim): create it, "
+                f"{remedy}"
+            )
+        return ""
+
+    def _kept(self, paths: list[str], spec: HubSpec) -> str:
+        return (
+            f"{self.inventory_host}: outputs that were not restored, since the volume {outputs.claim_name(spec)} has others in their places, which stay: "
+            f"{output_choice.named(paths)}"
+        )
 
     @staticmethod
     def _refuse_hub(hub: Cluster, spec: HubSpec, place: str, source: str) -> bool:
@@ -93,10 +131,13 @@ class ActionModule(ClusterAction):
             raise ClusterError(f"{hub.name}: {fault}")
         return live is not None
 
-    def _restore_objects(self, hub: Cluster, spec: HubSpec, place: str, absent: list[Any]) -> list[dict[str, str]]:
+    def _restore_objects(
+        self, hub: Cluster, spec: HubSpec, place: str, absent: list[Any], claims: list[dict[str, Any]]
+    ) -> list[dict[str, str]]:
         made = namespace.objects(spec)
         if place != spec.namespace:
             made += namespace.objects(spec.beside(place))
+        made += claims
         done = notes.of_objects(apply_objects(hub, made).objects) if made else []
         self.note(objects=done)
         for one in absent:

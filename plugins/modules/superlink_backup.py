@@ -16,6 +16,7 @@ description:
     ConfigMaps, those of the CA namespace included.
   - Writes all of it into one archive in a folder of the control node, encrypted with age while it arrives. Plain text is never written to the
     disk of the control node. The copy on the SuperLink's volume is removed.
+  - With O(outputs), also copies files that apps wrote to the volume for outputs, in pieces.
   - With O(identity) the archive is opened and read to its end.
   - Needs the Python package C(pyrage) on the control node.
   - This module is a step of the playbook C(federated.flower.backup). Its options may change in any release.
@@ -54,6 +55,14 @@ options:
     description:
       - Number of archives of this hub that stay in the folder, the newest ones. By default all stay.
     type: int
+  outputs:
+    description:
+      - Outputs of runs that are in the archive. V(true) for those of all runs, V(false) for none, or ids of runs, as a list or separated by
+        commas.
+      - A file that changes while it is read is left out and named in a warning. So are links, files that cannot be read, and names that are not
+        plain text.
+    type: raw
+    default: false
   hosts:
     description:
       - Hosts of the inventory whose variables of this collection are in the archive, as they are in effect, decrypted.
@@ -70,7 +79,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Reports the archive that would be written.
+      - Reports the archive that would be written, and what would be in it.
   diff_mode:
     support: none
   idempotent:
@@ -90,6 +99,7 @@ EXAMPLES = r"""
     recipients:
       - "{{ backup_public_key }}"
     keep: 14
+    outputs: true
 """
 
 RETURN = r"""
@@ -105,6 +115,18 @@ opened:
   description: Whether the archive was opened and read to its end.
   returned: success, unless in check mode
   type: bool
+outputs:
+  description: What the archive has of the outputs of runs.
+  returned: success, unless in check mode
+  type: dict
+  contains:
+    runs:
+      description: Ids of the runs.
+      type: list
+      elements: str
+    files:
+      description: Number of files.
+      type: int
 removed:
   description: Older archives that were removed.
   returned: success, unless in check mode

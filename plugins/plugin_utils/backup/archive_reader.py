@@ -122,8 +122,8 @@ def _outer(path: Path) -> tuple[About, int, int]:
     return about, payload.offset_data, payload.size
 
 
-def _content(tar: tarfile.TarFile, one: tarfile.TarInfo, path: Path) -> bytes:
-    data = tar.extractfile(one) if one.isreg() and one.size <= _SMALL else None
+def _content(tar: tarfile.TarFile, one: tarfile.TarInfo, path: Path, most: int = _SMALL) -> bytes:
+    data = tar.extractfile(one) if one.isreg() and one.size <= most else None
     if data is None:
         raise ClusterError(
             f"{path} is not a backup of this collection: {one.name} is not a small file. Choose another file"
@@ -139,7 +139,7 @@ def _inner(plain: BinaryIO, take: Take, path: Path) -> tuple[Any, dict[str, Any]
             if manifest is not None or not one.isreg():
                 raise tarfile.ReadError("a member follows the manifest, or is not a file")
             if one.name == MANIFEST:
-                manifest = json.loads(_content(inner, one, path))
+                manifest = json.loads(_content(inner, one, path, archive_writer.LONGEST))
                 continue
             if not archive_writer.is_member_name(one.name) or one.name in found:
                 raise tarfile.ReadError("a member has a name that cannot be")

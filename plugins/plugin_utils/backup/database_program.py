@@ -95,6 +95,11 @@ def copy(request: dict[str, Any]) -> dict[str, Any]:
     return {"size": size_of(target_path), "sha256": digest(target_path)}
 
 
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Bytes of the database, about as many as a copy has."""
+    return {"size": size_of(DATABASE) + size_of(f"{DATABASE}-wal")}
+
+
 def send(request: dict[str, Any]) -> dict[str, Any]:
     """A piece of the copy."""
     with open(place(request), "rb") as file:
@@ -152,7 +157,7 @@ def finish(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-ACTIONS = {"copy": copy, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
+ACTIONS = {"copy": copy, "measure": measure, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
 
 if __name__ == "__main__":
     asked = json.loads(sys.stdin.buffer.readline())

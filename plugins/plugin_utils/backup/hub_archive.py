@@ -5,22 +5,40 @@
 """What an archive of a hub holds, and whether it may be restored into a hub.
 
 An archive has the members C(HUB) and C(DATABASE), and, of a newer collection, C(INVENTORY), which people read: nothing is restored from it.
+By choice it also has outputs of runs, see C(output_members).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..base.digests import canonical
 from ..base.errors import ClusterError
 from ..spec.hub_spec import HubSpec
-from . import archive_reader, archive_writer, hub_objects
+from . import archive_reader, archive_writer, hub_objects, output_members
 from .about import About, foreign
 
 HUB, DATABASE, INVENTORY = "hub.json", "state.db", "inventory.json"
-_MOST = 512 * 2**20  # bytes of the objects, which are in memory
+_MOST = 512 * 2**20  # bytes of the objects, and of the list of outputs, which are in memory
+
+
+@dataclass(frozen=True)
+class Proven:
+    """An archive that was read to its end.
+
+    Attributes:
+        about: its head.
+        content: of C(HUB).
+        outputs: path -> entry of the outputs that it has; empty without.
+    """
+
+    about: About
+    content: dict[str, Any]
+    outputs: Mapping[str, output_members.Entry] = field(default_factory=dict)
 
 
 def described(namespace: str, ca_namespace: str, database: dict[str, Any], objects: list[dict[str, Any]]) -> bytes:
@@ -34,8 +52,8 @@ def described(namespace: str, ca_namespace: str, database: dict[str, Any], objec
     return canonical(content).encode("ascii")
 
 
-def proven(path: Path, identity: Any) -> tuple[About, dict[str, Any]]:
-    """Read an archive to its end; its head, and the content of C(HUB).
+def proven(path: Path, identity: Any) -> Proven:
+    """Read an archive to its end.
 
     Raises:
         ClusterError: it is not what was written, or not a backup of a hub.
@@ -44,18 +62,28 @@ def proven(path: Path, identity: Any) -> tuple[About, dict[str, Any]]:
         fault = archive_reader.checksum_fault(path)
         if fault:
             raise ClusterError(f"{fault}. Choose another backup")
-    kept: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
+    outputs: dict[str, int] = {}
+    texts: dict[str, bytes] = {}
 
     def take(name: str, size: int, data: BinaryIO) -> None:
-        kept[name] = data.read(size) if name == HUB and size <= _MOST else size
+        if name.startswith(archive_writer.OUTPUTS):
+            outputs[name.removeprefix(archive_writer.OUTPUTS)] = size
+            return
+        sizes[name] = size
+        if name in (HUB, output_members.INDEX) and size <= _MOST:
+            texts[name] = data.read(size)
 
     about = archive_reader.read(path, take, identity)
-    if set(kept) - {INVENTORY} != {HUB, DATABASE} or not isinstance(kept[HUB], bytes):
-        raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(kept))}. Choose another file")
-    content: dict[str, Any] = json.loads(kept[HUB])
-    if content["database"]["size"] != kept[DATABASE]:
+    if set(sizes) - {INVENTORY, output_members.INDEX} != {HUB, DATABASE} or HUB not in texts:
+        raise ClusterError(f"{path} is not a backup of a hub: its members are {', '.join(sorted(sizes))}. Choose another file")
+    content: dict[str, Any] = json.loads(texts[HUB])
+    if content["database"]["size"] != sizes[DATABASE]:
         raise ClusterError(f"{path} contradicts itself about the size of the database. Choose another backup")
-    return about, content
+    if not outputs and output_members.INDEX not in sizes:
+        return Proven(about, content)
+    index = json.loads(texts.get(output_members.INDEX, b"null"))
+    return Proven(about, content, output_members.listed(index, outputs, str(path)))
 
 
 def faults(path: Path, about: About, content: dict[str, Any], spec: HubSpec, ca_namespace: str, identity: str) -> list[str]:

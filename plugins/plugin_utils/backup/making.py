@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 from ..apply.applyset import TOOL_VERSION
 from ..base.errors import ClusterError
+from ..base.sizes import readable
+from ..flower.cli import FlowerCLI
+from ..flower.outputs_reader import Reader
 from ..kube.client import Cluster
 from ..ledger.store import NEW, Ledger
 from ..manifests import federation as publication
@@ -19,6 +24,9 @@ from ..manifests import superlink
 from . import archive_writer, hub_archive, hub_objects
 from .about import About
 from .database import Copy, Volume
+from .output_choice import Chosen
+from .output_members import Outputs
+from .volume_files import Place
 
 
 def about(hub: Cluster, namespace: str, federation: str) -> About:
@@ -50,9 +58,33 @@ def folder_of(given: str) -> Path:
     return folder
 
 
+def output_place(hub: Cluster, namespace: str) -> Place:
+    """The container that has the outputs of runs.
+
+    Raises:
+        ClusterError: the federation keeps none, or it does not run.
+    """
+    found = Reader(FlowerCLI(hub, namespace)).place()
+    return Place(hub, namespace, found.pod, found.container)
+
+
+def looked(hub: Cluster, namespace: str, ca_namespace: str, federation: str, chosen: Chosen | None) -> str:
+    """What an archive would have, for people. Nothing is copied."""
+    objects = hub_objects.collect(hub, namespace, ca_namespace, federation)
+    size = Volume(hub, namespace, superlink.POD).ask("measure")["size"]
+    return contents(len(objects), size, chosen)
+
+
+def contents(objects: int, size: int, chosen: Chosen | None) -> str:
+    """What an archive has, for people."""
+    words = f"{objects} objects" + (", " if chosen else " and ") + f"a database of {readable(size)}"
+    return words + (f" and {chosen.words}" if chosen else "")
+
+
 def write(
-    hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b""
-) -> tuple[Path, int, int]:
+    hub: Cluster, namespace: str, ca_namespace: str, head: About, folder: Path, recipients: list[Any], hosts: bytes = b"",
+    outputs: Outputs | None = None,
+) -> tuple[Path, int, int]:  # fmt: skip
     """Write an archive; its path, the number of its objects, and the bytes of its database.
 
     The database is copied first: what a site has registered meanwhile is then missing in the copy, which site.yml corrects.
@@ -65,13 +97,23 @@ def write(
         folder: of C(folder_of).
         recipients: public keys of age, which can open it.
         hosts: the variables of the fleet's hosts, of C(fleet_variables.described); empty to leave them out.
+        outputs: outputs of runs that are in it.
     """
-    with Copy(Volume(hub, namespace, superlink.POD)) as copy:
-        objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
-        database = {"size": copy.size, "sha256": copy.sha256}
-        members = [
-            archive_writer.member_of(hub_archive.HUB, hub_archive.described(namespace, ca_namespace, database, objects)),
-            *([archive_writer.member_of(hub_archive.INVENTORY, hosts)] if hosts else []),
-            archive_writer.Member(hub_archive.DATABASE, copy.size, copy),  # type: ignore[arg-type]  # it is read only
-        ]
-        return archive_writer.write(folder, head, members, recipients), len(objects), copy.size
+    counts: dict[str, int] = {}
+
+    def members() -> Generator[archive_writer.Member, None, None]:
+        with Copy(Volume(hub, namespace, superlink.POD)) as copy:
+            objects = hub_objects.collect(hub, namespace, ca_namespace, head.federation)
+            counts.update(objects=len(objects), size=copy.size)
+            database = {"size": copy.size, "sha256": copy.sha256}
+            yield archive_writer.member_of(hub_archive.HUB, hub_archive.described(namespace, ca_namespace, database, objects))
+            if hosts:
+                yield archive_writer.member_of(hub_archive.INVENTORY, hosts)
+            yield archive_writer.Member(hub_archive.DATABASE, copy.size, copy)  # type: ignore[arg-type]  # it is read only
+        # The copy is gone from the SuperLink's volume: outputs may take hours.
+        if outputs:
+            yield from outputs.members()
+
+    with contextlib.closing(members()) as given:
+        path = archive_writer.write(folder, head, given, recipients)
+    return path, counts["objects"], counts["size"]

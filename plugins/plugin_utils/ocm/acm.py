@@ -67,10 +67,22 @@ def policy_name(federation: str) -> str:
 
 def objects(spec: AddonSpec) -> list[Object]:
     """Policy and PlacementBinding, from an add-on's spec."""
-    name = policy_name(spec.federation)
-    meta = {"name": name, "namespace": spec.namespace, "labels": addon_labels(spec.federation)}
     parts = [part for part in (_namespace(spec), _network(spec), _pods(spec), _rights(spec)) if part]
-    policy = {
+    return policy(policy_name(spec.federation), spec.namespace, spec.federation, parts, spec.placement)
+
+
+def policy(name: str, namespace: str, federation: str, parts: Sequence[Object], placement: str) -> list[Object]:
+    """A Policy, and its PlacementBinding.
+
+    Args:
+        name: of both.
+        namespace: of both, and of the Placement.
+        federation: for the labels.
+        parts: ConfigurationPolicies, see C(part).
+        placement: name of the Placement that selects the clusters.
+    """
+    meta = {"name": name, "namespace": namespace, "labels": addon_labels(federation)}
+    made = {
         "apiVersion": API,
         "kind": "Policy",
         "metadata": {**meta, "annotations": {**_FILED, **_NO_TEMPLATES}},
@@ -80,26 +92,38 @@ def objects(spec: AddonSpec) -> list[Object]:
         "apiVersion": API,
         "kind": "PlacementBinding",
         "metadata": meta,
-        "placementRef": {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": spec.placement},
+        "placementRef": {"apiGroup": "cluster.open-cluster-management.io", "kind": "Placement", "name": placement},
         "subjects": [{"apiGroup": GROUP, "kind": "Policy", "name": name}],
     }
-    return [policy, binding]
+    return [made, binding]
 
 
-def _part(spec: AddonSpec, name: str, severity: str, listed: Sequence[Object], *, present: bool) -> Object:
-    """A ConfigurationPolicy: these objects are there, or none of these is."""
-    action = spec.policy_remediation if present else INFORM
+def part(name: str, severity: str, listed: Sequence[Object], *, present: bool, remediation: str) -> Object:
+    """A ConfigurationPolicy: these objects are there, or none of these is.
+
+    Args:
+        name: its name.
+        severity: how bad it is if not.
+        listed: the objects.
+        present: whether they have to be there.
+        remediation: C(INFORM) or C(ENFORCE); only what has to be there is enforced.
+    """
     compliance = "musthave" if present else "mustnothave"
     return {
         "apiVersion": API,
         "kind": "ConfigurationPolicy",
-        "metadata": {"name": f"{policy_name(spec.federation)}-{name}", "annotations": dict(_NO_TEMPLATES)},
+        "metadata": {"name": name, "annotations": dict(_NO_TEMPLATES)},
         "spec": {
             "severity": severity,
-            "remediationAction": action,
+            "remediationAction": remediation if present else INFORM,
             "object-templates": [{"complianceType": compliance, "objectDefinition": item} for item in listed],
         },
     }
+
+
+def _part(spec: AddonSpec, name: str, severity: str, listed: Sequence[Object], *, present: bool) -> Object:
+    full = f"{policy_name(spec.federation)}-{name}"
+    return part(full, severity, listed, present=present, remediation=spec.policy_remediation)
 
 
 def _bare(item: Object) -> Object:

@@ -21,7 +21,7 @@ OWN = "flower_own_variables"
 # What entry points of roles return.
 RESULTS = frozenset((
     "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
-    "superlink_described", "superlink_drill_result", "superlink_rights",
+    "superlink_described", "superlink_drill_result", "superlink_metrics_policy", "superlink_rights",
 ))  # fmt: skip
 
 # Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
@@ -33,9 +33,9 @@ FORMER = {
 
 # Variables of playbooks, rulebooks and connections. Those of roles stand in their defaults.
 SHARED = frozenset((
-    "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_remediation", "flower_acm_state",
+    "flower_access", "flower_acm_apply", "flower_acm_directory", "flower_acm_hub_labels", "flower_acm_policies", "flower_acm_remediation", "flower_acm_state",
     "flower_annotations", "flower_app", "flower_app_image", "flower_audit_anchor", "flower_audit_file",
-    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep",
+    "flower_audit_last", "flower_auth", "flower_backup_directory", "flower_backup_identity", "flower_backup_keep", "flower_backup_outputs",
     "flower_backup_recipients", "flower_bundle_directory", "flower_bundle_fingerprint", "flower_bundle_reply",
     "flower_ca_namespace", "flower_certificates_source", "flower_claim_sites", "flower_clientapp",
     "flower_clientapp_force", "flower_clientapp_pace", "flower_clientapp_predicates", "flower_clientapp_rollout",
@@ -58,9 +58,10 @@ SHARED = frozenset((
     "flower_ocm_install", "flower_openshift_password", "flower_openshift_username", "flower_own_variables", "flower_packages_report", "flower_partitions",
     "flower_platform", "flower_pod_security", "flower_rbac_apply",
     "flower_reconcile", "flower_reconcile_after", "flower_reconcile_all", "flower_reconcile_result",
-    "flower_rbac_auditors", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
+    "flower_rbac_auditors", "flower_rbac_backup", "flower_rbac_controller", "flower_rbac_directory", "flower_rbac_scientist_ways",
     "flower_rbac_scientists", "flower_rbac_state", "flower_rbac_works", "flower_reason", "flower_region",
-    "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive", "flower_rotate",
+    "flower_render_directory", "flower_renew_before", "flower_repartition", "flower_restore", "flower_restore_archive",
+    "flower_restore_outputs", "flower_rotate",
     "flower_run_as_group", "flower_run_as_user",
     "flower_run_config", "flower_run_datasets", "flower_run_id", "flower_run_interval", "flower_run_log_lines",
     "flower_run_packages_check", "flower_run_inputs", "flower_run_quiet", "flower_run_result", "flower_run_resume", "flower_run_timeout",

@@ -18,7 +18,7 @@ from ..marks import parts
 from ..rights.grants import grants, namespaces
 from ..rights.need import WORKS, Need, Spec
 from ..rights.rules import policy_rules
-from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
+from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, SUPERLINK, SUPERNODE
 from ..spec.hub_spec import HubSpec
 from ..spec.part_spec import PartSpec
 from ..spec.site_spec import SiteSpec
@@ -65,7 +65,7 @@ def rights_objects(part: str, given: Mapping[str, Any], settings: Mapping[str, A
         # Who applies this can grant rights on Secrets, so that the controller needs none.
         spec = replace(spec, keys_account=True)
         job = key_job.given_access(spec, key_job.secret_names(pool.name for pool in spec.pools))
-    for holder in (CONTROLLER, SCIENTIST, AUDITOR):
+    for holder in (CONTROLLER, SCIENTIST, AUDITOR, *([BACKUP] if part == SUPERLINK else [])):
         who = subjects(settings, holder, home)
         accounts += [_account(part, spec, one) for one in who if one.namespace in own]
         granted = grants(holder, part, spec, ca_namespace, ways=settings.get("scientist_ways", []))

@@ -15,13 +15,13 @@ from typing import Any
 
 from ..base.values import text
 from ..rights.need import WORKS
-from ..rights.table import AUDITOR, CONTROLLER, SCIENTIST, WAYS
+from ..rights.table import AUDITOR, BACKUP, CONTROLLER, SCIENTIST, WAYS
 from ..validate.faults import Faults
 
 KINDS = ("ServiceAccount", "User", "Group")
 STATES = ("present", "absent")
 # Holder -> the variable that names its subjects, without its prefix flower_rbac_.
-VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors"}
+VARIABLES = {CONTROLLER: "controller", SCIENTIST: "scientists", AUDITOR: "auditors", BACKUP: "backup"}
 # All users, or all users with a token: they are never meant to be administrators of a federation. system:masters may do
 # everything already.
 _EVERYBODY = (
@@ -53,7 +53,7 @@ def faults(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
 
     Args:
         spec: the part's specification, for the cluster's name.
-        settings: C(controller), C(scientists), C(auditors) (a subject or a list of them), C(scientist_ways), C(state),
+        settings: C(controller), C(scientists), C(auditors), C(backup) (a subject or a list of them), C(scientist_ways), C(state),
             C(works) (the controller's tasks; all if not set), C(skupper) (whether sites reach the hub through Skupper) and,
             for the superlink, C(ca_namespace).
     """
@@ -86,7 +86,7 @@ def subjects(settings: Mapping[str, Any], holder: str, namespace: str) -> list[S
 
     Args:
         settings: as in C(faults), without faults.
-        holder: C(controller), C(scientist) or C(auditor).
+        holder: C(controller), C(scientist), C(auditor) or C(backup).
         namespace: of ServiceAccounts without one.
     """
     found = []

@@ -12,7 +12,7 @@ from ..spec.addon_spec import AddonSpec
 from ..spec.part_spec import PartSpec
 from . import dataset_needs, metrics_needs, output_needs, rendered
 from .need import CA, CLUSTER, DEPLOY, FEDERATION, Need, Right, Spec, rights
-from .table import CONTROLLER, OCM, SUPERLINK, TABLE, WAYS
+from .table import CONTROLLER, OCM, SCIENTIST, SUPERLINK, TABLE, WAYS
 
 # Namespace (empty: the whole cluster) -> what is needed there.
 Grants = dict[str, list[Need]]
@@ -33,13 +33,13 @@ def grants(holder: str, part: str, spec: Spec, ca_namespace: str = "", *, ways: 
     """What a holder needs in a cluster.
 
     Args:
-        holder: C(controller), C(scientist) or C(auditor).
+        holder: C(controller), C(scientist), C(auditor) or C(backup).
         part: what is deployed there, C(superlink) or C(supernode).
         ca_namespace: namespace of the CA keys, for the superlink.
         ways: how scientists reach the SuperLink, of C(exec) and C(portforward).
     """
     where = places(part, spec.namespace, ca_namespace)
-    barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder != CONTROLLER else set()
+    barred = {f"pods/{way}" for way in WAYS if way not in ways} if holder == SCIENTIST else set()
     found: Grants = {}
     listed = [
         *TABLE[holder, part],

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from ..lease import lease_object as lease
+from ..ledger.store import BACKUP as LAST_BACKUP
 from ..ledger.store import DATASETS, PACKAGES
 from ..manifests import exposure, key_job, supernode
 from ..manifests.gateway import NEXT_SECRET
@@ -45,6 +46,7 @@ SUPERNODE = "supernode"
 CONTROLLER = "controller"  # the control node: runs the playbooks
 SCIENTIST = "scientist"  # submits and watches runs
 AUDITOR = "auditor"  # reads all but secrets
+BACKUP = "backup"  # copies the hub into an archive, and does nothing else
 
 READ = "get list watch"
 
@@ -434,5 +436,14 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
         Need(FEDERATION, "events", READ, "what happened"),
         Need(FEDERATION, "roles.rbac.authorization.k8s.io", READ, "who may do what"),
         Need(FEDERATION, "rolebindings.rbac.authorization.k8s.io", READ, "who may do what"),
+    ),
+    (BACKUP, SUPERLINK): (
+        Need(FEDERATION, "configmaps", "get list", "copy the ledger, the audit trail and settings of the hub"),
+        Need(FEDERATION, "configmaps", "create", "note the last backup"),
+        Need(FEDERATION, "configmaps", "update", "note the last backup", names=LAST_BACKUP),
+        Need(FEDERATION, "secrets", "list", "copy certificates and shared secrets of the hub"),
+        Need(FEDERATION, "services", "list", "copy the node ports by which sites find the hub"),
+        Need(FEDERATION, "pods/exec", "get create", "copy the database of the SuperLink", names=POD),
+        Need(CA, "secrets", "list", "copy the keys of the federation's certificate authorities"),
     ),
 }

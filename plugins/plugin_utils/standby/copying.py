@@ -15,6 +15,7 @@ from typing import Any
 from ..apply.engine import apply_objects
 from ..backup import database, hub_objects, volume_pod
 from ..backup.database import Copy, Volume
+from ..backup.volume_files import Place
 from ..base.errors import ClusterError
 from ..base.sizes import readable
 from ..kube.client import Cluster
@@ -156,7 +157,7 @@ def copy(source: End, target: End, *, stopped: bool, with_outputs: bool, seconds
     if with_outputs and source.spec.outputs_enabled:
         body = volume_pod.outputs_pod(target.spec)
         with _outputs(source, stopped, seconds) as place, volume_pod.Holder(target.cluster, target.spec, seconds, body) as volume:
-            here_place = outputs_copy.Place(volume.cluster, volume.namespace, volume.pod, volume.container)
+            here_place = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
             done.outputs = outputs_copy.copy(place, here_place, say)
     return done
 
@@ -171,11 +172,11 @@ def _volume(source: End, stopped: bool, seconds: float) -> Iterator[Volume]:
 
 
 @contextmanager
-def _outputs(source: End, stopped: bool, seconds: float) -> Iterator[outputs_copy.Place]:
+def _outputs(source: End, stopped: bool, seconds: float) -> Iterator[Place]:
     if stopped:
         body = volume_pod.outputs_pod(source.spec)
         with volume_pod.Holder(source.cluster, source.spec, seconds, body) as volume:
-            yield outputs_copy.Place(volume.cluster, volume.namespace, volume.pod, volume.container)
+            yield Place(volume.cluster, volume.namespace, volume.pod, volume.container)
         return
     live = source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)
     pod = proof.annotations_of(live).get(outputs.PLACE)
@@ -183,7 +184,7 @@ def _outputs(source: End, stopped: bool, seconds: float) -> Iterator[outputs_cop
         raise ClusterError(
             f"{source.host}: its SuperLink does not say where the outputs of runs are, as superlink_outputs_enabled promises: run site.yml"
         )
-    yield outputs_copy.Place(source.cluster, source.spec.namespace, pod, outputs.READER)
+    yield Place(source.cluster, source.spec.namespace, pod, outputs.READER)
 
 
 def _prepare(source: End, target: End) -> list[dict[str, str]]:

@@ -11,73 +11,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..base.errors import ClusterError
+from ..backup.volume_files import MOST, Files, Place, Progress, batches
 from ..base.sizes import readable
-from ..flower import in_pod
-from ..kube.client import Cluster
-from . import files_program
-
-PIECE = 8 * 2**20
-_FILES = 500  # in one request
-_SECONDS = 600
-_SILENCE = 90.0
-_STEADY = 10.0  # seconds between two words about the progress
-
-
-@dataclass(frozen=True)
-class Place:
-    """A container that has the volume for outputs."""
-
-    cluster: Cluster
-    namespace: str
-    pod: str
-    container: str
-
-    def ask(self, action: str, data: bytes = b"", **request: Any) -> list[dict[str, Any]]:
-        """Have C(files_program) do something; its answers.
-
-        Raises:
-            ClusterError: it could not.
-        """
-        output = in_pod.run(
-            self.cluster, self.namespace, self.pod, self.container, files_program, {"action": action, **request},
-            seconds=_SECONDS, data=data, silence=_SILENCE if action == "list" else None,
-        )  # fmt: skip
-        where = f"{self.cluster.name}: the outputs of runs, in pod {self.namespace}/{self.pod}"
-        if output.rc:
-            raise ClusterError(f"{where}: {action} failed: {output.said.splitlines()[-1]}")
-        answers: list[dict[str, Any]] = [json.loads(line) for line in output.answers]
-        for one in answers:
-            if one.get("fault"):
-                raise ClusterError(f"{where}: {one['fault']}")
-        return answers
-
-    def files(self) -> Files:
-        """What is on the volume."""
-        found = Files()
-        for answer in self.ask("list"):
-            found.known.update({path: (size, changed) for path, size, changed in answer["files"]})
-            found.others += answer["others"]
-        return found
-
-
-@dataclass
-class Files:
-    """What is on a volume.
-
-    Attributes:
-        known: path -> size and time of a file.
-        others: paths of links, devices and what cannot be read, which are not copied.
-    """
-
-    known: dict[str, tuple[int, int]] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -119,27 +58,6 @@ def wanted(source: Files, target: Files) -> tuple[list[str], list[str]]:
     return send, gone
 
 
-def batches(paths: Sequence[str], known: Mapping[str, tuple[int, int]], most: int = PIECE) -> Iterator[list[list[Any]]]:
-    """Pieces of files, [path, offset, size, size of the file, time], as many in a batch as are sent at once. Pure."""
-    batch: list[list[Any]] = []
-    room = most
-    for path in paths:
-        total, changed = known[path]
-        offset = 0
-        while True:
-            size = min(total - offset, room)
-            batch.append([path, offset, size, total, changed])
-            offset += size
-            room -= size
-            if room == 0 or len(batch) >= _FILES:
-                yield batch
-                batch, room = [], most
-            if offset >= total:
-                break
-    if batch:
-        yield batch
-
-
 def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
     """Make the target's volume what the source's is.
 
@@ -150,11 +68,11 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
     target.ask("tidy")
     send, gone = wanted(there, target.files())
     done = Copied(left=len(there.others))
-    for start in range(0, len(gone), _FILES):
-        target.ask("remove", paths=gone[start : start + _FILES])
+    for start in range(0, len(gone), MOST):
+        target.ask("remove", paths=gone[start : start + MOST])
     done.removed = len(gone)
     broken: set[str] = set()
-    spoken = time.monotonic()
+    progress = Progress(say, len(send))
     for batch in batches(send, there.known):
         pieces = [piece for piece in batch if piece[0] not in broken]
         (answer,) = source.ask("pack", pieces=[piece[:3] for piece in pieces])
@@ -164,11 +82,10 @@ def copy(source: Place, target: Place, say: Callable[[str], None]) -> Copied:
             broken |= short
             data, pieces = _without(data, pieces, answer["sizes"], short)
         target.ask("unpack", data, pieces=pieces, sha256=_digest(data))
+        whole = sum(1 for _path, offset, size, total, _changed in pieces if offset + size == total)
         done.size += len(data)
-        done.files += sum(1 for _path, offset, size, total, _changed in pieces if offset + size == total)
-        if time.monotonic() >= spoken + _STEADY:
-            spoken = time.monotonic()
-            say(f"outputs of runs: {done.files} of {len(send)} files, {readable(done.size)}")
+        done.files += whole
+        progress.add(len(data), whole)
     done.changing = len(broken)
     target.ask("tidy")
     return done

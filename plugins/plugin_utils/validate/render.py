@@ -10,13 +10,13 @@ from typing import Any
 
 from ..base.values import Object
 from ..manifests import superlink, supernode
-from ..ocm import acm, addon_objects
+from ..ocm import acm, acm_metrics, addon_objects
 from ..rights.need import Spec
 from ..spec.addon_spec import AddonSpec
 from ..spec.fields import Kind
 from ..spec.hub_spec import HubSpec
 from ..spec.site_spec import SiteSpec
-from .ocm_faults import ocm_addon_faults, policy_faults
+from .ocm_faults import metrics_policy_faults, ocm_addon_faults, policy_faults
 from .superlink_faults import superlink_faults
 
 
@@ -60,3 +60,12 @@ def ocm_addon_objects(given: Mapping[str, Any]) -> list[Object]:
 def ocm_policy_objects(given: Mapping[str, Any]) -> list[Object]:
     """The security baseline as a policy of ACM, from an add-on's spec."""
     return acm.objects(_parsed(AddonSpec, policy_faults, given))
+
+
+def ocm_metrics_policy_objects(given: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Object]:
+    """What ACM needs to observe a federation, as a policy, from a hub's spec; C(settings): C(remediation) and C(labels) of its ManagedCluster."""
+
+    def faults(spec: Mapping[str, Any]) -> list[str]:
+        return superlink_faults(spec) + metrics_policy_faults(spec, settings)
+
+    return acm_metrics.objects(_parsed(HubSpec, faults, given), settings["remediation"], settings["labels"])

@@ -61,6 +61,7 @@ SUFFIXES = (
     "-helm-ca",
     "-jobs",
     "-keys",
+    "-nightly",
     "-ocm",
     "-oc",
     "-ocm-ca",

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 import yaml
 
@@ -36,6 +37,7 @@ USER = 1000680000  # as OpenShift chooses them
 SECONDS = 240  # that no job should ever take
 EVENT = 64 * 1024  # bytes that no event of a fleet of three clusters should ever have
 EVENTS = 256 * 1024  # and all of a job
+RECIPIENT = str(pyrage.x25519.Identity.generate().to_public())
 LAUNCHED = {"awx_job_id": 7, "awx_user_name": "jane"}  # two of the variables that a controller adds
 
 
@@ -108,6 +110,12 @@ CASES = {
     "skupper_revoke.yml": Case(shows="Name the site", refused=True),
     "teardown.yml": Case(shows="To confirm, add", refused=True),
     "drill.yml": Case({"flower_drill": "superlink_killed"}, refused=True),
+    # The key is public, and nothing opens the archive here.
+    "backup.yml": Case(
+        {"flower_backup_directory": "/runner", "flower_backup_recipients": RECIPIENT, "flower_backup_outputs": "true"},
+        shows="wrote /runner/flower-backup-",
+        holds=lambda job: set(job.changed) == {"hub"},
+    ),
     "standby.yml": Case(refused=True),
     "failover.yml": Case(refused=True),
     "failback.yml": Case(refused=True),

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.kube.client impor
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
+from ansible_collections.federated.flower.tests.integration.scenarios.kubectl import Kubectl
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE = f"{NAMESPACE}-c"
@@ -32,22 +32,12 @@ class Administrators:
 
     def __init__(self, fed: Any, folder: Path) -> None:
         self.fed, self.folder = fed, folder
-        tool = [sys.executable, str(Path(__file__).parents[2] / "fleet"), "tool", "kubectl"]
-        built = subprocess.run(tool, capture_output=True, text=True, check=False)
-        assert built.returncode == 0, built.stdout + built.stderr
-        self.program = Path(built.stdout.splitlines()[-1]) / "kubectl"
+        self.kubectl = Kubectl(fed, CONTEXT)
 
     @property
     def home(self) -> Path:
         """The present version of the bundle."""
         return self.folder / "bundles" / SITE
-
-    def kubectl(self, *words: str) -> str:
-        """Run kubectl; returns what it printed."""
-        command = [str(self.program), "--kubeconfig", str(self.fed.kubeconfig), "--context", CONTEXT, *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        return done.stdout
 
     def verify(self, fingerprint: str, home: Path | None = None) -> tuple[int, str]:
         """Check a bundle as its passport says."""

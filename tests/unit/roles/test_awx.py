@@ -31,7 +31,7 @@ ROLE = ROOT / "roles" / "awx"
 #: Playbooks that are no job template: this one, those that others import, and those that read or write files on the control node, which a job
 #: does not keep.
 PARTS = {
-    "awx", "backup", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
+    "awx", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
     "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join", "site_plan_compare",
     "site_plan_open", "site_plan_settle", "site_sites", "site_whole", "standby_check", "take_lease", "takeover_check",
 }  # fmt: skip
@@ -398,6 +398,13 @@ def test_sites_are_changed_by_a_schedule_only_if_asked(follow: bool) -> None:
     rows = {row["name"]: row for row in templated(load("defaults", "main.yml")["awx_schedules"], scope({**MOST, "awx_follow_inventory": follow}))}
     assert {row["enabled"] for row in rows.values() if row["unified_job_template"] == "Flower site"} == {follow}
     assert "enabled" not in rows["Flower daily status"]
+
+
+@pytest.mark.parametrize("folder", ["", "/srv/backups"])
+def test_the_hub_is_backed_up_by_a_schedule_where_there_is_a_folder(folder: str) -> None:
+    rows = {row["name"]: row for row in templated(load("defaults", "main.yml")["awx_schedules"], scope({**MOST, "awx_backup_directory": folder}))}
+    row = rows["Flower nightly backup"]
+    assert row["enabled"] == bool(folder) and (not folder or row["extra_data"] == {"flower_backup_directory": folder})
 
 
 def test_data_scientists_may_launch_studies_only() -> None:

@@ -65,7 +65,7 @@ class DatabaseLost:
         path, _count, size = making.write(
             bench.hub, bench.namespace, bench.ca_namespace, head, making.folder_of(str(options.directory)), list(options.recipients)
         )
-        _about, content = hub_archive.proven(path, options.identity)
+        content = hub_archive.proven(path, options.identity).content
         bench.run.say(f"{bench.hub.name}: wrote {path}; now the SuperLink is stopped and its database is set aside")
         begun = time.monotonic()
         self._stop()

@@ -209,7 +209,7 @@ def test_members_of_an_archive(tmp_path, members):
     made = [archive_writer.member_of(name, content.get(name, b"abc")) for name in members]
     path = archive_writer.write(tmp_path, about, made, [key.to_public()])
     if {"hub.json", "state.db"} <= set(members) and "other" not in members:
-        assert hub_archive.proven(path, key)[1]["namespace"] == "flower"
+        assert hub_archive.proven(path, key).content["namespace"] == "flower"
     else:
         with pytest.raises(ClusterError, match="its members are"):
             hub_archive.proven(path, key)

@@ -329,6 +329,30 @@ def test_only_the_controller_reads_secrets_and_changes_anything(part_and_spec):
     assert not any("exec" in need.resource for need in TABLE["auditor", part])
 
 
+def test_a_backup_changes_nothing_but_its_note(parsed_hub):
+    found = {str(one) for place, needs in grants("backup", "superlink", parsed_hub(), "flower-ca").items() for need in needs for one in rights(need, place)}
+    assert {one for one in found if not one.startswith(("get ", "list "))} == {
+        "create configmaps in namespace flower",
+        "update configmaps in namespace flower (flower-backup)",
+        "create pods/exec in namespace flower (superlink-0)",
+        "create pods/exec in namespace flower (serverapp-0)",
+    }
+    assert {one for one in found if "flower-ca" in one} == {"list secrets in namespace flower-ca"}
+
+
+def test_a_backup_has_rights_on_the_hub_only(superlink_spec, supernode_spec):
+    given = SETTINGS | {"backup": {"kind": "ServiceAccount", "name": "flower-backup"}}
+    hub, before = (rights_objects("superlink", superlink_spec(), settings) for settings in (given, SETTINGS))
+    added = [(item["kind"], item["metadata"]["namespace"], item["metadata"]["name"]) for item in hub if item not in before]
+    assert added == [
+        ("ServiceAccount", "flower-ca", "flower-backup"),
+        ("Role", "flower", "flower-hub-backup"), ("RoleBinding", "flower", "flower-hub-backup"),
+        ("Role", "flower-ca", "flower-hub-backup"), ("RoleBinding", "flower-ca", "flower-hub-backup"),
+    ]  # fmt: skip
+    site = rights_objects("supernode", supernode_spec(), given)
+    assert site == rights_objects("supernode", supernode_spec(), SETTINGS)
+
+
 def test_every_row_says_what_it_is_for():
     for needs in TABLE.values():
         for need in needs:

@@ -7,33 +7,15 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import types
 
 import pytest
 
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import files_program
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.volume_files import Files, batches
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import files_program, outputs_copy
-
-
-class Place(outputs_copy.Place):
-    """A folder instead of a volume in a pod; with it, the program has no cluster between."""
-
-    def __init__(self, folder, monkeypatch):
-        object.__setattr__(self, "folder", folder)
-        object.__setattr__(self, "patch", monkeypatch)
-        object.__setattr__(self, "asked", [])
-
-    def ask(self, action, data=b"", **request):
-        self.asked.append((action, request))
-        self.patch.setattr(files_program, "ROOT", str(self.folder))
-        self.patch.setattr(files_program.sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(data)))
-        answers = list(files_program.main({"action": action, **request}))
-        for one in answers:
-            if one.get("fault"):
-                raise ClusterError(one["fault"])
-        return answers
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import outputs_copy
+from ansible_collections.federated.flower.tests.unit.volume_folder import Place, content, written
 
 
 @pytest.fixture
@@ -46,32 +28,20 @@ def volumes(tmp_path, monkeypatch):
     return made
 
 
-def written(place, path, content, when=1_700_000_000_123_456_789):
-    file = place.folder / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
-    os.utime(file, ns=(when, when))
-
-
-def content(place):
-    return {str(path.relative_to(place.folder)): path.read_bytes() for path in place.folder.rglob("*") if path.is_file()}
-
-
 def copied(volumes):
     return outputs_copy.copy(*volumes, lambda text: None)
 
 
 def test_everything_arrives_once(volumes, monkeypatch):
     hub, standby = volumes
-    monkeypatch.setattr(outputs_copy, "PIECE", 1000)
-    monkeypatch.setattr(outputs_copy.batches, "__defaults__", (1000,))
+    monkeypatch.setattr(batches, "__defaults__", (1000,))
     written(hub, "1/model.npz", os.urandom(3500))
     written(hub, "1/metrics/round-1.json", b"{}")
     written(hub, "1/empty", b"")
     written(hub, "inputs/" + "a" * 64 + "/table.csv", b"1,2")
     written(hub, ".began-1", b"{}")
     done = copied(volumes)
-    assert content(standby) == content(hub) and not (standby.folder / ".standby").exists()
+    assert content(standby) == content(hub) and not (standby.folder / ".arriving").exists()
     assert (done.files, done.size, done.removed, done.left, done.changing) == (5, 3507, 0, 0, 0)
     assert (standby.folder / "1/model.npz").stat().st_mtime_ns == 1_700_000_000_123_456_789
     again = copied(volumes)
@@ -110,7 +80,7 @@ def test_a_file_that_shrinks_follows_with_the_next_copy(volumes, monkeypatch):
     written(hub, "1/b", b"stays")
     listed = hub.files()
     written(hub, "1/a", b"short")
-    monkeypatch.setattr(Place, "files", lambda self: listed if self is hub else outputs_copy.Files())
+    monkeypatch.setattr(Place, "files", lambda self: listed if self is hub else Files())
     done = copied(volumes)
     assert content(standby) == {"1/b": b"stays"} and (done.files, done.changing) == (1, 1)
 
@@ -145,7 +115,7 @@ def test_a_path_that_leads_somewhere_else_is_refused(volumes, path):
 
 def test_what_is_passed_over(volumes):
     hub, standby = volumes
-    for path in (".deleted-1-x/a", "lost+found/a", ".standby/a", "1/lost+found"):
+    for path in (".deleted-1-x/a", "lost+found/a", ".arriving/a", "1/lost+found"):
         written(hub, path, b"x")
     copied(volumes)
     assert content(standby) == {"1/lost+found": b"x"}

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 ROOT = "/outputs"
-STAGING = ".standby"
+STAGING = ".arriving"
 #: What is passed over at the top: files that arrive, what is being deleted, and what the file system keeps for itself.
 PASSED = (STAGING, ".deleted-", "lost+found")
 MOST = 200_000  # files: the control node has their names in memory
@@ -229,7 +229,30 @@ def tidy(root: int, request: Request) -> dict[str, Any]:
     return {}
 
 
-ACTIONS = {"pack": pack, "unpack": unpack, "remove": remove, "tidy": tidy}
+def sums(root: int, request: Request) -> dict[str, Any]:
+    """SHA-256 of files; empty where one cannot be read."""
+    found = []
+    for path in request["paths"]:
+        *folders, name = parted(path)
+        summed = ""
+        with contextlib.suppress(OSError):
+            folder = opened_folder(root, folders, make=False)
+            try:
+                with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
+                    summed = hashlib.file_digest(file, "sha256").hexdigest()
+            finally:
+                os.close(folder)
+        found.append(summed)
+    return {"sums": found}
+
+
+def room(root: int, request: Request) -> dict[str, Any]:
+    """Bytes that are free."""
+    there = os.fstatvfs(root)
+    return {"free": there.f_bavail * there.f_frsize}
+
+
+ACTIONS = {"sums": sums, "room": room, "pack": pack, "unpack": unpack, "remove": remove, "tidy": tidy}
 
 
 def main(request: Request) -> Iterator[dict[str, Any]]:
