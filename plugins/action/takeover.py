@@ -22,13 +22,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.takeover import kept_keys, operated, runs_program, told
+from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
+    kept_keys,
+    named,
+    operated,
+    runs_program,
+    told,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.kept_keys import KeysKept
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated
-from ansible_collections.federated.flower.plugins.plugin_utils.validate.faults import Faults
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
-NAMESPACE, FEDERATION = "flower_takeover_namespace", "flower_takeover_federation"
 _SECONDS = 60
 
 
@@ -42,16 +46,17 @@ class ActionModule(FleetAction):
         places: dict[str, tuple[str, str]] = {}
         for name, site in sites.items():
             try:
-                place = self._place(name, site)
+                space, federation = (self.value_of(name, variable, None) for variable in (named.NAMESPACE, named.FEDERATION))
+                place = named.federation(space, federation, site.federation)
             except ClusterError as error:
                 outcomes.fail(name, error.message)
                 continue
             if place:
                 places[name] = place
             elif name in (params["sites"] or ()):
-                outcomes.fail(name, f"{NAMESPACE} does not say in which namespace its Federation of flower-operator is")
+                outcomes.fail(name, f"{named.NAMESPACE} does not say in which namespace its Federation of flower-operator is")
         if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
-            raise ClusterError(f"no site has {NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
+            raise ClusterError(f"no site has {named.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
 
         def look(name: str) -> KeysKept:
             return self._look(sites[name], *places[name], outcomes)
@@ -71,26 +76,6 @@ class ActionModule(FleetAction):
         for name in found:
             outcomes.each(write, [name])
         return {}
-
-    def _place(self, name: str, site: Site) -> tuple[str, str] | None:
-        """Namespace and name of a site's Federation; None for a site without one.
-
-        Raises:
-            ClusterError: one of them is no name.
-        """
-        space = self.value_of(name, NAMESPACE, None)
-        federation = self.value_of(name, FEDERATION, None)
-        if space in (None, ""):
-            if federation in (None, ""):
-                return None
-            raise ClusterError(f"{FEDERATION} is {federation!r}, and {NAMESPACE} is not set: set it to the namespace of that Federation.")
-        faults = Faults({}, "")
-        faults.label(NAMESPACE, space)
-        if federation not in (None, ""):
-            faults.subdomain(FEDERATION, federation)
-        if faults.found:
-            raise ClusterError("; ".join(faults.found))
-        return str(space), str(federation or site.federation)
 
     def _look(self, site: Site, space: str, name: str, outcomes: Outcomes) -> KeysKept:
         """What is kept of a Federation, and the report on it."""

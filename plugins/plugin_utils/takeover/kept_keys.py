@@ -176,7 +176,7 @@ def twice(sites: Mapping[str, KeysKept]) -> dict[str, str]:
         if others:
             found[name] = (
                 f"its Federation has SuperNode keys of that of {', '.join(others)}, or is the same, and a SuperLink admits one session for each key: "
-                "let flower_takeover_namespace be set for one of these hosts only, or limit the run to one. Nothing was changed"
+                "let flower_takeover_namespace be set for one of these hosts only, or limit the run to one"
             )
     return found
 

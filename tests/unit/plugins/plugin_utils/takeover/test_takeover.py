@@ -9,17 +9,20 @@ import base64
 import copy
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
     kept_keys,
+    named,
     operated,
     operated_config,
     runs_program,
@@ -357,3 +360,26 @@ def test_runs_are_listed_by_the_command_line(monkeypatch: pytest.MonkeyPatch, ca
     runs_program.main()
     assert told.active_of(json.loads(capsys.readouterr().out)) == ["1"]
     assert 'address = "127.0.0.1:9092"\nroot-certificates = "/tls/ca.crt"' in (tmp_path / "seen").read_text()
+
+
+def test_the_variables_name_a_federation() -> None:
+    assert named.federation(None, "", "scenario") is None
+    assert named.federation("lab", None, "scenario") == ("lab", "scenario")
+    assert named.federation("lab", "my.federation", "scenario") == ("lab", "my.federation")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((None, "lab"), "flower_takeover_federation is 'lab', and flower_takeover_namespace is not set"),
+        (("..", None), "flower_takeover_namespace: '..' is not a DNS-1123 label"),
+        (("lab/hospital", None), "flower_takeover_namespace: 'lab/hospital' is not"),
+        ((["lab"], None), "flower_takeover_namespace: ['lab'] is not"),
+        ((7, None), "flower_takeover_namespace: 7 is not"),
+        (("lab", "x/../y"), "flower_takeover_federation: 'x/../y' is not a DNS name"),
+        (("lab", True), "flower_takeover_federation: True is not"),
+    ],
+)
+def test_what_is_no_name_is_refused(given: tuple[Any, Any], words: str) -> None:
+    with pytest.raises(ClusterError, match=re.escape(words)):
+        named.federation(*given, "scenario")
