@@ -53,7 +53,7 @@ def not_taken(site: str, known: Mapping[str, Record], left: Sequence[str]) -> di
         known: site -> its record in the ledger.
         left: fingerprints of keys that the site had before it left.
     """
-    gone = "the hub takes it no more: its SuperNode was unregistered there, which is for ever"
+    gone = "the hub takes it no more: its SuperNode was unregistered there"
     found = dict.fromkeys(left, gone)
     for name, record in known.items():
         for fingerprint, key in record["keys"].items():

@@ -24,7 +24,7 @@ def federation(namespace: Any, name: Any, default: str) -> tuple[str, str] | Non
         default: its name where the variable has none.
 
     Raises:
-        ClusterError: one of them is no name, or there is only the second.
+        ClusterError: one of them is not a name, or only the second is set.
     """
     if namespace in _UNSET:
         if name in _UNSET:
