@@ -260,5 +260,5 @@ def test_another_proxy(federation):
         fed.site(hosts, "--limit", SITE)
         fed.wait_online(*nodes)
         assert fed.lives(SITE) == lives, "a SuperNode did not survive"
-    fed.site(None, "--limit", SITE)
+        fed.site(None, "--limit", SITE)
     fed.settled = True
