@@ -14,16 +14,25 @@ from ansible_collections.federated.flower.plugins.plugin_utils.apply.engine impo
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import in_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.manifests import namespace as namespaces
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger import claims
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.ranges import left_keys
+from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
+from ansible_collections.federated.flower.plugins.plugin_utils.reach.key_sources import missing_namespace
 from ansible_collections.federated.flower.plugins.plugin_utils.reach.site import Done, Site
 from ansible_collections.federated.flower.plugins.plugin_utils.rollout.outcome import Outcomes
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys.keys import KEYS_COMPONENT
 from ansible_collections.federated.flower.plugins.plugin_utils.spec.site_spec import SiteSpec
-from ansible_collections.federated.flower.plugins.plugin_utils.takeover import kept_keys, operated, runs_program, told
+from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
+    kept_keys,
+    named,
+    operated,
+    runs_program,
+    told,
+)
+from ansible_collections.federated.flower.plugins.plugin_utils.takeover.kept_keys import KeysKept
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover.operated import Operated
 from ansible_collections.federated.flower.plugins.plugin_utils.validate.supernode_faults import supernode_faults
 
-NAMESPACE, FEDERATION = "flower_takeover_namespace", "flower_takeover_federation"
 _SECONDS = 60
 
 
@@ -33,30 +42,43 @@ class ActionModule(FleetAction):
     ARGS = {**OPTIONS}
 
     def work(self, params: dict[str, Any], sites: dict[str, Site], outcomes: Outcomes) -> dict[str, Any]:
-        """One site after the other: there are few of them, and each once."""
+        """One site after the other: there are few of them, and each once. Nothing is written before all were looked at."""
         places: dict[str, tuple[str, str]] = {}
         for name, site in sites.items():
             try:
-                space = str(self.value_of(name, NAMESPACE, "") or "")
-                place = space, str(self.value_of(name, FEDERATION, "") or site.federation)
+                space, federation = (self.value_of(name, variable, None) for variable in (named.NAMESPACE, named.FEDERATION))
+                place = named.federation(space, federation, site.federation)
             except ClusterError as error:
                 outcomes.fail(name, error.message)
                 continue
-            if space:
+            if place:
                 places[name] = place
             elif name in (params["sites"] or ()):
-                outcomes.fail(name, f"{NAMESPACE} does not say in which namespace its Federation of flower-operator is")
+                outcomes.fail(name, f"{named.NAMESPACE} does not say in which namespace its Federation of flower-operator is")
         if not places and not any(outcome.failed for outcome in outcomes.sites.values()):
-            raise ClusterError(f"no site has {NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
+            raise ClusterError(f"no site has {named.NAMESPACE}: set it for those whose cluster has a Federation of flower-operator.")
 
-        def one(name: str) -> None:
-            self._take(sites[name], *places[name], outcomes)
+        def look(name: str) -> KeysKept:
+            return self._look(sites[name], *places[name], outcomes)
 
+        found: dict[str, KeysKept] = {}
         for name in places:
-            outcomes.each(one, [name])
+            found |= outcomes.each(look, [name])
+        for name, message in kept_keys.twice(found).items():
+            outcomes.fail(name, message)
+
+        def write(name: str) -> None:
+            with self.connect(name) as cluster:
+                cluster.name = name
+                made = missing_namespace(cluster, sites[name].spec) if found[name].secrets else []
+                outcomes.add(name, Done.of(apply_objects(cluster, [*made, *found[name].secrets], check=self.check, show_diff=self.show_diff)))
+
+        for name in found:
+            outcomes.each(write, [name])
         return {}
 
-    def _take(self, site: Site, space: str, name: str, outcomes: Outcomes) -> None:
+    def _look(self, site: Site, space: str, name: str, outcomes: Outcomes) -> KeysKept:
+        """What is kept of a Federation, and the report on it."""
         faults = supernode_faults(site.given)
         if faults:
             raise ClusterError("\n".join(faults))
@@ -70,12 +92,8 @@ class ActionModule(FleetAction):
             held = {one: cluster.get("v1", "Secret", one, space) for one in kept_keys.secrets_needed(seen)}
             labels = f"app.kubernetes.io/component={KEYS_COMPONENT}"
             live = {one["metadata"]["name"]: one for one in cluster.list("v1", "Secret", spec.namespace, labels=labels)}
-            kept = kept_keys.keep(seen, held, spec, live)
+            kept = kept_keys.keep(seen, held, spec, live, self._refused(site))
             found = told.report(seen, kept, spec, self._runs(cluster, seen), self._missing(cluster, spec))
-            absent = cluster.get("v1", "Namespace", spec.namespace) is None
-            made = namespaces.objects(spec) if kept.secrets and absent else []
-            done = Done.of(apply_objects(cluster, [*made, *kept.secrets], check=self.check, show_diff=self.show_diff))
-        outcomes.add(site.name, done)
         count = sum(one.result == kept_keys.KEPT for one in kept.found)
         outcomes[site.name].msg = f"{count} of {len(kept.found)} keys are kept"
         outcomes[site.name].facts = {
@@ -85,6 +103,15 @@ class ActionModule(FleetAction):
             "active_runs": found.active or [],
             "runs_known": found.active is not None,
         }
+        return kept
+
+    def _refused(self, site: Site) -> dict[str, str]:
+        """Fingerprint -> why the hub does not take this key from this site."""
+        with self.connect(site.hub) as hub:
+            hub.name = site.hub
+            ledger = Ledger(hub, site.hub_namespace, site.federation, check=True)
+            sites, _unreadable = ledger.read_sites()
+            return claims.not_taken(site.name, sites, left_keys(ledger.read_book(), site.name))
 
     def _check_places(self, cluster: Cluster, site: Site, space: str) -> None:
         """Pods of both in one namespace would be taken for each other: their labels are alike."""
@@ -122,8 +149,9 @@ class ActionModule(FleetAction):
     @staticmethod
     def _missing(cluster: Cluster, spec: SiteSpec) -> list[str]:
         """What the new pods name and their namespace has not: objects do not move with a Federation."""
-        named = operated.references((pool.env, pool.volumes) for pool in spec.pools)
-        wanted = {*named, *(("Secret", name) for name in spec.image_pull_secrets)}
+        wanted = {("Secret", name) for name in spec.image_pull_secrets}
+        for pool in spec.pools:
+            wanted.update(operated.references([{"env": pool.env}, *pool.init_containers, *pool.extra_containers], pool.volumes))
         return [f"{kind} {name}" for kind, name in sorted(wanted) if cluster.get("v1", kind, name, spec.namespace) is None]
 
 

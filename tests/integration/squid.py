@@ -7,25 +7,20 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
-import sys
-import tempfile
-import time
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.integration.local_proxy import LocalProxy
 
 #: Kind of proxy -> its name in the configuration.
 OPEN, LOGIN, NARROW, INTERCEPTING = "open", "login", "narrow", "intercepting"
 KINDS = (OPEN, LOGIN, NARROW, INTERCEPTING)
 USER = "proxy"  # Debian's, to which squid changes
-_START = 30
 
 
-class Squid:
+class Squid(LocalProxy):
     """A running squid.
 
     Args:
@@ -37,27 +32,15 @@ class Squid:
     """
 
     def __init__(self, towards: str, port: int, login: tuple[str, str], idle: int, names: dict[str, str]) -> None:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
-            way.connect((towards, 9))
-            self.host = str(way.getsockname()[0])
-        # Where the user may read, too: squid starts its helpers as that user.
-        self.folder = Path(tempfile.mkdtemp(prefix="flower-squid-"))
-        self.folder.chmod(0o755)
-        made = subprocess.run([sys.executable, "tools/squid.py"], capture_output=True, text=True, check=True)
+        super().__init__(towards, KINDS)
         self.root = self.folder / "root"
-        shutil.copytree(made.stdout.strip().splitlines()[-1], self.root, symlinks=True)
-        self.ports = {kind: self._free() for kind in KINDS}
-        self._process: subprocess.Popen[bytes] | None = None
+        # Squid starts its helpers as another user, who may not read the cache.
+        shutil.copytree(self.package("squid"), self.root, symlinks=True)
         self._write(port, login, idle, names)
 
-    def address(self, kind: str) -> str:
-        """Host and port of a kind of proxy."""
-        return f"{self.host}:{self.ports[kind]}"
-
-    def _free(self) -> int:
-        with socket.socket() as one:
-            one.bind((self.host, 0))
-            return int(one.getsockname()[1])
+    def commands(self) -> list[list[str]]:
+        """See C(LocalProxy)."""
+        return [[str(self.root / "usr/sbin/squid"), "-N", "-f", str(self.folder / "squid.conf")]]
 
     def _place(self, *names: str) -> Path:
         """The first file that is there: of the package, or of this machine, which may have it installed."""
@@ -110,52 +93,15 @@ class Squid:
         ]
         (self.folder / "squid.conf").write_text("\n".join(lines) + "\n")
         libraries = sorted({str(path.parent) for path in self.root.rglob("*.so*")})
-        self._env = {**os.environ, "LD_LIBRARY_PATH": ":".join(libraries)}
+        self.env = {**os.environ, "LD_LIBRARY_PATH": ":".join(libraries)}
         command = [str(helpers / "security_file_certgen"), "-c", "-s", str(self.folder / "ssl"), "-M", "4MB"]
-        subprocess.run(command, env=self._env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, env=self.env, check=True, stdout=subprocess.DEVNULL)
         if not os.geteuid():
             user = pwd.getpwnam(USER)
             for path in [self.folder, *(path for path in self.folder.rglob("*") if not path.is_relative_to(self.root))]:
                 os.chown(path, user.pw_uid, user.pw_gid)
 
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        command = [str(self.root / "usr/sbin/squid"), "-N", "-f", str(self.folder / "squid.conf")]
-        with (self.folder / "output").open("ab") as sink:
-            self._process = subprocess.Popen(command, env=self._env, stdout=sink, stderr=sink)
-        deadline = time.monotonic() + _START
-        while True:
-            try:
-                for port in self.ports.values():
-                    socket.create_connection((self.host, port), 2).close()
-                return
-            except OSError:
-                said = (self.folder / "output").read_text(errors="replace")[-1500:]
-                assert self._process.poll() is None and time.monotonic() < deadline, f"squid does not start: {said}"
-                time.sleep(0.2)
-
-    def stop(self) -> None:
-        """Kill it: connections break."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
     def log(self) -> list[list[str]]:
         """The words of each line of its log: time, milliseconds, client, result, bytes, method, target, user …"""
         path = self.folder / "access.log"
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-
-    def __enter__(self) -> Squid:
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-        shutil.rmtree(self.folder)

@@ -46,6 +46,25 @@ def refused(claims: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[st
     return found
 
 
+def not_taken(site: str, known: Mapping[str, Record], left: Sequence[str]) -> dict[str, str]:
+    """Fingerprint -> why a site cannot have this key at the hub, for all keys that the ledger knows.
+
+    Args:
+        known: site -> its record in the ledger.
+        left: fingerprints of keys that the site had before it left.
+    """
+    gone = "the hub takes it no more: its SuperNode was unregistered there"
+    found = dict.fromkeys(left, gone)
+    for name, record in known.items():
+        for fingerprint, key in record["keys"].items():
+            if name != site and key["node_id"]:
+                found[fingerprint] = f"it is the key of {name} at the hub"
+            elif name == site and key.get("dead"):
+                found[fingerprint] = gone
+        found |= dict.fromkeys(record.get("retired") or {}, gone)
+    return found
+
+
 def _fault(site: str, key: Mapping[str, Any], holders: Mapping[str, str], claimed: Mapping[str, set[str]]) -> str:
     what = f"the SuperNode key {key['pool']}/{key['name']}"
     try:

@@ -61,7 +61,7 @@ follow() {
     *' '[EW]' CONNECT '*)
       reason=${line##*: }
       case $reason in
-      *uthenti*) kind=1 said="the HTTP proxy $proxy does not accept the credentials ($reason): correct the user name and password" ;;
+      *uthenti* | *nauthori*) kind=1 said="the HTTP proxy $proxy does not accept the credentials ($reason): correct the user name and password" ;;
       *orbidden* | *enied* | *llowed* | *iolation* | *ilter*)
         kind=1 said="the HTTP proxy $proxy refuses CONNECT to $hub ($reason): have this host and port allowed there" ;;
       *) kind=2 said="the HTTP proxy $proxy does not reach $hub ($reason)" ;;
@@ -89,7 +89,7 @@ follow() {
 
 start() {
   rm -f "$run/pid" "$run/fault"
-  for file in "$conf/target" "$given/mark"; do
+  for file in "$conf/target" "$conf/proxy" "$conf/hub" "$given/mark"; do
     [ ! -e "$file" ] || cat "$file" >"$run/loaded.${file##*/}"
   done
   login=
@@ -101,6 +101,11 @@ start() {
   } | follow &
   until [ -s "$run/pid" ]; do sleep 1; done
   child=$(cat "$run/pid")
+}
+
+# The address that the tunnel runs with: for some seconds, files have a newer one than what is tried.
+used() {
+  cat "$run/loaded.$1" 2>/dev/null || cat "$conf/$1"
 }
 
 digest() {
@@ -133,7 +138,7 @@ serve() {
 look() {
   answer=$(printf 'GET /probe/now HTTP/1.0\\r\\n\\r\\n' | socat -t 20 - TCP:127.0.0.1:@OPS@,connect-timeout=5 2>/dev/null)
   case $answer in
-  'HTTP/'*' 200 '*) echo "the hub answers through the HTTP proxy $(cat "$conf/proxy")"; return 0 ;;
+  'HTTP/'*' 200 '*) echo "the hub answers through the HTTP proxy $(used proxy)"; return 0 ;;
   esac
   if read -r kind said 2>/dev/null <"$run/fault"; then
     echo "$said"
@@ -145,11 +150,11 @@ look() {
   esac
   case $why in
   *ertificate\\ verify\\ failed* | *ertificate*CN*)
-    echo "what answers behind the HTTP proxy $(cat "$conf/proxy") is not the hub ($why). A proxy that intercepts TLS must except \
-$(cat "$conf/hub"); if it does not intercept, the site's CA bundle is outdated: run site.yml"
+    echo "what answers behind the HTTP proxy $(used proxy) is not the hub ($why). A proxy that intercepts TLS must except \
+$(used hub); if it does not intercept, the site's CA bundle is outdated: run site.yml"
     return 1 ;;
   esac
-  echo "the HTTP proxy $(cat "$conf/proxy") opens a tunnel, and the hub does not answer in it (${why:-no reason is known})"
+  echo "the HTTP proxy $(used proxy) opens a tunnel, and the hub does not answer in it (${why:-no reason is known})"
   return 2
 }
 

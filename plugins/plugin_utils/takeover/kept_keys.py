@@ -69,12 +69,23 @@ class KeysKept:
     Attributes:
         found: each SuperNode of the operator.
         secrets: Secrets to write, complete.
-        sources: names of the operator's Secrets whose keys are kept.
+        sources: name of a Secret of the operator -> its entries with keys that are kept.
+        shared: those of these Secrets that have other entries as well.
     """
 
     found: list[KeyFound] = field(default_factory=list)
     secrets: list[Object] = field(default_factory=list)
-    sources: set[str] = field(default_factory=set)
+    sources: dict[str, set[str]] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+
+    def kept_from(self, entry: tuple[str, str]) -> None:
+        """Note where a kept key comes from."""
+        self.sources.setdefault(entry[0], set()).add(entry[1])
+
+    @property
+    def fingerprints(self) -> set[str]:
+        """Those of the keys that are kept."""
+        return {one.fingerprint for one in self.found if one.result == KEPT}
 
 
 def names_of(seen: Operated, workload: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -120,7 +131,9 @@ def secrets_needed(seen: Operated) -> list[str]:
     return sorted({entry[0] for entry in found if entry})
 
 
-def keep(seen: Operated, held: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object]) -> KeysKept:
+def keep(
+    seen: Operated, held: Mapping[str, Object | None], spec: SiteSpec, live: Mapping[str, Object], refused: Mapping[str, str] | None = None
+) -> KeysKept:
     """Decide for each SuperNode of the operator, and build the Secrets of the pools.
 
     Args:
@@ -128,28 +141,44 @@ def keep(seen: Operated, held: Mapping[str, Object | None], spec: SiteSpec, live
         held: name -> Secret of the operator's namespace, those of C(secrets_needed).
         spec: the site that its SuperNodes move to.
         live: name -> Secret with keys of SuperNodes that the site has already.
+        refused: fingerprint -> why the hub does not take this key from this site.
     """
     outcome = KeysKept()
     pools = {pool.name: pool for pool in spec.pools}
-    private: dict[tuple[str, str], tuple[str, str]] = {}  # (pool, name) -> private key, Secret
+    private: dict[tuple[str, str], tuple[str, tuple[str, str]]] = {}  # (pool, name) -> private key, where it is
     for name in sorted(seen.pools):
         for number, node in names_of(seen, seen.pools[name]):
             why = _refused(spec, seen.pools[name], pools.get(name), number)
             at = place(seen.pools[name], number, node)
-            public = ""
+            fingerprint = ""
             if not why:
                 key, why = _read(at, held)
                 public, why = _public(key) if key else ("", why)
-                if public and at.entry:
-                    private[name, number] = (key, at.entry[0])
-            outcome.found.append(KeyFound(name, number, NEW if why else KEPT, why, keypairs.fingerprint(public) if public else ""))
+                fingerprint = keypairs.fingerprint(public) if public else ""
+                why = why or (refused or {}).get(fingerprint, "")
+                if at.entry:
+                    private[name, number] = (key, at.entry)
+            outcome.found.append(KeyFound(name, number, NEW if why else KEPT, why, fingerprint))
     count = Counter(one.fingerprint for one in outcome.found if one.fingerprint)
     for one in outcome.found:
         if count[one.fingerprint] > 1:
             one.result, one.why = NEW, f"{count[one.fingerprint]} SuperNodes share it, and a SuperLink admits one session for each key"
-            del private[one.pool, one.name]
     _build(outcome, private, spec, live, pools)
+    outcome.shared = {name for name, kept in outcome.sources.items() if set((held[name] or {}).get("data") or {}) - kept}
     return outcome
+
+
+def twice(sites: Mapping[str, KeysKept]) -> dict[str, str]:
+    """Site -> that one of its keys would be kept for another site as well; sites without such keys are not in it."""
+    found = {}
+    for name, kept in sites.items():
+        others = sorted(other for other, its in sites.items() if other != name and kept.fingerprints & its.fingerprints)
+        if others:
+            found[name] = (
+                f"its Federation has SuperNode keys of that of {', '.join(others)}, or is the same, and a SuperLink admits one session for each key: "
+                "let flower_takeover_namespace be set for one of these hosts only, or limit the run to one"
+            )
+    return found
 
 
 def _refused(spec: SiteSpec, workload: Mapping[str, Any], pool: PoolSpec | None, number: str) -> str:
@@ -188,7 +217,7 @@ def _public(key: str) -> tuple[str, str]:
 
 def _build(
     outcome: KeysKept,
-    private: Mapping[tuple[str, str], tuple[str, str]],
+    private: Mapping[tuple[str, str], tuple[str, tuple[str, str]]],
     spec: SiteSpec,
     live: Mapping[str, Object],
     pools: Mapping[str, PoolSpec],
@@ -207,10 +236,10 @@ def _build(
             name = one.name if offset is None else str(offset + int(one.name))
             if name not in have:
                 data[name] = key
-                outcome.sources.add(source)
+                outcome.kept_from(source)
             elif have[name] == key:
                 one.why = HERE
-                outcome.sources.add(source)
+                outcome.kept_from(source)
             else:
                 one.result, one.why = NEW, "this site has another key for it already, which is not replaced"
         if data != have:

@@ -81,8 +81,13 @@ def read(cluster: Cluster, namespace: str, name: str) -> Operated:
     superlink = next((one for one in workloads if labels_of(one).get("app.kubernetes.io/name") == SUPERLINK), None)
     pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if any(_owned(pod, one) for one in workloads)]
     claims = [item["metadata"]["name"] for item in cluster.list("v1", "PersistentVolumeClaim", namespace)]
-    prefixes = [f"{claim['metadata']['name']}-{one['metadata']['name']}-" for one in workloads for claim in one["spec"].get("volumeClaimTemplates") or []]
-    return Operated(resource, superlink, pools, pods, sorted(name for name in claims if name.startswith(tuple(prefixes))))
+    return Operated(resource, superlink, pools, pods, sorted(name for name in claims if any(is_claim_of(name, one) for one in workloads)))
+
+
+def is_claim_of(name: str, workload: Mapping[str, Any]) -> bool:
+    """Whether a PersistentVolumeClaim is one of a StatefulSet's. One of C(lab-superlink-2) is none of C(lab-superlink)."""
+    prefixes = (f"{claim['metadata']['name']}-{workload['metadata']['name']}-" for claim in workload["spec"].get("volumeClaimTemplates") or [])
+    return any(name.startswith(prefix) and name[len(prefix) :].isdecimal() for prefix in prefixes)
 
 
 def labels_of(obj: Mapping[str, Any]) -> dict[str, str]:
@@ -170,20 +175,22 @@ def environment(container: Mapping[str, Any], pod: str, index: str, node: str) -
     return env
 
 
-def references(pods: Iterable[tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]]) -> Iterator[tuple[str, str]]:
-    """(kind, name) of Secrets, ConfigMaps and claims that environments and volumes name. Optional ones are left out."""
-    for env, volumes in pods:
-        for one in env:
-            for key, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
-                found = (one.get("valueFrom") or {}).get(key) or {}
+def references(containers: Iterable[Mapping[str, Any]], volumes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """(kind, name) of Secrets, ConfigMaps and claims that containers and volumes name. Optional ones are left out."""
+    for container in containers:
+        given = [(one.get("valueFrom") or {}, "secretKeyRef", "configMapKeyRef") for one in container.get("env") or []]
+        given += [(one, "secretRef", "configMapRef") for one in container.get("envFrom") or []]
+        for source, *keys in given:
+            for key, kind in zip(keys, ("Secret", "ConfigMap"), strict=True):
+                found = source.get(key) or {}
                 if found.get("name") and not found.get("optional"):
                     yield kind, found["name"]
-        for volume in volumes:
-            for source in [volume, *((volume.get("projected") or {}).get("sources") or [])]:
-                for key, kind, named in (
-                    ("secret", "Secret", "secretName"), ("configMap", "ConfigMap", "name"), ("persistentVolumeClaim", "PersistentVolumeClaim", "claimName"),
-                ):  # fmt: skip
-                    found = source.get(key) or {}
-                    name = found.get(named) or found.get("name")
-                    if name and not found.get("optional"):
-                        yield kind, name
+    for volume in volumes:
+        for source in [volume, *((volume.get("projected") or {}).get("sources") or [])]:
+            for key, kind, named in (
+                ("secret", "Secret", "secretName"), ("configMap", "ConfigMap", "name"), ("persistentVolumeClaim", "PersistentVolumeClaim", "claimName"),
+            ):  # fmt: skip
+                found = source.get(key) or {}
+                name = found.get(named) or found.get("name")
+                if name and not found.get("optional"):
+                    yield kind, name

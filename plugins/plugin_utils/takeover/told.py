@@ -149,7 +149,8 @@ def _state(seen: Operated) -> str:
     found = operated.locate(seen.superlink, container, "/" + database.partition("://")[2].lstrip("/") if "://" in database else database, {})
     volume = found.volume or {}
     if "persistentVolumeClaim" in volume:
-        claims = [name for name in seen.claims if name.startswith(f"{volume['name']}-")]
+        own = f"{volume['name']}-{seen.superlink['metadata']['name']}-"
+        claims = [name for name in seen.claims if name.startswith(own)]
         claim = (volume["persistentVolumeClaim"] or {}).get("claimName") or ", ".join(claims) or "of its template"
         return f"{database} on PersistentVolumeClaim {claim}, which stays as it is, and is not moved. {new}"
     return f"{database}, on no volume that outlives the pod: it ends with the old SuperLink. {new}"
@@ -185,8 +186,13 @@ def _steps(seen: Operated, kept: KeysKept, active: Sequence[str] | None) -> list
         f"{space} delete federation {seen.name}: the operator then deletes its workloads and its Service. Do not scale them: it sets "
         "them back. Do not remove the operator first: its chart takes the definition, and all Federations, with it"
     )
-    if kept.sources:
-        steps.append(f"{space} delete secret {' '.join(sorted(kept.sources))}: a private key should be in one place only")
+    whole = sorted(set(kept.sources) - kept.shared)
+    if whole:
+        steps.append(f"{space} delete secret {' '.join(whole)}: a private key should be in one place only")
+    steps += [
+        f"delete the entries {', '.join(sorted(kept.sources[name]))} of Secret {name}, and not the Secret: it has others, which are not kept"
+        for name in sorted(kept.shared)
+    ]
     if seen.claims:
         steps.append(f"PersistentVolumeClaims stay until you delete them: {', '.join(seen.claims)}")
     return steps

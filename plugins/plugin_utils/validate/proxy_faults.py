@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ..base.names import CONTROLLER
@@ -14,6 +15,8 @@ from ..spec.proxy_spec import PASSWORD, USERNAME
 from .faults import Faults, Shape, Spec
 
 _KEYS = ("address", "secret", "username_key", "password_key", "cidrs")
+_ENTRIES = ("username_key", "password_key")
+_ENTRY = re.compile(r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")  # Kubernetes: apimachinery/pkg/util/validation, IsConfigMapKey
 _CREDENTIALS = {USERNAME, PASSWORD}
 _ELSEWHERE = "credentials are in a Secret, or in supernode_http_proxy_credentials"
 
@@ -84,12 +87,17 @@ def _credential_faults(spec: Spec, own: Spec, given: Spec, faults: Faults) -> No
             faults.add(f"http_proxy_credentials.{name}", Shape(given[name]), reason)
     if own.get("secret"):
         faults.subdomain("http_proxy.secret", own["secret"])
+        for key in _ENTRIES:
+            if own.get(key) and not _ENTRY.fullmatch(text(own[key])):
+                faults.add(f"http_proxy.{key}", own[key], "is not the name of an entry of a Secret: letters, digits, -, _ and .")
+        if own.get("username_key") and own.get("username_key") == own.get("password_key"):
+            faults.add("http_proxy.password_key", own["password_key"], "is the entry of the user name as well")
         if given:
             faults.add(
                 "http_proxy.secret", own["secret"], "is set, and supernode_http_proxy_credentials as well; remove one of the two"
             )
     else:
-        for key in ("username_key", "password_key"):
+        for key in _ENTRIES:
             if own.get(key):
                 faults.add(f"http_proxy.{key}", own[key], "has no effect without http_proxy.secret")
     source = text(spec.get("key_source") or CONTROLLER)

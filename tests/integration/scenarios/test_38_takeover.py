@@ -130,12 +130,15 @@ def running(cluster: Any, name: str) -> bool:
 
 
 def theirs(cluster: Any) -> dict[tuple[str, str], str]:
-    """What the operator and its users made, by its version; of pods, which have a status, their uid and restarts."""
+    """What the operator and its users made, by its version; of workloads and pods, which have a status, uid and generation, or restarts."""
     found = {
         (kind, one["metadata"]["name"]): one["metadata"]["resourceVersion"]
-        for api, kind in (("v1", "Secret"), ("v1", "Service"), (operated.API, operated.KIND))
+        for api, kind in (("v1", "Secret"), ("v1", "ConfigMap"), ("v1", "Service"), ("v1", "ServiceAccount"), (operated.API, operated.KIND))
         for one in cluster.list(api, kind, OLD)
     }
+    for one in cluster.list("apps/v1", "StatefulSet", OLD):
+        found["StatefulSet", one["metadata"]["name"]] = f"{one['metadata']['uid']} {one['metadata']['generation']}"
+    found["Namespace", OLD] = cluster.get("v1", "Namespace", OLD)["metadata"]["resourceVersion"]
     for pod in cluster.list("v1", "Pod", OLD):
         restarts = [box["restartCount"] for box in pod["status"].get("containerStatuses", [])]
         found["Pod", pod["metadata"]["name"]] = f"{pod['metadata']['uid']} {restarts}"
@@ -160,6 +163,14 @@ def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
     absent = fed.play("takeover", hosts=hosts, rc=2, **{**COMMON, "flower_takeover_federation": "other"})
     assert f"there is no Federation {OLD}/other" in absent.messages("site-a", failed=True)
 
+    # A host that is written twice would get the same keys twice.
+    twin = {**hosts, "site-c": {**hosts["site-a"], "supernode_namespace": f"{NEW}-c"}}
+    twice = fed.play("takeover", "-e", "flower_takeover=true", hosts=twin, rc=2, **COMMON)
+    for name, other in (("site-a", "site-c"), ("site-c", "site-a")):
+        assert f"its Federation has SuperNode keys of that of {other}, or is the same" in twice.messages(name, failed=True), twice.details()
+    mistyped = fed.play("takeover", hosts=hosts, rc=2, **{**COMMON, "flower_takeover_namespace": "Lab/lab"})
+    assert "flower_takeover_namespace: 'Lab/lab' is not a DNS-1123 label" in mistyped.messages("site-a", failed=True)
+
     # Report first: nothing is changed.
     told = fed.play("takeover", hosts=hosts, rc=2, **COMMON)
     fingerprints = {name: keypairs.fingerprint(line) for name, line in PUBLIC.items()}
@@ -183,6 +194,8 @@ def test_a_federation_of_the_operator_moves(federation, operator, tmp_path):
 
     # Keep the keys; a second time there is nothing to do.
     fed.site(hosts, "--limit", "hub", **COMMON)
+    foreseen = fed.play("takeover", "--check", *confirmed, hosts=hosts, **COMMON)
+    assert foreseen.changed["site-a"] > 0 and fed.gone("site-a", NEW)
     assert fed.play("takeover", *confirmed, hosts=hosts, **COMMON).changed["site-a"] > 0
     assert set(fed.play("takeover", *confirmed, hosts=hosts, **COMMON).changed.values()) == {0}
     held = operator.get("v1", "Secret", "supernode-cpu-keys", NEW)["data"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the federated.flower authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A site that reaches the hub through a real squid: runs, a proxy that restarts, refusals, and interception."""
+"""A site that reaches the hub through a real squid, or tinyproxy: runs, a proxy that restarts, refusals, and interception."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.secret_data import entries, secret
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import tunnel
+from ansible_collections.federated.flower.tests.integration import tinyproxy
+from ansible_collections.federated.flower.tests.integration.local_proxy import LocalProxy
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 from ansible_collections.federated.flower.tests.integration.squid import INTERCEPTING, LOGIN, NARROW, OPEN, Squid
 
@@ -51,7 +53,8 @@ from flwr.app import ArrayRecord, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
-server, client = ServerApp(), ClientApp()
+server = ServerApp()
+client = ClientApp()
 
 
 @client.train()
@@ -78,11 +81,12 @@ def squid(federation: Any) -> Iterator[Squid]:
     """The proxy, for the port of this federation's hub."""
     federation.settle()
     door = federation.door()
-    with Squid(door["host"], door["port"], (USER, PASSWORD), IDLE, {"hub.fleet.test": door["host"]}) as made:
+    made = Squid(door["host"], door["port"], (USER, PASSWORD), IDLE, {"hub.fleet.test": door["host"]})
+    with made:
         yield made
 
 
-def through(fed: Any, squid: Squid, kind: str, password: str = "", **more: Any) -> dict[str, Any]:
+def through(fed: Any, squid: LocalProxy, kind: str, password: str = "", **more: Any) -> dict[str, Any]:
     """The base inventory with a site behind a kind of proxy. Pods that are not ready are not waited for long."""
     hosts = fed.base()
     hosts[SITE]["supernode_wait_timeout"] = 90
@@ -230,3 +234,31 @@ def test_a_long_outage_of_the_proxy(federation, squid):
     print(f"online {time.monotonic() - begun:.0f} s after the proxy was back")
     assert fed.lives(SITE) == lives
     fed.settled = False
+
+
+@pytest.mark.soak
+def test_another_proxy(federation):
+    """Tinyproxy has other words for what it refuses: Unauthorized for a wrong password, and Access violation for a port."""
+    fed = federation
+    fed.settle()
+    nodes = fed.keys(SITE).values()
+    door = fed.door()
+    proxy = tinyproxy.Tinyproxy(door["host"], door["port"], (USER, PASSWORD), IDLE)
+    with proxy:
+        hosts = through(fed, proxy, tinyproxy.LOGIN, PASSWORD)
+        foreseen = fed.site(hosts, "--limit", SITE, "--check")
+        assert foreseen.changed[SITE] and fed.cluster(SITE).get("v1", "ConfigMap", tunnel.CONFIG, NAMESPACE) is None
+        fed.settled = False
+        fed.site(hosts, "--limit", SITE)
+        fed.wait_online(*nodes)
+        fed.unchanged(hosts, "--limit", SITE)
+        lives = fed.lives(SITE)
+        run, finish = fed.begin(**{"num-server-rounds": 2, "min-nodes": 3})
+        assert not finish().rc and fed.app_runs()[run] == "finished:completed"
+        refused(fed, through(fed, proxy, tinyproxy.LOGIN, WRONG), "does not accept the credentials (Unauthorized)")
+        refused(fed, through(fed, proxy, tinyproxy.NARROW, PASSWORD), "(Access violation): have this host and port allowed there")
+        fed.site(hosts, "--limit", SITE)
+        fed.wait_online(*nodes)
+        assert fed.lives(SITE) == lives, "a SuperNode did not survive"
+        fed.site(None, "--limit", SITE)
+    fed.settled = True

@@ -69,3 +69,15 @@ def test_nobody_gets_the_key_of_another_site():
     assert list(found) == ["site-b"] and "it is the key of site-a" in found["site-b"]
     both = claims.refused({"site-a": [claim(GOOD)], "site-b": [claim(GOOD)]}, {})
     assert set(both) == {"site-a", "site-b"}, "nobody knows whose it is"
+
+
+def test_what_the_hub_does_not_take_from_a_site():
+    other = records.empty_record("site-b")
+    other["keys"] = {"registered": {"node_id": "7", "dead": False}, "planned": {"node_id": None, "dead": False}}
+    other["retired"] = {"retired": {}}
+    own = records.empty_record("site-a")
+    own["keys"] = {"own": {"node_id": "8", "dead": False}, "dead": {"node_id": "9", "dead": True}}
+    found = claims.not_taken("site-a", {"site-a": own, "site-b": other}, ["left"])
+    assert set(found) == {"registered", "retired", "dead", "left"}
+    assert found["registered"] == "it is the key of site-b at the hub"
+    assert all("unregistered" in found[name] for name in ("retired", "dead", "left"))

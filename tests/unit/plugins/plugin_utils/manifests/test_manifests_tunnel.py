@@ -14,11 +14,12 @@ import pytest
 from ansible_collections.federated.flower.plugins.plugin_utils.manifests import supernode, tunnel
 
 AT = "2026/11/24 22:01:49 "
-# Recorded: socat 1.7.4.4 of Debian 12, 1.8.0.3 of Debian 13, with squid 5.7 and a program in place of the proxy.
+# Recorded: socat 1.7.4.4 of Debian 12, 1.8.0.3 of Debian 13, with squid 5.7, tinyproxy 1.11, and a program in place of the proxy.
 OPEN = "socat[7] N starting data transfer loop with FDs [6,6] and [5,5]"
 SAID = [
     ("socat[7] E CONNECT hub:9092: Proxy Authentication Required", 1, "does not accept the credentials (Proxy Authentication Required)"),
     ("socat1[7] W CONNECT hub:9092: Proxy Authentication Required", 1, "does not accept the credentials (Proxy Authentication Required)"),
+    ("socat1[7] W CONNECT hub:9092: Unauthorized", 1, "does not accept the credentials (Unauthorized)"),
     ("socat[7] E CONNECT hub:9092: Forbidden", 1, "refuses CONNECT to hub.example.com:9092 (Forbidden)"),
     ("socat1[7] W CONNECT hub:9092: Access violation", 1, "refuses CONNECT to hub.example.com:9092 (Access violation)"),
     ("socat[7] E CONNECT hub:9092: Service Unavailable", 2, "does not reach hub.example.com:9092 (Service Unavailable)"),
@@ -138,6 +139,14 @@ def test_check_and_ready(answer, fault, check, ready, words, pod):
     for mode, wanted in (("check", check), ("ready", ready)):
         rc, said = pod.run(mode)
         assert rc == wanted and words in said and "`" not in said, said
+
+
+def test_what_is_said_names_the_proxy_that_was_tried(pod):
+    (pod.folder / "answer").write_text(AWAY.format(REFUSED))
+    (pod.folder / "run" / "loaded.proxy").write_text("old:1")
+    (pod.folder / "run" / "loaded.hub").write_text("hub:2")
+    rc, said = pod.run("ready")
+    assert rc == 1 and "HTTP proxy old:1 is not the hub" in said and "must except hub:2;" in said, said
 
 
 def test_check_waits_for_new_files(pod):

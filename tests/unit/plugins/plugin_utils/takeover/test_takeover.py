@@ -9,17 +9,20 @@ import base64
 import copy
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 import yaml
 
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.convert.federation_resource import from_federation
 from ansible_collections.federated.flower.plugins.plugin_utils.pki import keypairs
 from ansible_collections.federated.flower.plugins.plugin_utils.site_keys import keys
 from ansible_collections.federated.flower.plugins.plugin_utils.takeover import (
     kept_keys,
+    named,
     operated,
     operated_config,
     runs_program,
@@ -201,6 +204,34 @@ def test_fewer_replicas_keep_the_first_keys(site: Callable[..., Any]) -> None:
     assert [one.result for one in outcome.found] == ["kept", "new"] and "no successor" in outcome.found[1].why
 
 
+def test_a_key_that_the_hub_refuses_is_not_kept(site: Callable[..., Any]) -> None:
+    resource = federation(shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED))
+    refused = {keypairs.fingerprint(keypairs.supernode_public_key(KEYS[0])): "its SuperNode was unregistered there"}
+    held = {"node-keys": secret(**{"0": KEYS[0], "1": KEYS[1]})}
+    outcome = kept_keys.keep(seen_of(resource), held, site(resource), {}, refused)
+    assert [(one.result, one.why) for one in outcome.found] == [("new", "its SuperNode was unregistered there"), ("kept", "")]
+    (made,) = outcome.secrets
+    assert kept_keys.entries(made) == {"1": KEYS[1]}
+    text = "\n".join(told.report(seen_of(resource), outcome, site(resource), {"why": "x"}, []).lines)
+    # The Secret has a key that stays the operator's.
+    assert "delete the entries 1 of Secret node-keys, and not the Secret" in text and "delete secret" not in text
+
+
+def test_keys_go_to_one_site_only(site: Callable[..., Any]) -> None:
+    kept = two(site)
+    found = kept_keys.twice({"site-a": kept, "site-b": kept, "site-c": kept_keys.KeysKept()})
+    assert set(found) == {"site-a", "site-b"} and "that of site-b, or is the same" in found["site-a"]
+    assert kept_keys.twice({"site-a": kept}) == {}
+
+
+def test_claims_of_another_federation_are_none_of_this_one(site: Callable[..., Any]) -> None:
+    resource = federation(**{**DATABASE, "volumeClaimTemplates": [{"metadata": {"name": "db"}, "spec": {}}]})
+    workload = seen_of(resource).superlink
+    assert workload is not None
+    names = ("db-lab-superlink-0", "db-lab-superlink-2-superlink-0", "db-lab-superlink-x", "db-lab-superlink-")
+    assert [name for name in names if operated.is_claim_of(name, workload)] == ["db-lab-superlink-0"]
+
+
 def test_no_private_key_is_told(site: Callable[..., Any]) -> None:
     resource = federation(shared(arguments=[f"{OPTION}=/keys/$FLOWER_INDEX"], nodeConfig=COUNTED))
     seen, spec = seen_of(resource), site(resource)
@@ -306,7 +337,10 @@ def test_references() -> None:
         {"name": "x", "secret": {"secretName": "t", "optional": True}},
         {"name": "y", "emptyDir": {}},
     ]
-    assert sorted(operated.references([(env, volumes)])) == [("ConfigMap", "more"), ("PersistentVolumeClaim", "data"), ("Secret", "s")]
+    added = [{"envFrom": [{"secretRef": {"name": "e"}}, {"configMapRef": {"name": "o", "optional": True}}]}, {}]
+    assert sorted(operated.references([{"env": env}, *added], volumes)) == [
+        ("ConfigMap", "more"), ("PersistentVolumeClaim", "data"), ("Secret", "e"), ("Secret", "s"),
+    ]  # fmt: skip
 
 
 def test_runs_are_not_known_where_there_is_no_flower(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -326,3 +360,26 @@ def test_runs_are_listed_by_the_command_line(monkeypatch: pytest.MonkeyPatch, ca
     runs_program.main()
     assert told.active_of(json.loads(capsys.readouterr().out)) == ["1"]
     assert 'address = "127.0.0.1:9092"\nroot-certificates = "/tls/ca.crt"' in (tmp_path / "seen").read_text()
+
+
+def test_the_variables_name_a_federation() -> None:
+    assert named.federation(None, "", "scenario") is None
+    assert named.federation("lab", None, "scenario") == ("lab", "scenario")
+    assert named.federation("lab", "my.federation", "scenario") == ("lab", "my.federation")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((None, "lab"), "flower_takeover_federation is 'lab', and flower_takeover_namespace is not set"),
+        (("..", None), "flower_takeover_namespace: '..' is not a DNS-1123 label"),
+        (("lab/hospital", None), "flower_takeover_namespace: 'lab/hospital' is not"),
+        ((["lab"], None), "flower_takeover_namespace: ['lab'] is not"),
+        ((7, None), "flower_takeover_namespace: 7 is not"),
+        (("lab", "x/../y"), "flower_takeover_federation: 'x/../y' is not a DNS name"),
+        (("lab", True), "flower_takeover_federation: True is not"),
+    ],
+)
+def test_what_is_no_name_is_refused(given: tuple[Any, Any], words: str) -> None:
+    with pytest.raises(ClusterError, match=re.escape(words)):
+        named.federation(*given, "scenario")

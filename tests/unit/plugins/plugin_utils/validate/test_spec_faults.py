@@ -230,6 +230,15 @@ SUPERNODE = [
     ({"http_proxy": {"address": "proxy:3128", "cidrs": ["x"]}}, "supernode_http_proxy.cidrs[0]: 'x' is not a network"),
     ({"http_proxy": {"address": "proxy:3128", "username_key": "x"}}, "has no effect without http_proxy.secret"),
     ({"http_proxy": {"address": "proxy:3128", "secret": "A_B"}}, "supernode_http_proxy.secret: 'A_B' is not a DNS name"),
+    (
+        {"http_proxy": {"address": "proxy:3128", "secret": "a", "username_key": "../user"}},
+        "supernode_http_proxy.username_key: '../user' is not the name of an entry of a Secret",
+    ),
+    ({"http_proxy": {"address": "proxy:3128", "secret": "a", "password_key": ".."}}, "supernode_http_proxy.password_key: '..' is not the name"),
+    (
+        {"http_proxy": {"address": "proxy:3128", "secret": "a", "username_key": "x", "password_key": "x"}},
+        "supernode_http_proxy.password_key: 'x' is the entry of the user name as well",
+    ),
     ({"http_proxy": {"address": "proxy:3128"}, "insecure": True, "mtls": False}, "needs TLS: flower_insecure is true"),
     ({"http_proxy": {"address": "proxy:3128"}, "sidecar": False, "mtls": False}, "needs the sidecar, which goes through the proxy"),
     (
