@@ -56,7 +56,7 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
         ask.require(cluster, grants.controller_rights(SUPERNODE, site.spec, works=[UPGRADE]))
     except ask.MissingRights as error:
         raise ClusterError(f"{error.message} {_WITHOUT}") from error
-    where = f"{', '.join(images)} on {len(nodes)} nodes of {cluster.name}"
+    where = f"{', '.join(images)} on {len(nodes)} node{'s' if len(nodes) > 1 else ''} of {cluster.name}"
     if run.check:
         done.msg = f"to be pulled: {where}"
         return done

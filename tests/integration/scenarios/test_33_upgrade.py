@@ -112,7 +112,7 @@ def test_the_next_run_waits_for_a_run_and_completes_it(former: Any) -> None:
     upgrade = fed.start("upgrade", *WAIVED, "-e", json.dumps(accepted))()
     assert not upgrade.rc, upgrade.details()
     assert f"waiting for run {number}" in upgrade.output
-    assert upgrade.output.count("pulled flwr/") + upgrade.output.count("pulled docker.io/flwr/") == 2, "each site's images before its wave"
+    assert all(f"{site}: pulled docker.io/flwr/supernode:{NEW}" in upgrade.output for site in SITES)
     assert not any(pullers(fed, site) for site in SITES)
     assert not finish().rc
     runs = fed.app_runs()
@@ -181,6 +181,23 @@ def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> Non
     assert {fed.nodes()[node] for found in ids.values() for node in found.values()} == {"online"}
     if at_hub:
         fed.unchanged(hosts)
+
+
+@pytest.mark.soak
+def test_killed_while_images_are_pulled(federation: Any) -> None:
+    """The next run deletes the Job that was left."""
+    fed = federation
+    fed.settle()
+    hosts, before = other_names(fed, False), {site: fed.lives(site) for site in SITES}
+    hosts["site-a"]["supernode_image"] = MISSING
+    finish = fed.start("upgrade", *WAIVED, hosts=hosts)
+    fed.wait("a job", lambda: pullers(fed, "site-a") or not finish.running(), 240, pause=0.3)
+    finish.kill()
+    assert finish().rc == -9, finish.log
+    assert pullers(fed, "site-a") and {site: fed.lives(site) for site in SITES} == before
+    fed.settled = False
+    done = fed.play("upgrade", *WAIVED, "-e", "flower_lease_wait=90", hosts=other_names(fed, False))
+    assert "is complete" in done.messages() and not progress(fed) and not pullers(fed, "site-a")
 
 
 @pytest.mark.soak
