@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.images import images_of
-from ..base.labels import POOL_LABEL
+from ..base.labels import POOL_LABEL, selector
 from ..base.values import Object, compact
 from ..spec.site_spec import SiteSpec
 from .objects import labels, metadata
@@ -79,6 +79,21 @@ def job(spec: SiteSpec, workload: Mapping[str, Any], containers: Mapping[str, st
             "template": {"metadata": {"labels": labels(spec, APPLICATION, pool=pool)}, "spec": compact(body)},
         },
     }
+
+
+def network_policies(spec: SiteSpec) -> list[Object]:
+    """The policy of these pods. They need no network, since the kubelet pulls. It is created before them and deleted after them."""
+    if not spec.network_policies:
+        return []
+    body = {"podSelector": {"matchLabels": selector(spec.federation, APPLICATION)}, "policyTypes": ["Ingress", "Egress"]}
+    return [
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": metadata(spec, APPLICATION, APPLICATION),
+            "spec": body,
+        }
+    ]
 
 
 def _container(given: Mapping[str, Any]) -> Object:

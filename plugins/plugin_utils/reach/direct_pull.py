@@ -5,7 +5,7 @@
 """Have the nodes of a site pull new images before its pods are replaced.
 
 A job for each node and workload, see C(manifests/image_pull.py). They are deleted at the end. Those of a run that was interrupted are deleted by
-the next one, or by the cluster some time after they ended.
+the next one, or by the cluster some time after they ended; their network policy, which selects nothing then, by the next one.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def pull(run: Run, cluster: Cluster, site: Site, objects: Sequence[Object], seco
     begun = time.monotonic()
     started: list[Object] = []
     try:
-        for job in jobs:
-            started.append(_create(cluster, job))
-        trouble = _wait(cluster, site, started, seconds)
+        for item in [*image_pull.network_policies(site.spec), *jobs]:
+            started.append(_create(cluster, item))
+        trouble = _wait(cluster, site, started[-len(jobs) :], seconds)
     finally:
-        for job in started:
-            _delete(cluster, job)
+        for item in reversed(started):
+            _delete(cluster, item)
     if trouble:
         more = f"; and {len(trouble) - _SHOWN} more" if len(trouble) > _SHOWN else ""
         raise ClusterError(
@@ -108,32 +108,38 @@ def _node(job: Mapping[str, Any]) -> str:
     return str(job["spec"]["template"]["spec"]["nodeName"])
 
 
-def _create(cluster: Cluster, job: Object) -> Object:
+def _create(cluster: Cluster, item: Object) -> Object:
+    meta = item["metadata"]
     try:
-        return {"apiVersion": job["apiVersion"], "kind": job["kind"], **cluster.create(job)}
+        return {"apiVersion": item["apiVersion"], "kind": item["kind"], **cluster.create(item)}
     except Conflict as error:
-        meta = job["metadata"]
         raise ClusterError(
-            f"Job {meta['namespace']}/{meta['name']}, which pulls images, is there already ({error.text}). Another run may have started it, or it is "
-            "being deleted: run again."
+            f"{item['kind']} {meta['namespace']}/{meta['name']}, which is needed to pull images, is there already ({error.text}). Another run may have "
+            "created it, or it is being deleted: run again."
         ) from error
 
 
-def _delete(cluster: Cluster, job: Mapping[str, Any]) -> None:
-    meta = job["metadata"]
-    cluster.delete("batch/v1", "Job", meta["name"], meta["namespace"], uid=meta["uid"], propagation="Background")
+def _delete(cluster: Cluster, item: Mapping[str, Any]) -> None:
+    meta = item["metadata"]
+    cluster.delete(item["apiVersion"], item["kind"], meta["name"], meta["namespace"], uid=meta["uid"], propagation="Background")
 
 
 def _remove(cluster: Cluster, site: Site) -> None:
     """Delete what an interrupted run left, and wait until it is gone: names are the same."""
-    labels = query(selector(site.federation, image_pull.APPLICATION))
-    left = [job for job in cluster.list("batch/v1", "Job", site.namespace, labels=labels) if proof.may_delete(job, site.federation)]
-    for job in left:
-        _delete(cluster, job)
+    left = _left(cluster, site)
+    for item in left:
+        _delete(cluster, item)
     clock = Clock(_NO_POD)
     while left and clock.tick():
-        still = {job["metadata"]["uid"] for job in cluster.list("batch/v1", "Job", site.namespace, labels=labels)}
-        left = [job for job in left if job["metadata"]["uid"] in still]
+        still = {item["metadata"]["uid"] for item in _left(cluster, site)}
+        left = [item for item in left if item["metadata"]["uid"] in still]
+
+
+def _left(cluster: Cluster, site: Site) -> list[Object]:
+    labels = query(selector(site.federation, image_pull.APPLICATION))
+    kinds = [("batch/v1", "Job")] + [(one["apiVersion"], one["kind"]) for one in image_pull.network_policies(site.spec)]
+    found = [{"apiVersion": api, "kind": kind, **one} for api, kind in kinds for one in cluster.list(api, kind, site.namespace, labels=labels)]
+    return [one for one in found if proof.may_delete(one, site.federation)]
 
 
 def _wait(cluster: Cluster, site: Site, jobs: Sequence[Object], seconds: int) -> list[str]:

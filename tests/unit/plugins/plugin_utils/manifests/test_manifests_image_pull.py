@@ -37,7 +37,7 @@ def with_images(item: dict[str, Any], **images: str) -> dict[str, Any]:
 def test_golden(parsed_site: Any, golden: Any) -> None:
     spec = parsed_site(pools=[GPU], image_pull_secrets=["registry"])
     wanted = workload(spec)
-    golden("supernode-image-pull", [image_pull.job(spec, wanted, images_of(wanted), "node-1", 960)])
+    golden("supernode-image-pull", [*image_pull.network_policies(spec), image_pull.job(spec, wanted, images_of(wanted), "node-1", 960)])
 
 
 def test_only_new_images_are_pulled_and_each_once(parsed_site: Any) -> None:
@@ -71,6 +71,17 @@ def test_one_name_for_one_node_and_its_images(parsed_site: Any) -> None:
 
     assert name("a", supernode="r/s:1") == name("a", supernode="r/s:1")
     assert len({name("a", supernode="r/s:1"), name("b", supernode="r/s:1"), name("a", supernode="r/s:2")}) == 3
+
+
+def test_its_policy_selects_its_pod_and_nothing_else(parsed_site: Any) -> None:
+    spec = parsed_site(pools=[GPU])
+    (policy,) = image_pull.network_policies(spec)
+    chosen = policy["spec"]["podSelector"]["matchLabels"].items()
+    wanted = workload(spec)
+    assert chosen <= image_pull.job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
+    assert not chosen <= wanted["spec"]["template"]["metadata"]["labels"].items()
+    assert not {"ingress", "egress"} & set(policy["spec"]) and policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert image_pull.network_policies(parsed_site(network_policies=False)) == []
 
 
 def test_no_workload_and_no_policy_of_the_site_selects_its_pod(parsed_site: Any) -> None:
