@@ -153,7 +153,7 @@ def _wait(cluster: Cluster, site: Site, jobs: Sequence[Object], seconds: int) ->
         over = not clock.tick()
         pods = {_owner(pod): pod for pod in cluster.list("v1", "Pod", site.namespace, labels=labels)}
         for uid, job in list(waiting.items()):
-            why, final = _trouble(pods.get(uid), since)
+            why, final = trouble_of(pods.get(uid), since)
             if pods.get(uid) and pod_health.has_images(pods[uid]):
                 del waiting[uid]
             elif uid not in pods and unmade.is_over():
@@ -170,7 +170,7 @@ def _owner(pod: Mapping[str, Any]) -> str:
     return next((str(one["uid"]) for one in pod["metadata"].get("ownerReferences") or []), "")
 
 
-def _trouble(pod: Object | None, since: dict[str, float]) -> tuple[str, bool]:
+def trouble_of(pod: Object | None, since: dict[str, float]) -> tuple[str, bool]:
     """Why a pod has not got its images, and whether that is final. C(since): when that of a pod began."""
     if pod is None:
         return "", False
