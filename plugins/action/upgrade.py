@@ -71,6 +71,7 @@ class ActionModule(ClusterAction):
         "archive": {"type": "str", "default": ""},
         "can_back_up": {"type": "bool", "default": False},
         "plan": {"type": "dict", "default": {}},
+        "pulled": {"type": "dict", "default": {}},
         "deployed": {"type": "dict", "default": {}},
         "gate": {"type": "dict", "default": {}},
         "run": {"type": "dict", "default": {}},
@@ -325,17 +326,23 @@ class ActionModule(ClusterAction):
     # ---- waves -------------------------------------------------------------------------------------------------------
 
     def _wave(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """Before a wave: no run is active, and it is kept that its sites are changed from now on."""
-        changing = [name for name in params["sites"] if name in params["plan"]["changes"]]
-        if self.check or not changing:
-            return {}
-        self._wait_no_run(params, {})
+        """Before a wave: its nodes have the images, no run is active, and it is kept that its sites are changed from now on."""
+        told, wave = params["pulled"], params["sites"]
+        lost = {name: str(told[name]["msg"]) for name in wave if (told.get(name) or {}).get("failed")}
+        left = verdict.without(wave, lost, params["failed"], params["plan"]["waves"], params["max_failed"])
+        changing = [name for name in left["sites"] if name in params["plan"]["changes"]]
+        if self.check:
+            return left
+        if changing:
+            self._wait_no_run(params, {})
 
         def change(progress: Progress) -> Progress:
-            sites = progress["sites"]
+            sites = dict(progress["sites"])
+            for name in lost:
+                sites[name] = {**sites[name], "why": lost[name]}
             return {**progress, "sites": {**sites, **{name: {**sites[name], "state": BEGUN} for name in changing}}}
 
-        return {"changed": self.store.change(change)}
+        return {"changed": self.store.change(change) if changing or lost else False, **left}
 
     def _gate(self, params: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
         """After a wave: what failed, and what goes back."""
@@ -394,7 +401,7 @@ class ActionModule(ClusterAction):
         for name in gate["back"]:
             self.note(name, words=[told[name]["msg"]])
         failed = [*params["failed"], *gate["why"]]
-        number = params["plan"]["waves"].index(names) + 1
+        number = verdict.number_of(names, params["plan"]["waves"])
         return {
             "sites": told,
             "stop": gate["stop"],

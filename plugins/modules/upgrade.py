@@ -21,8 +21,9 @@ options:
   step:
     description:
       - V(plan) compares what runs with what is wanted; V(begin) keeps what runs and waits for the end of runs; V(hub_begin) keeps that
-        the hub is changed from now on; V(hub) waits for the hub, and V(hub_back) for a hub that was rolled back; V(wave) waits for the
-        end of runs before a wave; V(gate) judges a wave; V(settle) keeps what became of it; V(finish) ends the upgrade.
+        the hub is changed from now on; V(hub) waits for the hub, and V(hub_back) for a hub that was rolled back; V(wave) takes the sites
+        out of a wave that M(federated.flower.supernode_pull) reports as failed, and waits for the end of runs; V(gate) judges a wave;
+        V(settle) keeps what became of it; V(finish) ends the upgrade.
     type: str
     required: true
     choices: [plan, begin, hub_begin, hub, hub_back, wave, gate, settle, finish]
@@ -90,6 +91,11 @@ options:
   plan:
     description:
       - Result of the step V(plan).
+    type: dict
+    default: {}
+  pulled:
+    description:
+      - C(sites) of M(federated.flower.supernode_pull), of the wave.
     type: dict
     default: {}
   deployed:
@@ -173,7 +179,7 @@ back:
   type: dict
 stop:
   description: Whether the upgrade stops.
-  returned: for the steps gate and settle
+  returned: for the steps wave, gate and settle
   type: bool
 sites:
   description: Result of each site that failed or was rolled back.

@@ -80,6 +80,18 @@ DRILLS = {
     )
 }
 
+# Drills of other playbooks -> how to conduct them. What they change is not undone by itself, so none of them can be one among others here.
+ELSEWHERE = {
+    "hub_lost": (
+        "is a failover: another cluster is the hub afterwards, and only a failover in the other direction leads back. So it has playbooks of its own. With a "
+        "current copy (federated.flower.standby) and no active run, federated.flower.failover -e flower_failover=true "
+        "-e flower_failover_hub_lost=true does not ask the hub, as if it were lost, and shows the seconds until the standby serves the sites "
+        "(flower_failover_result); without the second variable it then fences the hub, and federated.flower.failback -e flower_failover=true leads "
+        "back. The guide on drills has the steps. "
+        "Nothing was broken"
+    ),
+}
+
 
 def chosen(given: Any) -> list[Drill]:
     """The drills that C(flower_drill) selects, in that order.
@@ -96,6 +108,9 @@ def chosen(given: Any) -> list[Drill]:
     known = ", ".join(DRILLS)
     if not names:
         raise ValueError(f"{VARIABLE}: name one or more drills, such as -e {VARIABLE}=superlink_killed,site_cut. There are: {known}")
+    other = next((name for name in names if name in ELSEWHERE), "")
+    if other:
+        raise ValueError(f"{VARIABLE}: {other} {ELSEWHERE[other]}")
     wrong = [name for name in names if name not in DRILLS]
     if wrong:
         raise ValueError(f"{VARIABLE}: there is no drill {', '.join(map(repr, wrong))}. There are: {known}")

@@ -51,16 +51,41 @@ def images_of_pod(pod: Mapping[str, Any]) -> dict[str, str]:
     return {one["name"]: one["image"] for one in [*(pod["spec"].get("initContainers") or []), *pod["spec"]["containers"]]}
 
 
+# What it says of a container that it could not create or start: it has its image then.
+_PULLED = frozenset(("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError", "CrashLoopBackOff"))
+
+
 def unpulled(pod: Mapping[str, Any]) -> str:
     """Which image of a pod its node does not get, and why, in a sentence; empty where it gets all."""
-    status = pod.get("status") or {}
+    return next((f"pod {pod['metadata']['name']}: {words}" for words in unpulled_images(pod)), "")
+
+
+def unpulled_images(pod: Mapping[str, Any]) -> list[str]:
+    """Which images of a pod its node does not get, and why, a clause each."""
     images = images_of_pod(pod)
-    for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+    found = []
+    for one in _containers(pod):
         waiting = (one.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") in _UNPULLED:
             why = " ".join(str(waiting.get("message") or waiting["reason"]).split())
-            return f"pod {pod['metadata']['name']}: the image {images.get(one['name'])} of container {one['name']} cannot be pulled: {why}"
-    return ""
+            found.append(f"the image {images.get(one['name'])} of container {one['name']} cannot be pulled: {why}")
+    return found
+
+
+def has_images(pod: Mapping[str, Any]) -> bool:
+    """Whether the pod's node has the images of all its containers, whatever became of these."""
+
+    def pulled(container: Mapping[str, Any]) -> bool:
+        state = container.get("state") or {}
+        return bool({"running", "terminated"} & set(state)) or (state.get("waiting") or {}).get("reason") in _PULLED
+
+    found = _containers(pod)
+    return len(found) == len(images_of_pod(pod)) and all(map(pulled, found))
+
+
+def _containers(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
 
 
 def is_ready(pod: Mapping[str, Any]) -> bool:

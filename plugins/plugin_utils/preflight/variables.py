@@ -76,7 +76,8 @@ SHARED = frozenset((
     "flower_plan", "flower_plan_hash", "flower_plan_hours", "flower_run_regions", "flower_run_regions_only", "flower_run_regions_wait",
     "flower_takeover", "flower_takeover_federation", "flower_takeover_namespace", "flower_teardown", "flower_time_zone", "flower_tracking",
     "flower_tracking_credentials", "flower_upgrade_app", "flower_upgrade_app_config",
-    "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_verify", "flower_upgrade_wait", "flower_upgrade_waves",
+    "flower_upgrade_backup", "flower_upgrade_max_failed", "flower_upgrade_pull", "flower_upgrade_pull_timeout",
+    "flower_upgrade_verify", "flower_upgrade_wait", "flower_upgrade_waves",
     "flower_verify_app", "flower_verify_fail", "flower_verify_idle",
     "flower_verify_result", "flower_verify_round_trip", "flower_verify_upload", "flower_version",
 ))  # fmt: skip

@@ -30,7 +30,7 @@ from ..site_keys import keys, public
 from ..spec.part_spec import NOTHING
 from . import direct_status
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named
+from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named
 
 _UNKNOWN = "the site gives no access: its pods cannot be asked"
 _HUB_SECONDS = 30
@@ -184,6 +184,10 @@ class Way:
             renew=dict(before.request.get("renew", {})) if before else {},
             known_pools=sorted(pool.name for pool in published.pools),
         )
+
+    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+        """See C(site.Reach)."""
+        return Pulled(skipped="the site gives no access: its images are pulled when its SuperNodes are replaced")
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""

@@ -25,10 +25,19 @@ from ..ledger.store import NEW, Ledger
 from ..manifests import clientapp, superexec, supernode, tunnel
 from ..marks import record
 from ..rights.table import SUPERNODE
-from . import direct_acceptance, direct_checks, direct_proxy, direct_restart, direct_status, direct_trust, removing
+from . import (
+    direct_acceptance,
+    direct_checks,
+    direct_proxy,
+    direct_pull,
+    direct_restart,
+    direct_status,
+    direct_trust,
+    removing,
+)
 from .key_sources import SOURCES, KeySource, made, note_secrets
 from .pools import wanted
-from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site, named, unexpected
+from .site import DATA_FAULTS, Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site, named, unexpected
 
 APPLYSET = "supernode"
 _PODS = "app.kubernetes.io/name=supernode"
@@ -128,6 +137,10 @@ class Way:
         fault, warning = direct_proxy.tried(self.cluster, self.site.spec, pods, self._login)
         done.warnings += [warning] if warning else []
         return replace(done, failed=True, msg=fault) if fault else done
+
+    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+        """See C(site.Reach)."""
+        return direct_pull.pull(self.run, self.cluster, self.site, objects, seconds)
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""

@@ -34,7 +34,7 @@ from ..spec.site_spec import SiteSpec
 from . import direct_proxy
 from .key_sources import made, note_secrets
 from .pools import wanted
-from .site import Done, Facts, KeysMade, Looked, Proof, Restart, Run, Site
+from .site import Done, Facts, KeysMade, Looked, Proof, Pulled, Restart, Run, Site
 
 _UNREPORTED = (
     "nothing can be asked of pods behind Open Cluster Management: with supernode_packages_report: true they report it themselves"
@@ -158,6 +158,10 @@ class Way:
         except ClusterError as error:
             return self._done(delivery, error.message)
         return self._done(delivery)
+
+    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+        """See C(site.Reach)."""
+        return Pulled(skipped="its nodes are reached by the agent of its cluster only: its images are pulled when its SuperNodes are replaced")
 
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
         """See C(site.Reach)."""

@@ -5,7 +5,7 @@
 """A site, and what every delivery can do with one.
 
 The steps of a site, in their order: C(preflight), C(numbers), C(make_keys), C(apply), C(restart), C(offline), C(packages), C(drop_keys); apart from them
-C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
+C(pull), C(trust), C(apply_apps) and C(remove). Each raises ClusterError for what people should read.
 """
 
 from __future__ import annotations
@@ -263,6 +263,23 @@ class Proof:
     seconds: int = 120
 
 
+@dataclass
+class Pulled:
+    """Outcome of C(pull).
+
+    Attributes:
+        msg: a sentence.
+        images: those that were pulled, or would be.
+        nodes: on which.
+        skipped: why nothing can be pulled beforehand at such a site; empty where it can.
+    """
+
+    msg: str = ""
+    images: list[str] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+    skipped: str = ""
+
+
 @dataclass(frozen=True)
 class Restart:
     """Which SuperNodes are restarted, and what is done before.
@@ -301,8 +318,11 @@ class Reach(Protocol):
     def apply(self, objects: Sequence[Object], gate: Callable[[], None]) -> Done:
         """Apply the site's objects and wait for its pods. C(gate): called before ClientApps in their own pods are replaced."""
 
+    def pull(self, objects: Sequence[Object], seconds: int) -> Pulled:
+        """Have the nodes of its pods pull what C(objects) has of new images, within C(seconds). No pod of the site is touched."""
+
     def apply_apps(self, objects: Sequence[Object], gate: Callable[[], None], seconds: int) -> Done:
-        """The same for its ClientApps alone."""
+        """C(apply) for its ClientApps alone."""
 
     def restart(self, wanted: Restart, result: Facts) -> None:
         """Restart SuperNodes that run with outdated files; fills in C(changed), C(restarted) and C(renewed) as it goes."""

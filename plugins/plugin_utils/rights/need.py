@@ -27,8 +27,9 @@ CLUSTER = "cluster"  # the whole cluster
 # What fails without it.
 DEPLOY = "deploy"
 ROTATE = "rotate"
+UPGRADE = "upgrade"
 TEARDOWN = "teardown"
-WORKS = (DEPLOY, ROTATE, TEARDOWN)
+WORKS = (DEPLOY, ROTATE, UPGRADE, TEARDOWN)
 
 OBJECT_VERBS = "get list create patch delete"  # of an object that is applied (server-side), compared and pruned
 

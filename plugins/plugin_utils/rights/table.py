@@ -36,7 +36,7 @@ from ..manifests.superlink import CLAIM, POD
 from ..spec.addon_spec import OcmUse
 from ..spec.hub_spec import CERT_MANAGER_GROUP, HubSpec
 from ..spec.site_spec import SiteSpec
-from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, WORKS, Need, Spec
+from .need import CA, CLUSTER, FEDERATION, OBJECT_VERBS, ROTATE, TEARDOWN, UPGRADE, WORKS, Need, Spec
 
 # What is deployed in a cluster.
 SUPERLINK = "superlink"
@@ -395,6 +395,13 @@ TABLE: dict[tuple[str, str], tuple[Need, ...]] = {
             "get create patch delete",
             "what the Job that makes keys may do, to give it away",
             when=_gives_the_job_its_rights,
+        ),
+        Need(
+            FEDERATION,
+            "jobs.batch",
+            "list create delete",
+            "have nodes pull new images before an upgrade replaces pods",
+            work=UPGRADE,
         ),
         Need(FEDERATION, "persistentvolumeclaims", "list", "leave a namespace alone that holds volumes", work=TEARDOWN),
         Need(CLUSTER, "nodes", "list", "a key for every node of a DaemonSet pool", when=supernode.needs_nodes),

@@ -26,6 +26,39 @@ def other_images(seen: What, want: What) -> str:
     return "; ".join(wrong)
 
 
+def number_of(names: Sequence[str], waves: Sequence[Sequence[str]]) -> int:
+    """The number of a wave, from 1, by some of its sites."""
+    return next(number for number, wave in enumerate(waves, 1) if set(names) <= set(wave))
+
+
+def without(
+    wave: Sequence[str], lost: Mapping[str, str], before: Sequence[str], waves: Sequence[Sequence[str]], allowed: int
+) -> dict[str, Any]:
+    """A wave without the sites whose nodes do not get the new images. If more fail than may, it does not begin.
+
+    Args:
+        wave: its sites.
+        lost: site -> why.
+        before: sites that failed in earlier waves.
+        waves: all of them.
+        allowed: how many may fail in all.
+
+    Returns:
+        C(sites): those to upgrade; C(failed_sites), C(stop) and C(msg).
+    """
+    failed = list(dict.fromkeys([*before, *lost]))
+    if len(failed) <= allowed or not lost:
+        return {"sites": [name for name in wave if name not in lost], "failed_sites": failed, "stop": False, "msg": ""}
+    number = number_of(wave, waves)
+    untouched = ", ".join(name for one in waves[number - 1 :] for name in one)
+    words = " ".join(f"{why.rstrip('.')}." for why in lost.values())
+    msg = (
+        f"wave {number} of {len(waves)} does not begin: {words} Not touched: {untouched}. Run federated.flower.upgrade again then: it continues with "
+        f"this wave. flower_upgrade_max_failed ({allowed}) is the number of sites that may fail."
+    )
+    return {"sites": [], "failed_sites": failed, "stop": True, "msg": msg}
+
+
 def of_wave(
     names: Sequence[str],
     *,

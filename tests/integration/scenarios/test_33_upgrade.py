@@ -43,6 +43,12 @@ def backup(folder: Path) -> str:
     return json.dumps({"flower_backup_directory": str(folder), "flower_backup_recipients": [str(pyrage.x25519.Identity.generate().to_public())]})
 
 
+def pullers(fed: Any, site: str) -> list[dict[str, Any]]:
+    """Jobs that pull images, and that nobody is deleting."""
+    jobs = fed.cluster(site).list("batch/v1", "Job", NAMESPACE, labels="app.kubernetes.io/name=supernode-pull")
+    return [job for job in jobs if not job["metadata"].get("deletionTimestamp")]
+
+
 @pytest.fixture(scope="module")
 def former(federation: Any, fleet_command: Callable[..., None]) -> Any:
     """The federation as an earlier release of Flower."""
@@ -55,7 +61,7 @@ def former(federation: Any, fleet_command: Callable[..., None]) -> Any:
 
 
 def test_a_site_whose_image_is_missing_stops_the_upgrade(former: Any, tmp_path: Path) -> None:
-    """The hub is new then; the first site is rolled back, the other one is untouched, and SuperNodes of both releases work with it."""
+    """The hub is new then, and both sites are untouched. Without pulling first, the first site is rolled back. Both releases work with the hub."""
     fed = former
     ids = {site: fed.keys(site) for site in SITES}
     before = {site: fed.lives(site) for site in SITES}
@@ -70,6 +76,17 @@ def test_a_site_whose_image_is_missing_stops_the_upgrade(former: Any, tmp_path: 
     told = run.messages("hub", failed=True)
     (archive,) = tmp_path.glob("*.tar")
     assert progress(fed)["backup"] == str(archive)
+    assert "wave 1 of 2 does not begin: site-a: the new images cannot be pulled" in told and "node " in told, told
+    assert f"the image {MISSING} of container supernode cannot be pulled" in told and "Not touched: site-a, site-b" in told, told
+    assert "the new images cannot be pulled" in run.messages("site-a", failed=True), run.details()
+    assert is_at(fed, "hub", NEW, "superlink") and is_at(fed, "hub", NEW, "serverapp")
+    assert {site: fed.lives(site) for site in SITES} == before
+    assert {name: one["state"] for name, one in progress(fed)["sites"].items()} == {"site-a": "waiting", "site-b": "waiting"}
+    assert not pullers(fed, "site-a")
+
+    hosts["site-a"]["flower_upgrade_pull"] = False
+    run = fed.play("upgrade", *WAIVED, hosts=hosts, rc=2)
+    told = run.messages("hub", failed=True)
     assert f"the image {MISSING} of container supernode cannot be pulled" in told, told
     assert f"it runs {OLD} again" in told and "Not touched: site-b" in told and "wave 1 of 2 failed" in told, told
     assert f"it runs {OLD} again" in run.messages("site-a", failed=True), run.details()
@@ -85,7 +102,7 @@ def test_the_next_run_waits_for_a_run_and_completes_it(former: Any) -> None:
     assert progress(fed), "the test before did not leave an upgrade"
     shown = fed.play("upgrade", "--check", *WAIVED).messages()
     assert f"wave 2 of 2, site-b: {OLD} -> {NEW}" in shown and "is not complete" in shown, shown
-    number, finish = fed.begin(**{"num-server-rounds": 1, "sleep": 10.0})
+    number, finish = fed.begin(**{"num-server-rounds": 1, "sleep": 60.0})  # longer than the play that refuses
     known = fed.app_runs()
     told = fed.play("upgrade", *WAIVED, "-e", "flower_upgrade_wait=0", rc=2).messages("hub", failed=True)
     assert f"run {number} of federated-flower/quickstart" in told and "flower_upgrade_wait" in told, told
@@ -95,6 +112,8 @@ def test_the_next_run_waits_for_a_run_and_completes_it(former: Any) -> None:
     upgrade = fed.start("upgrade", *WAIVED, "-e", json.dumps(accepted))()
     assert not upgrade.rc, upgrade.details()
     assert f"waiting for run {number}" in upgrade.output
+    assert all(f"{site}: pulled docker.io/flwr/supernode:{NEW}" in upgrade.output for site in SITES)
+    assert not any(pullers(fed, site) for site in SITES)
     assert not finish().rc
     runs = fed.app_runs()
     new = {run: status for run, status in runs.items() if run not in known}
@@ -166,6 +185,23 @@ def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> Non
     assert {fed.nodes()[node] for found in ids.values() for node in found.values()} == {"online"}
     if at_hub:
         fed.unchanged(hosts)
+
+
+@pytest.mark.soak
+def test_killed_while_images_are_pulled(federation: Any) -> None:
+    """The next run deletes the Job that was left."""
+    fed = federation
+    fed.settle()
+    hosts, before = other_names(fed, False), {site: fed.lives(site) for site in SITES}
+    hosts["site-a"]["supernode_image"] = MISSING
+    finish = fed.start("upgrade", *WAIVED, hosts=hosts)
+    fed.wait("a job", lambda: pullers(fed, "site-a") or not finish.running(), 240, pause=0.3)
+    finish.kill()
+    assert finish().rc == -9, finish.log
+    assert pullers(fed, "site-a") and {site: fed.lives(site) for site in SITES} == before
+    fed.settled = False
+    done = fed.play("upgrade", *WAIVED, "-e", "flower_lease_wait=90", hosts=other_names(fed, False))
+    assert "is complete" in done.messages() and not progress(fed) and not pullers(fed, "site-a")
 
 
 @pytest.mark.soak

@@ -197,6 +197,23 @@ def test_the_hub_serves_again(pair: Pair) -> None:
     pair.play("run", "-e", RUN)
 
 
+@pytest.mark.soak
+def test_the_drill_of_a_lost_hub(pair: Pair) -> None:
+    """The steps of the guide on drills: the hub serves, and is not asked."""
+    known, lives = set(pair.nodes("hub")), pair.lives()
+    said = pair.play("drill", "-e", f"flower_drill=superlink_killed,hub_lost flower_drill_confirm={NAME}", rc=2).messages("hub", failed=True)
+    assert "hub_lost is a failover" in said and "flower_failover_hub_lost=true" in said and "Nothing was broken" in said, said
+    pair.play("standby")
+    said = pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true").messages("spare")
+    assert "s after the begin" in said and "hub is not fenced by this run" in said, said
+    print(said)
+    assert pair.nodes("spare") == dict.fromkeys(known, "online") and pair.pods("hub")
+    pair.play("failover", "-e", "flower_failover=true")
+    assert serving(pair) == ["spare"] and pair.term("hub").state == "fenced"
+    pair.play("failback", "-e", "flower_failover=true")
+    assert pair.nodes("hub") == dict.fromkeys(known, "online") and serving(pair) == ["hub"] and pair.lives() == lives
+
+
 def serving(pair: Pair) -> list[str]:
     """The hubs that have pods."""
     return [host for host in CLUSTERS if pair.pods(host)]

@@ -36,6 +36,8 @@ def test_drills_are_conducted_in_the_order_given(given: Any, names: list[str]) -
         (3, "name one or more drills"),
         ("site_cutt", "there is no drill 'site_cutt'. There are: superlink_killed"),
         (["site_cut", "site_cut"], "site_cut is named twice"),
+        ("site_cut,hub_lost", "hub_lost is a failover"),
+        ("hub_lost", "federated.flower.failover -e flower_failover=true -e flower_failover_hub_lost=true"),
     ],
 )
 def test_what_cannot_be_chosen(given: Any, words: str) -> None:
@@ -77,6 +79,7 @@ def test_a_drill_is_confirmed_with_the_name_of_the_federation() -> None:
 
 def test_every_drill_has_a_class_and_is_in_the_guide() -> None:
     assert list(BREAKS) == list(table.DRILLS)
+    assert not set(table.ELSEWHERE) & set(table.DRILLS)
     guide = (ROOT / "docs/docsite/rst/guide_drill.rst").read_text(encoding="utf-8")
     assert [name for name in table.DRILLS if f"``{name}``" not in guide] == []
     playbook = (ROOT / "playbooks/drill.yml").read_text(encoding="utf-8")

@@ -46,3 +46,12 @@ def test_whether_a_container_ever_ran() -> None:
     assert not stranded.never_started(pod(waiting("b", "CrashLoopBackOff", restartCount=1)), "b")
     assert not stranded.never_started(pod(), "b"), "of a pod without a status nothing is known"
     assert not stranded.never_started(pod(missing, deletionTimestamp="now"), "b")
+
+
+def test_whether_a_node_has_all_images() -> None:
+    ended = {"name": "a", "state": {"terminated": {"exitCode": 128, "reason": "StartError"}}}
+    first = {"name": "i", "state": {"running": {}}}
+    for reason, has in (("CreateContainerError", True), ("CreateContainerConfigError", True), ("ContainerCreating", False), ("ErrImagePull", False)):
+        assert pod_health.has_images(pod(ended, first, waiting("b", reason))) is has, reason
+    assert not pod_health.has_images(pod(ended)), "of the others nothing is known yet"
+    assert not pod_health.has_images(pod())

@@ -183,3 +183,15 @@ def test_the_results_of_sites() -> None:
     assert "wave 1 of 2 failed" in text and "Not touched: c." in text
     worse = verdict.results(["a"], gate, {"a": {"failed": True, "msg": "a: gone"}})
     assert worse["a"]["failed"] and "could not be rolled back to 1.40.0: a: gone" in worse["a"]["msg"]
+
+
+def test_a_wave_whose_images_cannot_be_pulled_does_not_begin() -> None:
+    waves = [["a"], ["b", "c"], ["d"]]
+    assert verdict.without(["b", "c"], {}, ["a"], waves, 0) == {"sites": ["b", "c"], "failed_sites": ["a"], "stop": False, "msg": ""}
+    stopped = verdict.without(["b", "c"], {"c": "c: node n: no image."}, [], waves, 0)
+    assert stopped["stop"] and stopped["sites"] == [] and stopped["failed_sites"] == ["c"]
+    assert "wave 2 of 3 does not begin: c: node n: no image. Not touched: b, c, d." in stopped["msg"]
+    fewer = verdict.without(["b", "c"], {"c": "c: node n: no image."}, [], waves, 1)
+    assert fewer == {"sites": ["b"], "failed_sites": ["c"], "stop": False, "msg": ""}
+    assert verdict.without(["b", "c"], {"c": "no image"}, ["a"], waves, 1)["stop"]
+    assert verdict.number_of(["b"], waves) == 2

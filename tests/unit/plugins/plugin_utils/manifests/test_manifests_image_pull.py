@@ -1,0 +1,95 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Jobs that pull images: admitted wherever the pods of the pool are, and next to nothing."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ansible_collections.federated.flower.plugins.plugin_utils.base.images import images_of
+from ansible_collections.federated.flower.plugins.plugin_utils.manifests import image_pull, supernode
+
+GPU = {
+    "name": "a100",
+    "replicas": 2,
+    "gpu": {"count": 1},
+    "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+    "node_selector": {"gpu": "a100"},
+    "resources": {"requests": {"cpu": "4", "memory": "16Gi"}},
+}
+
+
+def workload(spec: Any) -> dict[str, Any]:
+    (found,) = (one for one in supernode.objects(spec.complete()) if one["kind"] in ("StatefulSet", "DaemonSet"))
+    return found
+
+
+def with_images(item: dict[str, Any], **images: str) -> dict[str, Any]:
+    changed = copy.deepcopy(item)
+    pod = changed["spec"]["template"]["spec"]
+    for one in [*(pod.get("initContainers") or []), *pod["containers"]]:
+        one["image"] = images.get(one["name"], one["image"])
+    return changed
+
+
+def test_golden(parsed_site: Any, golden: Any) -> None:
+    spec = parsed_site(pools=[GPU], image_pull_secrets=["registry"])
+    wanted = workload(spec)
+    golden("supernode-image-pull", [*image_pull.network_policies(spec), image_pull.job(spec, wanted, images_of(wanted), "node-1", 960)])
+
+
+def test_only_new_images_are_pulled_and_each_once(parsed_site: Any) -> None:
+    live = workload(parsed_site(pools=[GPU]))
+    assert image_pull.new_images(live, live) == {}
+    new = with_images(live, supernode="r/supernode:2", superexec="r/superexec:2")
+    assert image_pull.new_images(new, live) == {"supernode": "r/supernode:2", "superexec": "r/superexec:2"}
+    same = with_images(live, supernode="r/app:2", superexec="r/app:2")
+    assert image_pull.new_images(same, live) == {"supernode": "r/app:2"}
+    swapped = with_images(live, superexec=images_of(live)["supernode"])
+    assert image_pull.new_images(swapped, live) == {}, "its pods have it"
+
+
+def test_no_device_no_claim_and_no_scheduler(parsed_site: Any) -> None:
+    spec = parsed_site(pools=[GPU], datasets=[{"name": "ct", "claim": "radiology-ct"}])
+    wanted = workload(spec)
+    pod = image_pull.job(spec, wanted, images_of(wanted), "node-1", 60)["spec"]["template"]["spec"]
+    assert pod["nodeName"] == "node-1" and not {"nodeSelector", "affinity", "volumes", "initContainers"} & set(pod)
+    assert pod["tolerations"] == GPU["tolerations"] and pod["serviceAccountName"] == "supernode"
+    for one in pod["containers"]:
+        assert set(one["resources"]["limits"]) == {"cpu", "memory"} and one["command"]
+        assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]} and not one["securityContext"]["allowPrivilegeEscalation"]
+
+
+def test_one_name_for_one_node_and_its_images(parsed_site: Any) -> None:
+    spec = parsed_site(pools=[GPU])
+    wanted = workload(spec)
+
+    def name(node: str, **images: str) -> str:
+        return str(image_pull.job(spec, wanted, images, node, 60)["metadata"]["name"])
+
+    assert name("a", supernode="r/s:1") == name("a", supernode="r/s:1")
+    assert len({name("a", supernode="r/s:1"), name("b", supernode="r/s:1"), name("a", supernode="r/s:2")}) == 3
+
+
+def test_its_policy_selects_its_pod_and_nothing_else(parsed_site: Any) -> None:
+    spec = parsed_site(pools=[GPU])
+    (policy,) = image_pull.network_policies(spec)
+    chosen = policy["spec"]["podSelector"]["matchLabels"].items()
+    wanted = workload(spec)
+    assert chosen <= image_pull.job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
+    assert not chosen <= wanted["spec"]["template"]["metadata"]["labels"].items()
+    assert not {"ingress", "egress"} & set(policy["spec"]) and policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert image_pull.network_policies(parsed_site(network_policies=False)) == []
+
+
+def test_no_workload_and_no_policy_of_the_site_selects_its_pod(parsed_site: Any) -> None:
+    spec = parsed_site(pools=[GPU])
+    wanted = workload(spec)
+    labels = image_pull.job(spec, wanted, images_of(wanted), "a", 60)["spec"]["template"]["metadata"]["labels"].items()
+    for item in supernode.objects(spec.complete()):
+        body = item.get("spec") or {}
+        chosen = (body.get("selector") or body.get("podSelector") or {}) if item["kind"] != "Service" else {"matchLabels": body["selector"]}
+        if chosen.get("matchLabels"):
+            assert not chosen["matchLabels"].items() <= labels, item["metadata"]["name"]
