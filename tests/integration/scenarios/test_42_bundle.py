@@ -7,67 +7,24 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.integration.scenarios.administrators import (
+    CONTEXT,
+    Administrators,
+    told_fingerprint,
+)
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE = f"{NAMESPACE}-c"
 SITE = "site-c"
-CONTEXT = "site-b"  # the cluster of the site, which only its administrators reach
-
-
-class Administrators:
-    """Those of the site: they have kubectl, a shell, and the folder that they were sent."""
-
-    def __init__(self, fed: Any, folder: Path) -> None:
-        self.fed, self.folder = fed, folder
-        tool = [sys.executable, str(Path(__file__).parents[2] / "fleet"), "tool", "kubectl"]
-        built = subprocess.run(tool, capture_output=True, text=True, check=False)
-        assert built.returncode == 0, built.stdout + built.stderr
-        self.program = Path(built.stdout.splitlines()[-1]) / "kubectl"
-
-    @property
-    def home(self) -> Path:
-        """The present version of the bundle."""
-        return self.folder / "bundles" / SITE
-
-    def kubectl(self, *words: str) -> str:
-        """Run kubectl; returns what it printed."""
-        command = [str(self.program), "--kubeconfig", str(self.fed.kubeconfig), "--context", CONTEXT, *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    def verify(self, fingerprint: str, home: Path | None = None) -> tuple[int, str]:
-        """Check a bundle as its passport says."""
-        done = subprocess.run(["sh", "verify.sh", fingerprint], cwd=home or self.home, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
-
-    def apply(self, fingerprint: str) -> str:
-        """Check and apply the present version, and wait for its job; returns the version."""
-        rc, words = self.verify(fingerprint)
-        assert rc == 0, words
-        version = words.split("bundle version ")[1].split()[0]
-        self.kubectl("apply", "-k", str(self.home))
-        self.kubectl("wait", "--for=condition=complete", f"job/supernode-keys-v{version}", "-n", SPACE, "--timeout=150s")
-        return version
-
-    def reply(self, name: str) -> tuple[Path, str]:
-        """The file that they send, and the fingerprint that they read out."""
-        path = self.folder / name
-        path.write_text(self.kubectl("get", "configmap", "supernode-public", "-n", SPACE, "-o", "json"))
-        return path, self.kubectl("get", "configmap", "supernode-public", "-n", SPACE, "-o", "jsonpath={.data.fingerprint}")
 
 
 @pytest.fixture(scope="module")
@@ -85,19 +42,13 @@ def bundled(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "supernode_namespace": SPACE,
         "supernode_pools": [{"name": "far", "replicas": 1, "node_config": {"site": "{cluster}"}}],
     }
-    yield fed, hosts, Administrators(fed, folder)
+    yield fed, hosts, Administrators(fed, folder, SITE, SPACE)
     fed.settled = False
 
 
 def far_nodes(fed: Any) -> list[str]:
     """Ids of the SuperNodes that the site is to have, without those that are leaving."""
     return list(records.node_ids(fed.ledger().read_records()[SITE]))
-
-
-def ca_fingerprint(fed: Any) -> str:
-    """What the operator of the hub reads out: of the hub's own record, not of the bundle."""
-    live = fed.hub.get("v1", "ConfigMap", "superlink-clients", NAMESPACE)
-    return files.fingerprint(certificates.first(live["data"]["ca.crt"]))
 
 
 @pytest.mark.soak
@@ -110,7 +61,7 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     run = fed.site(hosts)
     assert "federated.flower.join" in run.warnings() and run.changed[SITE] and not run.changed["site-a"], run.changed
     fed.unchanged(hosts)
-    told = ca_fingerprint(fed)
+    told = told_fingerprint(fed)
     assert told in run.warnings()
     for number, damage in enumerate(("object", "checksum", "more")):
         copied = site.folder / f"damaged-{number}"
@@ -169,9 +120,7 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     assert {fed.nodes()[node] for node in nodes} == {"unregistered"} and fed.keys(SITE) == {}
     assert fed.hub.get("v1", "ConfigMap", f"flower-bundle-{SITE}", NAMESPACE) is None
     assert site.verify(told)[0] == 0
-    for line in (site.home / "UNINSTALL.md").read_text().splitlines():
-        if line.startswith("    kubectl "):
-            site.kubectl(*line.split()[1:])
+    site.uninstall()
     assert fed.gone(CONTEXT, SPACE)
     said = fed.play("leaving_statement", "-e", f"flower_site={SITE}", "-e", f"flower_statement_directory={site.folder}", hosts=hosts)
     statement = next(one["result"]["statement"] for one in said.results if one["result"].get("statement"))
@@ -186,7 +135,7 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     hosts = {name: hosts[name] for name in ("hub", SITE)}
     fed.clear()
     fed.site(hosts)
-    told = ca_fingerprint(fed)
+    told = told_fingerprint(fed)
 
     def round_trip(name: str) -> None:
         site.apply(told)
