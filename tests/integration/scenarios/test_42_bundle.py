@@ -51,6 +51,12 @@ def far_nodes(fed: Any) -> list[str]:
     return list(records.node_ids(fed.ledger().read_records()[SITE]))
 
 
+def shared_secret(fed: Any) -> dict[str, str]:
+    """What the containers of the site's pods share."""
+    live: dict[str, Any] = fed.cluster(CONTEXT).get("v1", "Secret", "supernode-superexec", SPACE)
+    return dict(live["data"])
+
+
 @pytest.mark.soak
 def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     fed, hosts, site = bundled
@@ -165,6 +171,18 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     fed.play("join", "-e", f"flower_bundle_reply={path}", hosts=hosts)
     assert serial in [one["serial"] for one in record()["revoked"]] and not record().get("superseded")
     assert fed.nodes()[old] == "unregistered" and fed.nodes()[new] == "online"
+
+    # The secret that the containers of a pod share: the job makes another one, and the version after its reply restarts the pods.
+    held = shared_secret(fed)
+    run = fed.play("rotate_certs", "-e", "flower_rotate=superexec", hosts=hosts, rc=2)
+    assert "recreates its secrets" in run.messages(failed=True), run.details()
+    lives = fed.lives(CONTEXT, SPACE)
+    round_trip("secrets.json")
+    assert shared_secret(fed) != held and fed.lives(CONTEXT, SPACE) == lives
+    fed.play("rotate_certs", hosts=hosts)
+    site.apply(told)
+    fed.wait("other pods", lambda: not set(lives.values()) & set(fed.lives(CONTEXT, SPACE).values()))
+    fed.wait_online(new, seconds=150)
 
     # The CA of the gateway: each phase waits for the site's reply.
     for number, more in enumerate((["-e", "flower_rotate=ca"], [], [])):

@@ -32,9 +32,9 @@ from ansible_collections.federated.flower.tests.skupper_standin.turn import turn
 DIRECT, SKUPPER, OCM, PROXY, BUNDLE = WAYS = ("by-address", "by-skupper", "by-ocm", "by-proxy", "by-bundle")
 #: Site -> its cluster and namespace.
 PLACES = {
-    DIRECT: ("site-a", NAMESPACE),
+    DIRECT: ("site-a", f"{NAMESPACE}-far"),
     SKUPPER: ("site-b", NAMESPACE),
-    OCM: ("site-a", f"{NAMESPACE}-ocm"),
+    OCM: ("site-a", NAMESPACE),  # the add-on creates it there in any case
     PROXY: ("site-b", f"{NAMESPACE}-by"),
     BUNDLE: (CONTEXT, f"{NAMESPACE}-c"),
 }
