@@ -150,7 +150,6 @@ def test_every_way_in_one_run(fleet):
 
     # One run of the app, which waits for five nodes, and has an answer of each in every round.
     lives = fleet.lives()
-    begun = len(fleet.squid.log())
     given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": ROUNDS, "min-nodes": len(WAYS)}}
     run = fleet.play("run", "-e", json.dumps(given))
     rounds = re.findall(r"round \d+: [^\n\"]*?\((\d+) nodes, \d+ examples; ([^)]*)\)", run.messages())
@@ -158,7 +157,7 @@ def test_every_way_in_one_run(fleet):
     assert set(fed.app_runs().values()) == {"finished:completed"}
     assert fleet.lives() == lives
     passed = [line for line in fleet.squid.log() if line[3] == "TCP_TUNNEL/200"]
-    print(f"{len(fleet.squid.log()) - begun} tunnels of the proxy ended in the run, {len(passed)} before its end")
+    assert {(line[6], line[7]) for line in passed} == {(f"{address['host']}:{GATEWAY}", USER)}, passed
 
     # Nothing is left to do, and everybody is well.
     table = fleet.play("status").table
