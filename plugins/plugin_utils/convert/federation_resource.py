@@ -27,6 +27,7 @@ _ROWS = {one.name: one for one in FIELDS}
 _OFFICIAL = re.compile(r"(?:docker\.io/|registry\.hub\.docker\.com/)?flwr/(?:superlink|supernode|superexec):(\d+\.\d+\.\d+)")
 _KNOWN = ("{index}", "{replicas}", "{node}", "{pool}")
 _OWN_CONTAINERS = {"superlink", "superexec-serverapp", "supernode", "superexec-clientapp"}
+_GPU = "supernodes.pools[].gpu"
 _DEVICES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
 
 
@@ -395,17 +396,33 @@ def _replicas(draft: Draft, part: Part, row: Field, where: str, value: Any) -> N
     part.variables["replicas"] = value
 
 
+def _shows_all(part: Part) -> bool:
+    """Whether a pool gets all devices of its nodes, uncounted."""
+    return part.given.get(f"{_GPU}.mountAll") is True and part.given.get(f"{_GPU}.vendor") == "nvidia"
+
+
 def _gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    prefix = row.name.rpartition(".")[0]
-    vendor, own = part.given.get(f"{prefix}.vendor", "nvidia"), part.given.get(f"{prefix}.resourceName")
+    if _shows_all(part):
+        return
+    vendor, own = part.given.get(f"{_GPU}.vendor", "nvidia"), part.given.get(f"{_GPU}.resourceName")
     if vendor not in _DEVICES and not own:
         raise Refused(f"the vendor is none of {', '.join(_DEVICES)}, and there is no resourceName")
-    count = shaped(part.given.get(f"{prefix}.count", 1), int)
+    count = shaped(part.given.get(f"{_GPU}.count", 1), int)
     part.put(where, "gpu", {"resource": own or _DEVICES[vendor], "count": count})
 
 
+def _mount_all(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
+    shaped(value, bool)
+    if not _shows_all(part):
+        raise Refused("needs the vendor nvidia: devices of others are folders of the node, which Pod Security restricted refuses; request them with gpu.count")
+    part.put(where, "gpu", {"mount_all": True, "runtime_class": "nvidia"})
+
+
 def _part_of_gpu(draft: Draft, part: Part, row: Field, where: str, value: Any) -> None:
-    if part.given.get(f"{row.name.rpartition('.')[0]}.enabled") is not True:
+    if _shows_all(part):
+        if row.name != f"{_GPU}.vendor":
+            raise Refused("with gpu.mountAll nothing is requested of the scheduler")
+    elif part.given.get(f"{_GPU}.enabled") is not True:
         raise Refused("gpu.enabled is not true")
 
 
@@ -437,5 +454,6 @@ _CONVERSIONS = {
     "later": _later, "copy": _copy, "process": _process, "template": _template, "containers": _containers, "env": _env, "image": _image, "exposure": _exposure,
     "superlink_args": _arguments(SUPERLINK_OPTIONS), "supernode_args": _arguments(SUPERNODE_OPTIONS), "pull_secrets": _pull_secrets,
     "volumes": _volumes, "mounts": _mounts, "exec_mounts": _exec_mounts, "replicas": _replicas, "gpu": _gpu, "part_of_gpu": _part_of_gpu,
+    "mount_all": _mount_all,
     "runtime_class": _runtime_class, "node_config": _node_config,
 }  # fmt: skip

@@ -147,9 +147,9 @@ FIELDS: tuple[Field, ...] = (
     _to(f"{_POOL}.gpu.vendor", "gpu", how="part_of_gpu"),
     _to(f"{_POOL}.gpu.resourceName", "gpu", how="part_of_gpu"),
     _to(f"{_POOL}.gpu.count", "gpu", how="part_of_gpu", default=1),
-    Field(
-        f"{_POOL}.gpu.mountAll", REFUSED, default=False,
-        why="it takes all GPUs of a node without the scheduler's knowledge, for amd as a privileged pod; request them with gpu.count",
+    _to(
+        f"{_POOL}.gpu.mountAll", "gpu", how="mount_all", default=False,
+        why="with mount_all and the runtime class nvidia; nothing is requested, as there. Not for amd, where the operator has privileged pods",
     ),  # fmt: skip
     _to(f"{_POOL}.supernodeResources", "resources"),
     _to(f"{_POOL}.superexecResources", "superexec_resources", how="process"),

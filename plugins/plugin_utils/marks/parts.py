@@ -28,6 +28,7 @@ _APPLICATIONS = {
     "supernode": SITE,
     "supernode-keys": SITE,
     "clientapp": SITE,
+    "skupper": "",  # both may have them; a Link to the hub has a name like those rights below
 }
 # Names of objects without that label: records of ApplySets, and rights that were created before the label was introduced.
 _NAMES = {"applyset-superlink": HUB, "applyset-supernode": SITE}

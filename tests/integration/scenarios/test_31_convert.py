@@ -87,8 +87,30 @@ def test_values_files_are_deployed_and_train(fed, converted):
 
 
 @pytest.fixture
-def federations(fed, tmp_path):
-    """Hosts out of Federations of both modes, with SuperExecs and without, two in each cluster; and the variables of all."""
+def amd(federation):
+    """The node of site-b advertises GPUs of AMD, as a device plugin has it do; those of NVIDIA are few, and others use them."""
+    cluster = federation.cluster("site-b")
+    (node,) = cluster.list("v1", "Node")
+    path = f"/api/v1/nodes/{node['metadata']['name']}/status"
+
+    def advertise(count: str | None) -> None:
+        body = {"status": {part: {"amd.com/gpu": count} for part in ("capacity", "allocatable")}}
+        cluster.request("PATCH", path, body=body, content_type="application/merge-patch+json")
+
+    advertise("2")
+    yield
+    advertise(None)
+
+
+@pytest.fixture
+def federations(federation, amd, tmp_path):
+    """Hosts out of Federations of both modes, with SuperExecs and without, two in each cluster; and the variables of all.
+
+    The federation of the other scenarios is away: it has one of the GPUs.
+    """
+    fed = federation
+    fed.clear()
+    fed.settled = False
     folders = {name: tmp_path / name for name in ("statefulset", "daemonset", "statefulset-subprocess", "daemonset-process")}
     for name, folder in folders.items():
         folder.mkdir()
@@ -107,7 +129,8 @@ def federations(fed, tmp_path):
 
 
 @pytest.mark.soak
-def test_federations_are_deployed_and_train(fed, federations):
+def test_federations_are_deployed_and_train(federation, federations):
+    fed = federation
     hosts, common = federations
     space = f"{NAMESPACE}-federation"
     common |= {"flower_namespace": space, "flower_ca_namespace": f"{space}-ca"}
@@ -127,7 +150,7 @@ def test_federations_are_deployed_and_train(fed, federations):
     beside = {pod["metadata"]["name"]: pod for context in ("site-a", "site-b") for pod in fed.cluster(context).list("v1", "Pod", BESIDE)}
     assert {name.rpartition("-")[0] if "all" in name else name for name in beside} == {"supernode-all", "supernode-amd-0", "supernode-amd-1"}
     boxes = {box["name"]: box for box in beside["supernode-amd-1"]["spec"]["containers"]}
-    assert set(boxes) == {"supernode", "clock"} and boxes["supernode"]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    assert set(boxes) == {"supernode", "clock"} and boxes["supernode"]["resources"]["limits"]["amd.com/gpu"] == "1"
     assert beside["supernode-amd-1"]["spec"]["hostAliases"][0]["hostnames"] == ["nas.example.com"]
     assert fed.node_config("site-b", "supernode-amd-1", BESIDE) == {"partition-id": "1", "num-partitions": "2", "of": "1_of_2"}
     given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}

@@ -8,56 +8,23 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from ansible_collections.federated.flower.plugins.plugin_utils.bundle import files
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import connect
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger import records
-from ansible_collections.federated.flower.plugins.plugin_utils.pki import certificates
+from ansible_collections.federated.flower.tests.integration.scenarios.administrators import (
+    CONTEXT,
+    Administrators,
+    told_fingerprint,
+)
 from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
-from ansible_collections.federated.flower.tests.integration.scenarios.kubectl import Kubectl
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import NAMESPACE
 
 SPACE = f"{NAMESPACE}-c"
 SITE = "site-c"
-CONTEXT = "site-b"  # the cluster of the site, which only its administrators reach
-
-
-class Administrators:
-    """Those of the site: they have kubectl, a shell, and the folder that they were sent."""
-
-    def __init__(self, fed: Any, folder: Path) -> None:
-        self.fed, self.folder = fed, folder
-        self.kubectl = Kubectl(fed, CONTEXT)
-
-    @property
-    def home(self) -> Path:
-        """The present version of the bundle."""
-        return self.folder / "bundles" / SITE
-
-    def verify(self, fingerprint: str, home: Path | None = None) -> tuple[int, str]:
-        """Check a bundle as its passport says."""
-        done = subprocess.run(["sh", "verify.sh", fingerprint], cwd=home or self.home, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
-
-    def apply(self, fingerprint: str) -> str:
-        """Check and apply the present version, and wait for its job; returns the version."""
-        rc, words = self.verify(fingerprint)
-        assert rc == 0, words
-        version = words.split("bundle version ")[1].split()[0]
-        self.kubectl("apply", "-k", str(self.home))
-        self.kubectl("wait", "--for=condition=complete", f"job/supernode-keys-v{version}", "-n", SPACE, "--timeout=150s")
-        return version
-
-    def reply(self, name: str) -> tuple[Path, str]:
-        """The file that they send, and the fingerprint that they read out."""
-        path = self.folder / name
-        path.write_text(self.kubectl("get", "configmap", "supernode-public", "-n", SPACE, "-o", "json"))
-        return path, self.kubectl("get", "configmap", "supernode-public", "-n", SPACE, "-o", "jsonpath={.data.fingerprint}")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +42,7 @@ def bundled(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "supernode_namespace": SPACE,
         "supernode_pools": [{"name": "far", "replicas": 1, "node_config": {"site": "{cluster}"}}],
     }
-    yield fed, hosts, Administrators(fed, folder)
+    yield fed, hosts, Administrators(fed, folder, SITE, SPACE)
     fed.settled = False
 
 
@@ -84,10 +51,10 @@ def far_nodes(fed: Any) -> list[str]:
     return list(records.node_ids(fed.ledger().read_records()[SITE]))
 
 
-def ca_fingerprint(fed: Any) -> str:
-    """What the operator of the hub reads out: of the hub's own record, not of the bundle."""
-    live = fed.hub.get("v1", "ConfigMap", "superlink-clients", NAMESPACE)
-    return files.fingerprint(certificates.first(live["data"]["ca.crt"]))
+def shared_secret(fed: Any) -> dict[str, str]:
+    """What the containers of the site's pods share."""
+    live: dict[str, Any] = fed.cluster(CONTEXT).get("v1", "Secret", "supernode-superexec", SPACE)
+    return dict(live["data"])
 
 
 @pytest.mark.soak
@@ -100,7 +67,7 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     run = fed.site(hosts)
     assert "federated.flower.join" in run.warnings() and run.changed[SITE] and not run.changed["site-a"], run.changed
     fed.unchanged(hosts)
-    told = ca_fingerprint(fed)
+    told = told_fingerprint(fed)
     assert told in run.warnings()
     for number, damage in enumerate(("object", "checksum", "more")):
         copied = site.folder / f"damaged-{number}"
@@ -159,9 +126,7 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     assert {fed.nodes()[node] for node in nodes} == {"unregistered"} and fed.keys(SITE) == {}
     assert fed.hub.get("v1", "ConfigMap", f"flower-bundle-{SITE}", NAMESPACE) is None
     assert site.verify(told)[0] == 0
-    for line in (site.home / "UNINSTALL.md").read_text().splitlines():
-        if line.startswith("    kubectl "):
-            site.kubectl(*line.split()[1:])
+    site.uninstall()
     assert fed.gone(CONTEXT, SPACE)
     said = fed.play("leaving_statement", "-e", f"flower_site={SITE}", "-e", f"flower_statement_directory={site.folder}", hosts=hosts)
     statement = next(one["result"]["statement"] for one in said.results if one["result"].get("statement"))
@@ -176,7 +141,7 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     hosts = {name: hosts[name] for name in ("hub", SITE)}
     fed.clear()
     fed.site(hosts)
-    told = ca_fingerprint(fed)
+    told = told_fingerprint(fed)
 
     def round_trip(name: str) -> None:
         site.apply(told)
@@ -206,6 +171,18 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     fed.play("join", "-e", f"flower_bundle_reply={path}", hosts=hosts)
     assert serial in [one["serial"] for one in record()["revoked"]] and not record().get("superseded")
     assert fed.nodes()[old] == "unregistered" and fed.nodes()[new] == "online"
+
+    # The secret that the containers of a pod share: the job makes another one, and the version after its reply restarts the pods.
+    held = shared_secret(fed)
+    run = fed.play("rotate_certs", "-e", "flower_rotate=superexec", hosts=hosts, rc=2)
+    assert "recreates its secrets" in run.messages(failed=True), run.details()
+    lives = fed.lives(CONTEXT, SPACE)
+    round_trip("secrets.json")
+    assert shared_secret(fed) != held and fed.lives(CONTEXT, SPACE) == lives
+    fed.play("rotate_certs", hosts=hosts)
+    site.apply(told)
+    fed.wait("other pods", lambda: not set(lives.values()) & set(fed.lives(CONTEXT, SPACE).values()))
+    fed.wait_online(new, seconds=150)
 
     # The CA of the gateway: each phase waits for the site's reply.
     for number, more in enumerate((["-e", "flower_rotate=ca"], [], [])):

@@ -61,6 +61,7 @@ VALUES: dict[str, Any] = {
     "vendor": "amd",
     "resourceName": "probe.example.com/x",
     "count": 3,
+    "mountAll": True,
     "nodeConfig": {"probe": "7777"},
     "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": []}]}}},
     "tolerations": [{"key": "probe", "operator": "Exists"}],
@@ -103,7 +104,7 @@ def with_field(name: str, value: Any) -> dict[str, Any]:
     if "Mounts" in last:
         owner["volumes"] = [VOLUME]
     if "gpu" in path:
-        place["gpu"] = {"enabled": True}
+        place["gpu"] = {"enabled": True, "vendor": "nvidia"}
     for key in path:
         place = place.setdefault(key, {})
     place[last] = value
@@ -269,16 +270,33 @@ def pool_of(**pool: Any) -> dict[str, Any]:
         ({"enabled": False, "vendor": "amd"}, None),
         ({"enabled": True, "vendor": "intel"}, None),
         ({"enabled": True, "count": "two"}, None),
-        ({"mountAll": True, "vendor": "nvidia"}, None),
+        ({"mountAll": True, "vendor": "nvidia"}, {"mount_all": True, "runtime_class": "nvidia"}),
+        ({"enabled": True, "mountAll": True, "vendor": "nvidia", "count": 2}, {"mount_all": True, "runtime_class": "nvidia"}),
+        ({"enabled": True, "mountAll": False}, {"resource": "nvidia.com/gpu", "count": 1}),
+        ({"mountAll": True, "vendor": "amd"}, None),
+        ({"enabled": True, "mountAll": True, "vendor": "amd"}, {"resource": "amd.com/gpu", "count": 1}),
+        ({"mountAll": "yes", "vendor": "nvidia"}, None),
     ],
 )
 def test_gpus(gpu: dict[str, Any], wanted: dict[str, Any] | None) -> None:
     assert pool_of(gpu=gpu).get("gpu") == wanted
 
 
+def test_what_all_devices_of_a_node_become_is_reported() -> None:
+    found = entries(from_federation(resource(gpu={"mountAll": True, "vendor": "nvidia", "count": 2})))
+    gpu = {name.rpartition(".")[2]: line for name, line in found.items() if ".gpu." in name}
+    assert {name: line["result"] for name, line in gpu.items()} == {"mountAll": "mapped", "vendor": "mapped", "count": "refused"}
+    assert "nothing is requested" in gpu["count"]["why"]
+    others = entries(from_federation(resource(gpu={"mountAll": True, "vendor": "amd"})))
+    assert "request them with gpu.count" in others["supernodes.pools[cpu].gpu.mountAll"]["why"]
+
+
 def test_a_runtime_class_belongs_to_the_gpu() -> None:
     template = {"spec": {"containers": [], "runtimeClassName": "nvidia"}}
     assert pool_of(gpu={"enabled": True}, podTemplate=template)["gpu"]["runtime_class"] == "nvidia"
+    other = {"spec": {"containers": [], "runtimeClassName": "nvidia-legacy"}}
+    shown = pool_of(gpu={"mountAll": True, "vendor": "nvidia"}, podTemplate=other)["gpu"]
+    assert shown == {"mount_all": True, "runtime_class": "nvidia-legacy"}, "the template's replaces the operator's"
     assert pool_of(podTemplate=template)["pod_template"] == {"spec": {"runtimeClassName": "nvidia"}}
 
 

@@ -123,6 +123,14 @@ def test_a_namespace_with_the_other_part() -> None:
     assert found == [ledger] and contents.words(found, parts.SITE) == "it also contains the hub"
 
 
+def test_a_namespace_with_objects_of_skupper_goes() -> None:
+    """Its Link to the hub has a name that begins as those of the hub's rights do."""
+    link = named("Link", "flower-hub-skupper-router", {**OURS, "app.kubernetes.io/name": "skupper"})
+    rights = named("RoleBinding", "flower-hub-operator", OURS)
+    assert contents.others([*AUTOMATIC, link], "flower", parts.SITE) == []
+    assert contents.others([*AUTOMATIC, link, rights], "flower", parts.SITE) == [rights]
+
+
 # ---- claims and volumes of datasets
 
 OF_SITE = {proof.INSTANCE: "flower", "app.kubernetes.io/name": "supernode"}

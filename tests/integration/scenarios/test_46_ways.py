@@ -1,0 +1,181 @@
+# Copyright (c) 2026, the federated.flower authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One inventory with every way to a site: direct, through Skupper, through Open Cluster Management, through an HTTP proxy, and by bundles.
+
+Five sites in the two clusters, each in a namespace of its own, and one run that needs all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from ansible_collections.federated.flower.plugins.plugin_utils.ocm import addon_objects, api
+from ansible_collections.federated.flower.tests.integration.scenarios.administrators import (
+    CONTEXT,
+    Administrators,
+    told_fingerprint,
+)
+from ansible_collections.federated.flower.tests.integration.scenarios.conftest import APP
+from ansible_collections.federated.flower.tests.integration.scenarios.identities import entry
+from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
+from ansible_collections.federated.flower.tests.integration.squid import LOGIN, Squid
+from ansible_collections.federated.flower.tests.skupper_standin.turn import turn
+
+DIRECT, SKUPPER, OCM, PROXY, BUNDLE = WAYS = ("by-address", "by-skupper", "by-ocm", "by-proxy", "by-bundle")
+#: Site -> its cluster and namespace.
+PLACES = {
+    DIRECT: ("site-a", f"{NAMESPACE}-far"),
+    SKUPPER: ("site-b", NAMESPACE),
+    OCM: ("site-a", NAMESPACE),  # the add-on creates it there in any case
+    PROXY: ("site-b", f"{NAMESPACE}-by"),
+    BUNDLE: (CONTEXT, f"{NAMESPACE}-c"),
+}
+FEDERATION = f"{NAMESPACE}-ways"
+USER, PASSWORD = "site-behind-a-proxy", "password-of-the-proxy-of-a-site"
+GATEWAY = 9092  # the load balancer's port
+NODE_CONFIG = {"partition-id": "{partition}", "site": "{cluster}"}
+ROUNDS = 2
+# What Kubernetes makes in every namespace, and what it notes there.
+KUBERNETES = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+KINDS = {
+    "v1": ("ConfigMap", "Secret", "Service", "ServiceAccount", "Pod", "PersistentVolumeClaim"),
+    "apps/v1": ("StatefulSet", "Deployment", "DaemonSet"),
+    "batch/v1": ("Job",),
+    "networking.k8s.io/v1": ("NetworkPolicy",),
+    "rbac.authorization.k8s.io/v1": ("Role", "RoleBinding"),
+}
+
+
+class Fleet:
+    """The federation with all ways at once."""
+
+    def __init__(self, fed: Any, folder: Path, squid: Squid) -> None:
+        self.fed, self.squid = fed, squid
+        self.folder = folder
+        self.there = Administrators(fed, folder, BUNDLE, PLACES[BUNDLE][1])
+        self.common = {"flower_federation": FEDERATION}
+
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """The hub and five sites. Neither the one behind Open Cluster Management nor the one with bundles has an access of its own."""
+        hub = {"flower_context": "hub", "superlink_exposure": "load_balancer", "superlink_storage_size": "256Mi"}
+        sites: dict[str, dict[str, Any]] = {}
+        for site, (context, namespace) in PLACES.items():
+            pool = {"name": "cpu", "replicas": 1, "node_config": NODE_CONFIG}
+            sites[site] = {"flower_context": context, "supernode_namespace": namespace, "supernode_pools": [pool]}
+        sites[SKUPPER]["flower_connectivity"] = "skupper"
+        sites[PROXY]["supernode_http_proxy"] = {"address": self.squid.address(LOGIN)}
+        sites[PROXY]["supernode_http_proxy_credentials"] = {"username": USER, "password": PASSWORD}
+        nowhere = {"flower_kubeconfig": str(self.folder / "there-is-none")}
+        sites[OCM] |= {"flower_delivery": "ocm", "supernode_ocm_cluster": PLACES[OCM][0], **nowhere}
+        sites[BUNDLE] |= {"flower_delivery": "bundle", "flower_bundle_directory": str(self.folder / "bundles"), **nowhere}
+        for site in (OCM, BUNDLE):
+            del sites[site]["flower_context"]
+        return {"hub": hub, **sites}
+
+    def play(self, playbook: str, *arguments: str, rc: int = 0) -> Any:
+        """Run a playbook for the whole fleet."""
+        return self.fed.play(playbook, *arguments, hosts=self.hosts(), rc=rc, **self.common)
+
+    def lives(self) -> dict[str, dict[str, tuple[str, int]]]:
+        """Site -> its pods, which are equal before and after when nothing was touched."""
+        return {site: self.fed.lives(context, namespace) for site, (context, namespace) in PLACES.items()}
+
+    def left(self) -> list[str]:
+        """What is left in the namespaces of the federation, in all clusters."""
+        found = []
+        for context in self.fed.contexts:
+            for space in self.fed.spaces(context):
+                for version, kinds in KINDS.items():
+                    names = [(kind, one["metadata"]["name"]) for kind in kinds for one in self.fed.cluster(context).list(version, kind, space)]
+                    found += [f"{context}: {kind} {space}/{name}" for kind, name in names if (kind, name) not in KUBERNETES]
+        return found
+
+
+@pytest.fixture
+def fleet(
+    federation: Any, ocm_turn: None, fleet_addon: Callable[..., None], tmp_path: Path
+) -> Iterator[Fleet]:
+    """Clusters with Open Cluster Management and Skupper's API, a proxy, and nothing of the federation yet."""
+    fed = federation
+    (tmp_path / "bundles").mkdir()
+    hub = urlsplit(entry(yaml.safe_load(fed.kubeconfig.read_text()), "hub")["server"]).hostname
+    labels = {"metadata": {"labels": {addon_objects.FEDERATION_LABEL: FEDERATION}}}
+    with turn(fed.kubeconfig):
+        fed.clear()
+        fed.settled = False
+        try:
+            fleet_addon("skupper", "up", "--resync", "5")
+            fleet_addon("ocm", "up")
+            fed.hub.patch(api.CLUSTERS, "ManagedCluster", PLACES[OCM][0], None, labels)
+            with Squid(hub, GATEWAY, (USER, PASSWORD), 60, {}) as squid:
+                yield Fleet(fed, tmp_path, squid)
+        finally:
+            fleet_addon("ocm", "down")
+            fleet_addon("skupper", "down")
+            fed.clear()
+
+
+@pytest.mark.soak
+def test_every_way_in_one_run(fleet):
+    fed, there = fleet.fed, fleet.there
+
+    # All but the site with bundles are online after the first run; for that one it says what its administrators have to do.
+    run = fleet.play("site")
+    assert "4 SuperNodes of 4 sites are online" in run.messages(), run.messages("hub")
+    assert "federated.flower.join" in run.warnings()
+    told = told_fingerprint(fed)
+    there.apply(told)
+    path, read_out = there.reply("reply.json")
+    fleet.play("join", "-e", json.dumps({"flower_bundle_reply": str(path), "flower_bundle_fingerprint": read_out}))
+    there.apply(told)
+    nodes = {site: list(fed.keys(site).values()) for site in WAYS}
+    assert {site: len(found) for site, found in nodes.items()} == dict.fromkeys(WAYS, 1)
+    fed.wait_online(*(node for found in nodes.values() for node in found), seconds=240)
+
+    # Each has its own way: a Service of Skupper, the tunnel to the proxy, and the hub's address.
+    address = fed.door()
+    assert address["port"] == GATEWAY
+    for site, (context, namespace) in PLACES.items():
+        config = fed.cluster(context).get("v1", "ConfigMap", "supernode-sidecar", namespace)["data"]["haproxy.cfg"]
+        assert ("flower-superlink." in config) == (site == SKUPPER), (site, config)
+        assert (f"{address['host']}:{GATEWAY}" in config) == (site not in (SKUPPER, PROXY)), (site, config)
+
+    # One run of the app, which waits for five nodes, and has an answer of each in every round.
+    lives = fleet.lives()
+    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": ROUNDS, "min-nodes": len(WAYS)}}
+    run = fleet.play("run", "-e", json.dumps(given))
+    rounds = re.findall(r"round \d+: [^\n\"]*?\((\d+) nodes, \d+ examples; ([^)]*)\)", run.messages())
+    assert rounds and set(rounds) == {(str(len(WAYS)), ", ".join(f"{site} 1" for site in sorted(WAYS)))}, run.messages()
+    assert set(fed.app_runs().values()) == {"finished:completed"}
+    assert fleet.lives() == lives
+    passed = [line for line in fleet.squid.log() if line[3] == "TCP_TUNNEL/200"]
+    assert {(line[6], line[7]) for line in passed} == {(f"{address['host']}:{GATEWAY}", USER)}, passed
+
+    # Nothing is left to do, and everybody is well.
+    table = fleet.play("status").table
+    for site in WAYS:
+        assert any(line.startswith(site) and line.endswith("ok") for line in table), (site, table)
+    again = fleet.play("site")
+    assert set(again.changed.values()) == {0}, again.details()
+    assert "5 SuperNodes of 5 sites are online" in again.messages(), again.messages("hub")
+    assert fleet.lives() == lives
+
+    # The end of it all. The administrators of the site with bundles delete what the last list names.
+    fleet.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    assert there.verify(told)[0] == 0
+    there.uninstall()
+    fed.wait("nothing", lambda: not fleet.left(), 90)
+    spaces = {site: PLACES[site] for site in WAYS if site != OCM}  # Open Cluster Management leaves the namespace
+    fed.wait("the end of the namespaces", lambda: all(fed.gone(*place) for place in spaces.values()), 90)
+    assert fed.gone("hub", NAMESPACE, CA_NAMESPACE)
+    for version, kind in ((api.WORKS, "ManifestWork"), (api.ADDONS, "ManagedClusterAddOn"), (api.ADDONS, "AddOnTemplate")):
+        assert fed.hub.list(version, kind) == []
+    assert not fed.shown(fleet.folder, fed.logs), fed.shown(fleet.folder, fed.logs)
