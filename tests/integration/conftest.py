@@ -33,7 +33,7 @@ FIRST = (
 )  # fmt: skip
 LAST = "test_90_teardown"
 # Files that wait for each other: one worker has them all.
-TOGETHER = {"test_21_ocm": "ocm", "test_22_clientapp": "ocm", "test_46_ways": "ocm", "test_ocm_inventory": "ocm"}
+TOGETHER = {"test_21_ocm": "ocm", "test_22_clientapp": "ocm", "test_47_ways": "ocm", "test_ocm_inventory": "ocm"}
 
 
 def group_of(path: str) -> str:
