@@ -26,7 +26,7 @@ def find(cluster: Cluster) -> str:
     except ApiError as error:
         raise ClusterError(
             f"{cluster.name}: whether it is OpenShift cannot be found out: {error.text}. Set flower_platform to kubernetes or openshift."
-        ) from error
+        ) from None  # the message has all of it
     return of_groups(str(group.get("name")) for group in groups)
 
 

@@ -21,8 +21,8 @@ SETTINGS = {"remediation": "inform", "labels": {"local-cluster": "true"}}
 def rendered(superlink_spec):
     """Function: the objects of the policy, of a hub with some changes."""
 
-    def make(settings=SETTINGS, **changes):
-        return render.ocm_metrics_policy_objects(superlink_spec(**{"metrics": ON, **changes}), settings)
+    def make(settings=None, **changes):
+        return render.ocm_metrics_policy_objects(superlink_spec(**{"metrics": ON, **changes}), settings or SETTINGS)
 
     return make
 
