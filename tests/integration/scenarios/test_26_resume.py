@@ -25,7 +25,6 @@ pytestmark = pytest.mark.nightly  # an app goes on from its checkpoints: the exa
 ROUNDS = {"num-server-rounds": 3, "min-nodes": 3}
 ROUND = """\
 import json, sys
-
 try:
     print(json.load(open(f"/outputs/{sys.argv[1]}/checkpoint.json"))["round"])
 except FileNotFoundError:
