@@ -18,6 +18,8 @@ from ansible_collections.federated.flower.tests.integration.scenarios.conftest i
 from ansible_collections.federated.flower.tests.integration.scenarios.lane import CA_NAMESPACE, NAMESPACE
 from ansible_collections.federated.flower.tests.page import browser
 
+pytestmark = pytest.mark.nightly  # tests/page has the page, test_01_deploy the status
+
 DAY = datetime.timedelta(days=1)
 IMAGE = "127.0.0.1:1/not-there:1"
 
@@ -113,7 +115,6 @@ def test_what_is_broken_comes_first_with_its_remedy(fed, dead, tmp_path):
         assert struct.unpack(">II", picture[16:24]) == (width, 1400)
 
 
-@pytest.mark.nightly
 def test_the_remedies_help(federation, tmp_path):
     """Those that the page names: unregister, admit, site.yml; the page then has no problem but the run that failed."""
     fed = federation
