@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from ansible_collections.federated.flower.plugins.plugin_utils.base.errors impor
 from ansible_collections.federated.flower.plugins.plugin_utils.drill import mark
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.api_errors import Forbidden, Unreachable
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import keeper
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import block
 from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object as record
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.holding import HELD, LOST, RETURNED, Holding
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease, Lost
@@ -80,16 +79,7 @@ class ActionModule(ClusterAction):
                     f"there is no namespace {lease.namespace} on {hub.name} yet, so it has no lease", missing=True
                 )
             words = [] if params["any_state"] else self._require_serving(hub, lease, params)
-            with Holding.begin(folder) as holding:
-                holding.note(HELD, holder=lease.identity)
-                try:
-                    holding.note(HELD, holder=lease.identity, keeper=keeper.start(lease, folder, facts["pid"]))
-                except OSError as error:
-                    lease.give_back()
-                    holding.note(RETURNED)
-                    raise ClusterError(
-                        f"no process can be started that keeps the lease of the fleet: {os.strerror(error.errno or 0)}. Nothing was changed."
-                    ) from error
+            block.begin(lease, folder, facts["pid"])
             drill = mark.is_there(hub, lease.namespace)
         text = f"{record.words(taken)} holds the lease of the federation {lease.federation}"
         return _same(text, missing=False, drill=drill, **({"warnings": words} if words else {}))

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import volume_pod
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower import runs
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
@@ -173,6 +174,8 @@ class ActionModule(StandbyAction):
             words, copied = f"with {done.words}", done.copied
         elif wrong := self._claim_faults(target, there):
             raise ClusterError("; ".join(wrong))
+        else:
+            volume_pod.remove(target.cluster, spec, params["wait_timeout"])
         term = Term(ACTIVE, plan["number"], target.host, params["hub"])
         term_record.store(target.cluster, spec.namespace, spec.federation, term)
         self.note(words=[f"began to serve in term {term.number} instead of {params['hub']}, {words}"])

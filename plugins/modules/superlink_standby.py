@@ -18,6 +18,8 @@ description:
   - Writes into both clusters which of the two serves, and in which term. A hub that serves in an older term is fenced first, that is, its pods are
     stopped. So is a standby whose SuperLink someone started.
   - A host that has a hub of its own, or that serves in a newer term, is refused.
+  - With O(state=followed) it looks every few seconds whether nodes or runs of the hub have changed, and every 30 seconds at its objects and outputs,
+    and copies what is behind. It takes the lease of the standby for each copy, so that a failover need not wait longer than for one.
   - This module is a step of the playbook C(federated.flower.standby). Its options may change in any release.
 options:
   spec:
@@ -52,10 +54,21 @@ options:
     required: true
   state:
     description:
-      - V(present) copies. V(absent) checks that this host can be removed, and has the hub forget it.
+      - V(present) copies once. V(followed) copies whenever something has happened, for O(seconds), or until another hub serves.
+      - V(absent) checks that this host can be removed, and has the hub forget it.
     type: str
-    choices: [present, absent]
+    choices: [present, followed, absent]
     default: present
+  seconds:
+    description:
+      - How long the hub is followed.
+    type: int
+    default: 3600
+  interval:
+    description:
+      - Seconds between two looks at the hub.
+    type: float
+    default: 5.0
 extends_documentation_fragment:
   - kubernetes.core.k8s_auth_options
   - federated.flower.cluster
@@ -85,6 +98,15 @@ EXAMPLES = r"""
     ca_namespace: flower-ca
     hub: hub
     hub_described: "{{ hostvars['hub'].superlink_described }}"
+
+- name: Copy what happens on the hub within the next hour
+  federated.flower.superlink_standby:
+    spec: "{{ superlink_described.spec }}"
+    ca_namespace: flower-ca
+    hub: hub
+    hub_described: "{{ hostvars['hub'].superlink_described }}"
+    state: followed
+    seconds: 3600
 """
 
 RETURN = r"""
@@ -97,8 +119,16 @@ term:
   returned: success, when a copy was made
   type: int
 copied:
-  description: When the copy was started, in UTC. What the hub did later is not in it.
+  description: When the last copy was started, or found to be current, in UTC. What the hub did later is not in it.
   returned: success, when a copy was made
+  type: str
+copies:
+  description: How many copies were made.
+  returned: success, if O(state=followed)
+  type: int
+claim:
+  description: Uid of the volume claim with the database.
+  returned: success, if O(state=present) and a copy was made
   type: str
 database:
   description: Bytes of the database.

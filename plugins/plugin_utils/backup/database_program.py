@@ -25,6 +25,14 @@ PART = f"{DATABASE}.restore"
 COPIES = {"backup": f"{DATABASE}.backup", "standby": f"{DATABASE}.standby"}  # what a copy is for: its file, so that two can be made at a time
 BESIDE = ("", "-wal", "-shm", "-journal")  # files of one database
 SPARE = 16 * 2**20  # bytes that stay free for the SuperLink
+# What a standby must know of: nodes, runs and their states (Flower 1.40 and 1.41, C(supercore/state/schema)). All columns count but those that
+# change with each sign of life and each message.
+EVENTS = ("node", "run", "task")
+UNSTEADY = {
+    "node": {"status", "last_activated_at", "last_deactivated_at", "online_until", "heartbeat_interval"},
+    "run": {"usage_reported_at", "bytes_sent", "bytes_recv", "clientapp_runtime"},
+    "task": {"token", "active_until"},
+}
 
 
 def size_of(path: str) -> int:
@@ -95,6 +103,23 @@ def copy(request: dict[str, Any]) -> dict[str, Any]:
     return {"size": size_of(target_path), "sha256": digest(target_path)}
 
 
+def events(request: dict[str, Any]) -> dict[str, Any]:
+    """A text that is another one after a node was registered or unregistered, or a run has another state."""
+    found = hashlib.sha256()
+    if not os.path.exists(DATABASE):
+        return {"mark": ""}
+    with opened(DATABASE, "ro") as database:
+        for table in EVENTS:
+            columns = [row[1] for row in database.execute("SELECT * FROM pragma_table_info(?)", (table,))]
+            names = [name for name in columns if name not in UNSTEADY[table]]
+            found.update(json.dumps([table, names]).encode())
+            if names:
+                wanted = ", ".join(f'"{name}"' for name in names)
+                rows = sorted(repr(row) for row in database.execute(f'SELECT {wanted} FROM "{table}"'))
+                found.update("\n".join(rows).encode())
+    return {"mark": found.hexdigest()}
+
+
 def measure(request: dict[str, Any]) -> dict[str, Any]:
     """Bytes of the database, about as many as a copy has."""
     return {"size": size_of(DATABASE) + size_of(f"{DATABASE}-wal")}
@@ -157,7 +182,7 @@ def finish(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-ACTIONS = {"copy": copy, "measure": measure, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
+ACTIONS = {"copy": copy, "events": events, "measure": measure, "send": send, "end": end, "look": look, "receive": receive, "finish": finish}
 
 if __name__ == "__main__":
     asked = json.loads(sys.stdin.buffer.readline())

@@ -81,6 +81,18 @@ def _pod(spec: HubSpec, name: str, path: str, claim_name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
 
 
+def remove(hub: Cluster, spec: HubSpec, seconds: float) -> None:
+    """Remove the pods that an interrupted run has left: a SuperLink on another node could not use its volumes.
+
+    Args:
+        hub: a connection to its cluster.
+        spec: of the hub.
+        seconds: how long their end may take.
+    """
+    for body in (pod(spec), outputs_pod(spec)):
+        Holder(hub, spec, seconds, body).remove()
+
+
 class Holder:
     """The pod for as long as the block lasts.
 
@@ -98,16 +110,16 @@ class Holder:
 
     def __enter__(self) -> Volume:
         try:
-            self._remove()  # an interrupted restore has left one
+            self.remove()  # an interrupted restore has left one
             self._hub.create(self._body)
             self._await_running()
         except BaseException:
-            self._remove()
+            self.remove()
             raise
         return Volume(self._hub, self._spec.namespace, self._name)
 
     def __exit__(self, *_error: object) -> None:
-        self._remove()
+        self.remove()
 
     def _live(self) -> Object | None:
         return self._hub.get("v1", "Pod", self._name, self._spec.namespace)
@@ -126,7 +138,8 @@ class Holder:
                 )
             time.sleep(_PAUSE)
 
-    def _remove(self) -> None:
+    def remove(self) -> None:
+        """Remove the pod, if it is there."""
         live = self._live()
         if live is None:
             return

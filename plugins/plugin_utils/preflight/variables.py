@@ -70,7 +70,7 @@ SHARED = frozenset((
     "flower_outputs_result", "flower_run_outputs",
     "flower_runs_limit", "flower_runs_since", "flower_runs_status",
     "flower_serial", "flower_server_name", "flower_site", "flower_sites_group", "flower_statement_directory", "flower_statement_file", "flower_skupper_force",
-    "flower_standby_outputs", "flower_standby_result", "flower_standby_state",
+    "flower_standby_follow", "flower_standby_interval", "flower_standby_outputs", "flower_standby_result", "flower_standby_state",
     "flower_site_result", "flower_skupper_network_only", "flower_skupper_rotate", "flower_status_fail", "flower_status_file",
     "flower_status_format", "flower_status_page", "flower_status_result",
     "flower_plan", "flower_plan_hash", "flower_plan_hours", "flower_run_regions", "flower_run_regions_only", "flower_run_regions_wait",

@@ -88,8 +88,9 @@ class Done:
     @property
     def words(self) -> str:
         """For people."""
-        files = f", {self.outputs.words}" if self.outputs else ""
-        return f"a database of {readable(self.size)}, {len(self.objects)} objects that differed{files}"
+        said = [f"a database of {readable(self.size)}"] if self.size else []
+        said.append(f"{len(self.objects)} objects that differed")
+        return ", ".join(said + ([self.outputs.words] if self.outputs else []))
 
 
 def faults(source: End, target: End) -> list[str]:
@@ -133,7 +134,16 @@ def faults(source: End, target: End) -> list[str]:
     return found
 
 
-def copy(source: End, target: End, *, stopped: bool, with_outputs: bool, seconds: float, say: Callable[[str], None]) -> Done:
+def copy(
+    source: End,
+    target: End,
+    *,
+    stopped: bool,
+    with_outputs: bool,
+    seconds: float,
+    say: Callable[[str], None],
+    has_database: str = "",
+) -> Done:
     """Copy the hub. What an interrupted copy did is kept and completed; the former database stays whole until the new one is.
 
     Args:
@@ -143,16 +153,17 @@ def copy(source: End, target: End, *, stopped: bool, with_outputs: bool, seconds
         with_outputs: whether the outputs of runs are copied.
         seconds: how long pods may take to start and to end.
         say: shows the progress.
+        has_database: uid of the volume claim that has all that the database must have, so that it is not copied once more.
     """
-    begun = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    done = Done(begun)
+    done = Done(moment())
     done.objects += _prepare(source, target)
     done.claim = target.cluster.get("v1", _CLAIM, superlink.CLAIM, target.spec.namespace)["metadata"]["uid"]  # type: ignore[index]
-    holder = volume_pod.Holder(target.cluster, target.spec, seconds)
-    with _volume(source, stopped, seconds) as there, holder as here, Copy(there, _USE) as data:
-        facts = {"size": data.size, "sha256": data.sha256}
-        done.size = data.size
-        done.replaced = database.put(here, facts, data, replace=True)  # type: ignore[arg-type]  # it is read only
+    if done.claim != has_database:
+        holder = volume_pod.Holder(target.cluster, target.spec, seconds)
+        with _volume(source, stopped, seconds) as there, holder as here, Copy(there, _USE) as data:
+            facts = {"size": data.size, "sha256": data.sha256}
+            done.size = data.size
+            done.replaced = database.put(here, facts, data, replace=True)  # type: ignore[arg-type]  # it is read only
     done.objects += _objects(source, target)
     if with_outputs and source.spec.outputs_enabled:
         body = volume_pod.outputs_pod(target.spec)
@@ -160,6 +171,32 @@ def copy(source: End, target: End, *, stopped: bool, with_outputs: bool, seconds
             here_place = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
             done.outputs = outputs_copy.copy(place, here_place, say)
     return done
+
+
+def moment() -> str:
+    """Now, as a record has it."""
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def outputs_of(source: End) -> Place:
+    """The container with the outputs of a hub that runs.
+
+    Raises:
+        ClusterError: its SuperLink names none.
+    """
+    live = source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)
+    pod = proof.annotations_of(live).get(outputs.PLACE)
+    if not pod:
+        raise ClusterError(
+            f"{source.host}: its SuperLink does not say where the outputs of runs are, as superlink_outputs_enabled promises: run site.yml"
+        )
+    return Place(source.cluster, source.spec.namespace, pod, outputs.READER)
+
+
+def objects_of(end: End) -> list[dict[str, Any]]:
+    """The objects of a hub that its standby has as well, see C(hub_objects.collect). Services are each cluster's own."""
+    found = hub_objects.collect(end.cluster, end.spec.namespace, end.ca_namespace, end.spec.federation)
+    return [one for one in found if one["object"]["kind"] != "Service"]
 
 
 @contextmanager
@@ -177,14 +214,8 @@ def _outputs(source: End, stopped: bool, seconds: float) -> Iterator[Place]:
         body = volume_pod.outputs_pod(source.spec)
         with volume_pod.Holder(source.cluster, source.spec, seconds, body) as volume:
             yield Place(volume.cluster, volume.namespace, volume.pod, volume.container)
-        return
-    live = source.cluster.get("v1", "Pod", superlink.POD, source.spec.namespace)
-    pod = proof.annotations_of(live).get(outputs.PLACE)
-    if not pod:
-        raise ClusterError(
-            f"{source.host}: its SuperLink does not say where the outputs of runs are, as superlink_outputs_enabled promises: run site.yml"
-        )
-    yield Place(source.cluster, source.spec.namespace, pod, outputs.READER)
+    else:
+        yield outputs_of(source)
 
 
 def _prepare(source: End, target: End) -> list[dict[str, str]]:
@@ -203,22 +234,18 @@ def _prepare(source: End, target: End) -> list[dict[str, str]]:
 
 
 def _objects(source: End, target: End) -> list[dict[str, str]]:
-    """Write what differs, and delete what the hub does not have. Services are each cluster's own."""
+    """Write what differs, and delete what the hub does not have."""
     spec = source.spec
-    entries = [
-        one
-        for one in hub_objects.collect(source.cluster, spec.namespace, source.ca_namespace, spec.federation)
-        if one["object"]["kind"] != "Service"
-    ]
+    entries = objects_of(source)
     known = {_key(one["object"]) for one in entries}
     done = []
     for one in entries:
         change = _write(target.cluster, one, spec.federation)
         if change:
             done.append(_entry(one["object"], change))
-    for one in hub_objects.collect(target.cluster, spec.namespace, target.ca_namespace, spec.federation):
+    for one in objects_of(target):
         item = one["object"]
-        if item["kind"] == "Service" or _key(item) in known:
+        if _key(item) in known:
             continue
         meta = item["metadata"]
         live = target.cluster.get("v1", item["kind"], meta["name"], meta["namespace"])

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""When a hub that is followed is copied: after each change of a node or a run, and not for signs of life."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+import pytest
+
+from ansible_collections.federated.flower.plugins.plugin_utils.backup import database_program
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.following import CLOSELY, NOTED, Course, Seen
+
+
+@pytest.fixture
+def database(tmp_path, monkeypatch):
+    """A database with the tables of Flower that matter, and one that does not."""
+    path = tmp_path / "state.db"
+    monkeypatch.setattr(database_program, "DATABASE", str(path))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        opened.execute("CREATE TABLE node (node_id INTEGER, status TEXT, unregistered_at TEXT, online_until REAL, public_key BLOB)")
+        opened.execute("CREATE TABLE task (task_id INTEGER, run_id INTEGER, finished_at TEXT, active_until TEXT)")
+        opened.execute("CREATE TABLE run (run_id INTEGER, bytes_sent INTEGER)")
+        opened.execute("CREATE TABLE message (message_id TEXT)")
+        opened.execute("INSERT INTO node VALUES (1, 'online', '', 5.5, x'00ff')")
+        opened.execute("INSERT INTO task VALUES (1, 7, NULL, NULL)")
+        opened.execute("INSERT INTO run VALUES (7, 0)")
+        yield opened
+
+
+def mark():
+    return database_program.events({})["mark"]
+
+
+@pytest.mark.parametrize("change", [
+    "INSERT INTO node VALUES (2, 'registered', '', NULL, x'01')",
+    "UPDATE node SET unregistered_at = '2026-11-25'",
+    "INSERT INTO run VALUES (8, 0)",
+    "UPDATE task SET finished_at = '2026-11-25 10:00:00'",
+    "DELETE FROM run",
+    "ALTER TABLE run ADD COLUMN paused_at TEXT",
+])  # fmt: skip
+def test_what_a_standby_must_know_changes_the_mark(database, change):
+    before = mark()
+    assert before and mark() == before
+    database.execute(change)
+    assert mark() != before
+
+
+@pytest.mark.parametrize("change", [
+    "UPDATE node SET online_until = 99.5, status = 'offline'",
+    "UPDATE task SET active_until = '2026-11-25'",
+    "UPDATE run SET bytes_sent = 1000",
+    "INSERT INTO message VALUES ('m')",
+])  # fmt: skip
+def test_signs_of_life_do_not(database, change):
+    before = mark()
+    database.execute(change)
+    assert mark() == before
+
+
+def test_the_order_of_rows_is_none(database):
+    database.execute("INSERT INTO run VALUES (8, 0)")
+    before = mark()
+    database.execute("DELETE FROM run WHERE run_id = 7")
+    database.execute("INSERT INTO run VALUES (7, 0)")
+    assert mark() == before
+
+
+def test_no_database_has_a_mark_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(database_program, "DATABASE", str(tmp_path / "none.db"))
+    assert mark() == "" and not list(tmp_path.iterdir())
+
+
+def test_a_new_course_copies_everything():
+    course, seen = Course(), Seen("d", "o", "f")
+    assert course.looks_closely("d", 0) and course.is_behind(seen) and course.claim_of(seen) == ""
+
+
+def test_a_change_of_a_run_is_looked_at_closely_and_at_once():
+    course = Course(Seen("d", "o", "f"), claim="uid", looked=100, noted=100)
+    assert course.looks_closely("e", 101) and not course.looks_closely("d", 101)
+    assert course.looks_closely("d", 100 + CLOSELY)
+    assert course.is_behind(Seen("e", "o", "f")) and not course.is_behind(Seen("d", "o", "f"))
+
+
+def test_the_database_is_copied_again_only_when_it_has_changed():
+    course = Course(Seen("d", "o", "f"), claim="uid")
+    assert course.claim_of(Seen("d", "p", "g")) == "uid"
+    assert course.claim_of(Seen("e", "o", "f")) == ""
+
+
+def test_it_is_noted_now_and_then_that_nothing_happened():
+    course = Course(noted=100)
+    assert not course.is_silent(100 + NOTED - 1) and course.is_silent(100 + NOTED)
