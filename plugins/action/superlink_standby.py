@@ -17,12 +17,17 @@ from ansible_collections.federated.flower.plugins.plugin_utils.actions.run_facts
 from ansible_collections.federated.flower.plugins.plugin_utils.actions.standby_action import DESCRIBED, StandbyAction
 from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.kube.client import Cluster
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import block
-from ansible_collections.federated.flower.plugins.plugin_utils.lease import lease_object
+from ansible_collections.federated.flower.plugins.plugin_utils.lease import block, lease_object
 from ansible_collections.federated.flower.plugins.plugin_utils.lease.taking import Lease
 from ansible_collections.federated.flower.plugins.plugin_utils.marks import record
 from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look import look
-from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, fencing, following, term_record, terms
+from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
+    copying,
+    fencing,
+    following,
+    term_record,
+    terms,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.following import Course, Seen
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, STANDBY, Term
