@@ -42,7 +42,7 @@ def written(path: Path, items: list[dict[str, Any]]) -> None:
 def fitted(fed: Any, home: Path, rights: Path) -> None:
     """Change the example as users do: namespaces, inventory and rights."""
     shutil.copytree(EXAMPLE, home)
-    for name in ("namespace.yml", "volume.yml", "cronjob.yml", "kustomization.yml"):
+    for name in ("namespace.yml", "account.yml", "volume.yml", "cronjob.yml", "kustomization.yml"):
         items = documents(home / name)
         for item in items:
             for meta in (item.get("metadata", {}), *item.get("configMapGenerator", [])):

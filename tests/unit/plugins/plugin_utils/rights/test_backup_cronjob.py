@@ -9,7 +9,6 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client
 
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import variables
@@ -22,7 +21,8 @@ KUSTOMIZATION = yaml_file("examples", "backup-cronjob", "kustomization.yml")
 
 
 def documents(name: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((HOME / name).read_text(encoding="utf-8")))
+    found = yaml_file("examples", "backup-cronjob", name)
+    return found["items"] if found["kind"] == "List" else [found]
 
 
 OBJECTS = [one for name in KUSTOMIZATION["resources"] for one in documents(name)]
