@@ -24,12 +24,11 @@ from ansible_collections.federated.flower.plugins.plugin_utils.ownership.look im
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     copying,
     fencing,
-    following,
     term_record,
     terms,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.following import Course, Seen
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.course import Course, Seen, all_digests, database_mark
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, STANDBY, Term
 
 _LEASE = 60  # seconds to wait for another playbook
@@ -110,11 +109,11 @@ class ActionModule(StandbyAction):
         if there is not None and there.state == ACTIVE:
             return f"{target.host} serves, in term {there.number}"
         with self.other(params["hub"], params["hub_described"]) as source:
-            database = following.mark(source)
+            database = database_mark(source)
             closely = course.looks_closely(database, now)
             seen = replace(course.known, database=database)
             if closely:
-                seen = following.look(source, database, with_outputs=params["outputs"])
+                seen = all_digests(source, database, with_outputs=params["outputs"])
             if course.is_behind(seen) or (closely and course.is_silent(now)):
                 with self.connect() as own:
                     over = self._keep_up(params, source, target, course, seen, moment, own)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Following a hub: when its standby needs another copy. Pure, apart from C(mark) and C(look).
+"""Following a hub: when its standby needs another copy. Pure, apart from C(database_mark) and C(all_digests).
 
 Whether nodes or runs have changed is asked often, since that is one short query. Objects and outputs are listed after such a change, which mostly
 goes with one of theirs, and otherwise now and then.
@@ -77,7 +77,7 @@ class Course:
         return self.claim if seen.database == self.known.database else ""
 
 
-def mark(source: End) -> str:
+def database_mark(source: End) -> str:
     """The digest of a hub's nodes and runs.
 
     Raises:
@@ -86,12 +86,12 @@ def mark(source: End) -> str:
     return str(Volume(source.cluster, source.spec.namespace, superlink.POD).ask("events")["mark"])
 
 
-def look(source: End, database: str, *, with_outputs: bool) -> Seen:
+def all_digests(source: End, database: str, *, with_outputs: bool) -> Seen:
     """All digests of a hub.
 
     Args:
         source: the hub.
-        database: what C(mark) found.
+        database: what C(database_mark) found.
         with_outputs: whether outputs are copied.
     """
     objects = _digest(copying.objects_of(source))
