@@ -169,13 +169,13 @@ class ActionModule(StandbyAction):
                 if wrong:
                     raise ClusterError("; ".join(wrong) + f". {source.host} is fenced; correct this and run the playbook again.")
                 done = copying.copy(
-                    source, target, stopped=True, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say
-                )
+                    source, target, stopped=True, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
+                    assure=lambda: self.assure(target),
+                )  # fmt: skip
             words, copied = f"with {done.words}", done.copied
         elif wrong := self._claim_faults(target, there):
             raise ClusterError("; ".join(wrong))
-        else:
-            volume_pod.remove(target.cluster, spec, params["wait_timeout"])
+        volume_pod.remove(target.cluster, spec, params["wait_timeout"])
         term = Term(ACTIVE, plan["number"], target.host, params["hub"])
         term_record.store(target.cluster, spec.namespace, spec.federation, term)
         self.note(words=[f"began to serve in term {term.number} instead of {params['hub']}, {words}"])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -28,10 +29,16 @@ from ansible_collections.federated.flower.plugins.plugin_utils.standby import (
     terms,
 )
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.copying import End
-from ansible_collections.federated.flower.plugins.plugin_utils.standby.course import Course, Seen, all_digests, database_mark
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.course import (
+    Course,
+    Seen,
+    all_digests,
+    database_mark,
+)
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, STANDBY, Term
 
 _LEASE = 60  # seconds to wait for another playbook
+_PAUSE = 60.0  # seconds at most between two looks at a hub that cannot be followed
 
 
 class ActionModule(StandbyAction):
@@ -78,31 +85,32 @@ class ActionModule(StandbyAction):
 
     def _follow(self, params: dict[str, Any], target: End) -> dict[str, Any]:
         """A fault is said and the hub looked at again, since a hub that does not answer for a while is what a standby is for."""
-        seconds, pause = params["seconds"], params["interval"]
-        if seconds < 0 or pause <= 0:
-            raise ClusterError(f"seconds is {seconds} and interval is {pause:g}: a hub is followed for some seconds, with pauses of more than 0")
+        seconds = params["seconds"]
         if self.check:
             return {"changed": False, "copies": 0, "msg": f"would follow {params['hub']} for {seconds} s"}
         self._noted = True  # see _copy
-        course, fault, over = Course(), "", ""
+        facts, course = run_facts(self.task_vars), Course()
+        fault, over, pause = "", "", params["interval"]
         end = time.monotonic() + seconds
-        while not over and time.monotonic() < end:
+        # A playbook that is killed leaves this fork behind.
+        while not over and time.monotonic() < end and os.getppid() == facts["pid"]:
             try:
-                over, fault = self._step(params, target, course), ""
+                over, fault, pause = self._step(params, target, course, facts), "", params["interval"]
             except ClusterError as error:
                 if error.message != fault:
                     self.say(f"{params['hub']} is not followed at present: {error.message}")
-                fault = error.message
+                fault, pause = error.message, min(2 * pause, max(_PAUSE, pause))
             if not over:
                 time.sleep(max(0.0, min(pause, end - time.monotonic())))
         if fault:
             raise ClusterError(
                 f"{params['hub']} was not followed to the end: {fault} What it did after {course.current or 'the last copy'} is not copied."
             )
-        msg = f"followed {params['hub']} and made {course.copies} copies, until {over or f'the time was over; current at {course.current}'}"
+        why = over or "the time was over" + (f"; current at {course.current}" if course.current else "")
+        msg = f"followed {params['hub']} and made {course.copies} copies, until {why}"
         return {"changed": course.copies > 0, "copies": course.copies, "copied": course.current, "msg": msg}
 
-    def _step(self, params: dict[str, Any], target: End, course: Course) -> str:
+    def _step(self, params: dict[str, Any], target: End, course: Course, facts: dict[str, Any]) -> str:
         """Look at the hub, and copy what is behind; why it is not followed any more, empty if it is."""
         now, moment = time.monotonic(), copying.moment()
         there = term_record.read(target.cluster, target.spec.namespace)
@@ -113,45 +121,51 @@ class ActionModule(StandbyAction):
             closely = course.looks_closely(database, now)
             seen = replace(course.known, database=database)
             if closely:
+                course.recognise(source)
                 seen = all_digests(source, database, with_outputs=params["outputs"])
-            if course.is_behind(seen) or (closely and course.is_silent(now)):
+            if course.is_behind(seen, closely) or (closely and course.is_silent(now)):
                 with self.connect() as own:
-                    over = self._keep_up(params, source, target, course, seen, moment, own)
-                if over:
-                    return over
+                    self._keep_up(params, source, target, course, seen, moment, own, facts)
                 course.noted, course.current = now, moment
             if closely:
                 course.looked = now
         return ""
 
     def _keep_up(
-        self, params: dict[str, Any], source: End, target: End, course: Course, seen: Seen, moment: str, own: Cluster
-    ) -> str:
+        self,
+        params: dict[str, Any],
+        source: End,
+        target: End,
+        course: Course,
+        seen: Seen,
+        moment: str,
+        own: Cluster,
+        facts: dict[str, Any],
+    ) -> None:
         """Under the lease, since a failover may have begun: copy what is behind, or note that nothing is."""
-        facts, folder = run_facts(self.task_vars), Path(constants.DEFAULT_LOCAL_TMP)
-        spec = target.spec
+        folder, spec = Path(constants.DEFAULT_LOCAL_TMP), target.spec
         lease = Lease(own, spec.namespace, spec.federation, lease_object.identity(facts, folder.name))
         if lease.take(_LEASE, self.say) is None:
-            raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby")
+            raise ClusterError(f"{target.host}: its namespace {spec.namespace} is gone. Run federated.flower.standby.")
         with block.held(lease, folder, facts["pid"]):
             there = term_record.read(target.cluster, spec.namespace)
             mine = term_record.read(source.cluster, source.spec.namespace)
             plan = terms.copy_plan(source.host, target.host, mine, there)
-            if plan.fault or plan.fence or there is None:
-                return plan.fault or f"{plan.fence or target.host} is to be fenced, or has no record: run federated.flower.standby"
-            if not course.is_behind(seen):
-                self._store(target, replace(there, copied=moment))
-                self._store(source, replace(mine, copied=moment) if mine else there)
-                return ""
-            done = self._copy(params, source, target, there, has_database=course.claim_of(seen))
+            if plan.fault or plan.fence or there is None or mine is None:
+                why = plan.fault or (f"{plan.fence} is to be fenced" if plan.fence else "one of the two has no record of that")
+                raise ClusterError(f"{why}. Run federated.flower.standby.")
+            started = fencing.serves(target.cluster, spec.namespace)
+            if not (started or course.is_behind(seen, True)) and course.is_copied(there, mine):
+                self._swap(target, there, replace(there, copied=moment))
+                self._swap(source, mine, replace(mine, copied=moment))
+                return
+            claim = "" if started else course.claim_of(seen)
+            done = self._copy(params, source, target, there, has_database=claim, since=moment)
         self.say(f"{done['copied']} {done['msg']}")
-        course.copies += 1
-        course.claim = done["claim"]
-        course.known = replace(seen, outputs="") if done["outputs"].get("changing") else seen
-        return ""
+        course.copied(seen, done["claim"], is_whole=not done["outputs"].get("changing"), with_database=bool(done["database"]))
 
     def _copy(
-        self, params: dict[str, Any], source: End, target: End, there: Term | None, has_database: str = ""
+        self, params: dict[str, Any], source: End, target: End, there: Term | None, has_database: str = "", since: str = ""
     ) -> dict[str, Any]:
         own = term_record.read(source.cluster, source.spec.namespace)
         plan = terms.copy_plan(source.host, target.host, own, there)
@@ -168,13 +182,16 @@ class ActionModule(StandbyAction):
         if self.check:
             return {"changed": True, "msg": f"would copy {source.host} to {target.host} in term {plan.number}{fenced}"}
         begun = Term(ACTIVE, plan.number, source.host, target.host, there.copied if there and there.state == STANDBY else "")
-        self._store(source, begun)
+        if fenced:
+            own = term_record.read(source.cluster, source.spec.namespace)
+            there = term_record.read(target.cluster, target.spec.namespace)
+        self._swap(source, own, begun)
         done = copying.copy(
             source, target, stopped=False, with_outputs=params["outputs"], seconds=params["wait_timeout"], say=self.say,
-            has_database=has_database,
+            assure=lambda: self.assure(target), has_database=has_database, since=since,
         )  # fmt: skip
-        self._store(target, Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim))
-        self._store(source, replace(begun, copied=done.copied))
+        self._swap(target, there, Term(STANDBY, plan.number, source.host, target.host, done.copied, done.claim))
+        self._swap(source, begun, replace(begun, copied=done.copied))
         # Copies are not recorded in the audit trail, which is part of them: each would make the next one necessary.
         self._noted = True
         return {
@@ -201,6 +218,6 @@ class ActionModule(StandbyAction):
             self.fence(ends[fenced], number, serves, params["wait_timeout"])
         return f", after {fenced} {'would be' if self.check else 'was'} fenced"
 
-    @staticmethod
-    def _store(end: End, term: Term) -> None:
-        term_record.store(end.cluster, end.spec.namespace, end.spec.federation, term)
+    def _swap(self, end: End, former: Term | None, term: Term) -> None:
+        """Write a record, which must be the one that was read: a failover that has begun meanwhile has written another one."""
+        term_record.swap(end.cluster, end.spec.namespace, end.spec.federation, former, term)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from ansible import constants
+
 from ..kube.client import Cluster
+from ..lease import block
 from ..ownership import ca_namespace
 from ..spec.hub_spec import HubSpec
 from ..standby import fencing, term_record
@@ -45,6 +49,11 @@ class StandbyAction(ClusterAction):
     @staticmethod
     def _end(host: str, cluster: Cluster, spec: HubSpec, given: str) -> End:
         return End(host, cluster, spec, ca_namespace.resolve(cluster, spec.namespace, given))
+
+    def assure(self, standby: End) -> None:
+        """That this run still has the lease of a standby. What a copy writes would harm one that serves meanwhile."""
+        spec = standby.spec
+        block.assure(standby.cluster, spec.namespace, spec.federation, Path(constants.DEFAULT_LOCAL_TMP))
 
     def fence(self, end: End, number: int, serves: str, seconds: float) -> bool:
         """Stop a hub, for which another one serves in the term C(number); whether anything was changed. The record comes first: from then on

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -97,13 +97,16 @@ class Copy(io.RawIOBase):
         return piece
 
 
-def put(volume: Volume, facts: Mapping[str, Any], data: BinaryIO, *, replace: bool = False) -> bool:
+def put(
+    volume: Volume, facts: Mapping[str, Any], data: BinaryIO, *, replace: bool = False, assure: Callable[[], None] = lambda: None
+) -> bool:
     """Put a database on the volume; returns whether it was not there yet.
 
     Args:
         facts: its C(size) and C(sha256).
         data: its content.
         replace: whether another one that is there is replaced; otherwise it is an error.
+        assure: called right before it is put in its place; raises if it must not be.
     """
     wanted = {"size": facts["size"], "sha256": facts["sha256"], "replace": replace}
     if volume.ask("look", seconds=_SECONDS, **wanted)["done"]:
@@ -115,5 +118,6 @@ def put(volume: Volume, facts: Mapping[str, Any], data: BinaryIO, *, replace: bo
             raise ClusterError("the database that arrives is shorter than it should be. Choose another backup, or run again")
         volume.ask("receive", data=piece, offset=at, size=len(piece))
         at += len(piece)
+    assure()
     volume.ask("finish", seconds=_SECONDS, **wanted)
     return True

@@ -25,13 +25,14 @@ PART = f"{DATABASE}.restore"
 COPIES = {"backup": f"{DATABASE}.backup", "standby": f"{DATABASE}.standby"}  # what a copy is for: its file, so that two can be made at a time
 BESIDE = ("", "-wal", "-shm", "-journal")  # files of one database
 SPARE = 16 * 2**20  # bytes that stay free for the SuperLink
-# What a standby must know of: nodes, runs and their states (Flower 1.40 and 1.41, C(supercore/state/schema)). All columns count but those that
-# change with each sign of life and each message.
-EVENTS = ("node", "run", "task")
+# What a standby must know of at once: nodes, runs and their states, and what starts runs (Flower 1.40 and 1.41, C(supercore/state/schema)). All
+# columns count but those that change with each sign of life and each message.
+EVENTS = ("node", "run", "task", "automation", "federation_app", "run_series")
 UNSTEADY = {
     "node": {"status", "last_activated_at", "last_deactivated_at", "online_until", "heartbeat_interval"},
     "run": {"usage_reported_at", "bytes_sent", "bytes_recv", "clientapp_runtime"},
     "task": {"token", "active_until"},
+    "run_series": {"updated_at"},
 }
 
 
@@ -105,13 +106,13 @@ def copy(request: dict[str, Any]) -> dict[str, Any]:
 
 def events(request: dict[str, Any]) -> dict[str, Any]:
     """A text that is another one after a node was registered or unregistered, or a run has another state."""
-    found = hashlib.sha256()
     if not os.path.exists(DATABASE):
         return {"mark": ""}
+    found = hashlib.sha256()
     with opened(DATABASE, "ro") as database:
         for table in EVENTS:
             columns = [row[1] for row in database.execute("SELECT * FROM pragma_table_info(?)", (table,))]
-            names = [name for name in columns if name not in UNSTEADY[table]]
+            names = [name for name in columns if name not in UNSTEADY.get(table, ())]
             found.update(json.dumps([table, names]).encode())
             if names:
                 wanted = ", ".join(f'"{name}"' for name in names)

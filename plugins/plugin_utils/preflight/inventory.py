@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 _SHOWN = 5
+_INTERVAL = r"(?!0+(\.0*)?$)[0-9]{1,4}(\.[0-9]+)?"
 HUB, STANDBY = "flower_hub", "flower_standby"
 
 
@@ -41,17 +44,25 @@ def group_faults(
     return found
 
 
-def standby_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB) -> list[str]:
-    """Sentences on groups that are no hub with a standby: there is one host in each.
+def standby_faults(groups: Mapping[str, Sequence[str]], hub_group: str = HUB, follow: Any = "", interval: Any = "") -> list[str]:
+    """Sentences on groups that are no hub with a standby: there is one host in each; and on how the hub is to be followed.
 
     Args:
         groups: name -> hosts, as Ansible's C(groups).
         hub_group: the name that was given to the group of the hub.
+        follow: the variable C(flower_standby_follow), seconds; empty for none.
+        interval: the variable C(flower_standby_interval), seconds; empty for none.
     """
+    numbers = {"flower_standby_follow": (follow, r"[1-9][0-9]{0,6}", "a whole number"), "flower_standby_interval": (interval, _INTERVAL, "a number")}
+    wrong = [
+        f"{name} is {value!r}, which is not {words} of seconds above 0"
+        for name, (value, pattern, words) in numbers.items()
+        if value not in ("", None) and not re.fullmatch(pattern, str(value))
+    ]
     if hub_group != HUB:
-        return [f"flower_hub_group is {hub_group}: a hub with a standby is in the group {HUB}, and the standby in {STANDBY}"]
+        return [*wrong, f"flower_hub_group is {hub_group}: a hub with a standby is in the group {HUB}, and the standby in {STANDBY}"]
     standbys = list(groups.get(STANDBY) or [])
-    found = []
+    found = wrong
     if len(standbys) != 1:
         shown = f" ({', '.join(standbys[:_SHOWN])})" if standbys else ""
         found.append(f"the inventory group {STANDBY} has {len(standbys)} hosts{shown}: a hub has one standby. Add its cluster to the group")

@@ -142,7 +142,9 @@ def copy(
     with_outputs: bool,
     seconds: float,
     say: Callable[[str], None],
+    assure: Callable[[], None],
     has_database: str = "",
+    since: str = "",
 ) -> Done:
     """Copy the hub. What an interrupted copy did is kept and completed; the former database stays whole until the new one is.
 
@@ -153,9 +155,11 @@ def copy(
         with_outputs: whether the outputs of runs are copied.
         seconds: how long pods may take to start and to end.
         say: shows the progress.
+        assure: called before anything is written that a hub would have to have for itself; raises if this run must not write it.
         has_database: uid of the volume claim that has all that the database must have, so that it is not copied once more.
+        since: the time at which it was found so.
     """
-    done = Done(moment())
+    done = Done(since or moment())
     done.objects += _prepare(source, target)
     done.claim = target.cluster.get("v1", _CLAIM, superlink.CLAIM, target.spec.namespace)["metadata"]["uid"]  # type: ignore[index]
     if done.claim != has_database:
@@ -163,11 +167,13 @@ def copy(
         with _volume(source, stopped, seconds) as there, holder as here, Copy(there, _USE) as data:
             facts = {"size": data.size, "sha256": data.sha256}
             done.size = data.size
-            done.replaced = database.put(here, facts, data, replace=True)  # type: ignore[arg-type]  # it is read only
+            done.replaced = database.put(here, facts, data, replace=True, assure=assure)  # type: ignore[arg-type]  # it is read only
+    assure()
     done.objects += _objects(source, target)
     if with_outputs and source.spec.outputs_enabled:
         body = volume_pod.outputs_pod(target.spec)
         with _outputs(source, stopped, seconds) as place, volume_pod.Holder(target.cluster, target.spec, seconds, body) as volume:
+            assure()
             here_place = Place(volume.cluster, volume.namespace, volume.pod, volume.container)
             done.outputs = outputs_copy.copy(place, here_place, say)
     return done

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ..backup.hub_objects import TERM
+from ..base.errors import ClusterError
 from ..kube.client import Cluster
 from ..kube.configmaps import config_map, retry_on_conflict, write
 from . import terms
@@ -46,3 +47,27 @@ def store(cluster: Cluster, namespace: str, federation: str, term: Term) -> bool
         return True
 
     return retry_on_conflict(f"ConfigMap {namespace}/{TERM} on {cluster.name}", attempt)
+
+
+def swap(cluster: Cluster, namespace: str, federation: str, former: Term | None, term: Term) -> None:
+    """Write the record of a hub if it is still the one that was read: a failover may have begun since.
+
+    Args:
+        former: what C(read) returned.
+        term: what is written instead.
+
+    Raises:
+        ClusterError: it is another one now, or the ConfigMap is someone else's.
+    """
+
+    def attempt() -> None:
+        item = cluster.get("v1", "ConfigMap", TERM, namespace)
+        where = f"{cluster.name}: ConfigMap {namespace}/{TERM}"
+        found = terms.parse((item.get("data") or {}).get(_KEY, ""), where) if item else None
+        if found != former:
+            shown = f"{found.state} in term {found.number}" if found else "gone"
+            raise ClusterError(f"{where} was changed while the hub was copied, and is {shown}: it is not replaced. Does a failover run?")
+        item = item or config_map(federation, namespace, TERM, {}, application=TERM, component=_COMPONENT)
+        write(cluster, {**item, "data": {_KEY: term.text()}})
+
+    retry_on_conflict(f"ConfigMap {namespace}/{TERM} on {cluster.name}", attempt)

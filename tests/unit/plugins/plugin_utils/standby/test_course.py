@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.backup import database_program
 from ansible_collections.federated.flower.plugins.plugin_utils.standby.course import CLOSELY, NOTED, Course, Seen
+from ansible_collections.federated.flower.plugins.plugin_utils.standby.terms import ACTIVE, FENCED, STANDBY, Term
 
 
 @pytest.fixture
@@ -75,24 +76,55 @@ def test_no_database_has_a_mark_of_its_own(tmp_path, monkeypatch):
     assert mark() == "" and not list(tmp_path.iterdir())
 
 
+SEEN = Seen("d", "o", "f")
+
+
 def test_a_new_course_copies_everything():
-    course, seen = Course(), Seen("d", "o", "f")
-    assert course.looks_closely("d", 0) and course.is_behind(seen) and course.claim_of(seen) == ""
+    course = Course()
+    assert course.looks_closely("d", 0) and course.is_behind(SEEN, True) and course.claim_of(SEEN) == ""
 
 
 def test_a_change_of_a_run_is_looked_at_closely_and_at_once():
-    course = Course(Seen("d", "o", "f"), claim="uid", looked=100, noted=100)
+    course = Course(SEEN, claim="uid", looked=100, noted=100)
     assert course.looks_closely("e", 101) and not course.looks_closely("d", 101)
     assert course.looks_closely("d", 100 + CLOSELY)
-    assert course.is_behind(Seen("e", "o", "f")) and not course.is_behind(Seen("d", "o", "f"))
+    assert course.is_behind(Seen("e", "o", "f"), True) and not course.is_behind(SEEN, True)
 
 
 def test_the_database_is_copied_again_only_when_it_has_changed():
-    course = Course(Seen("d", "o", "f"), claim="uid")
+    course = Course(SEEN, claim="uid")
     assert course.claim_of(Seen("d", "p", "g")) == "uid"
     assert course.claim_of(Seen("e", "o", "f")) == ""
+
+
+def test_the_database_is_copied_once_more_after_a_change():
+    """Flower writes logs and usage after the state of a run."""
+    course = Course()
+    course.copied(SEEN, "uid", is_whole=True, with_database=True)
+    assert course.again and course.copies == 1
+    assert not course.is_behind(SEEN, False), "not at each look"
+    assert course.is_behind(SEEN, True) and course.claim_of(SEEN) == ""
+    course.copied(SEEN, "uid", is_whole=True, with_database=True)
+    assert not course.again and not course.is_behind(SEEN, True) and course.claim_of(SEEN) == "uid"
+
+
+def test_files_that_were_being_written_are_copied_by_the_next_copy():
+    course = Course()
+    course.copied(SEEN, "uid", is_whole=False, with_database=False)
+    assert course.is_behind(SEEN, True)
 
 
 def test_it_is_noted_now_and_then_that_nothing_happened():
     course = Course(noted=100)
     assert not course.is_silent(100 + NOTED - 1) and course.is_silent(100 + NOTED)
+
+
+@pytest.mark.parametrize("standby, hub, good", [
+    (Term(STANDBY, 1, "a", "b", "t", "uid"), Term(ACTIVE, 1, "a", "b", "t"), True),
+    (Term(STANDBY, 1, "a", "b", "t", "other"), Term(ACTIVE, 1, "a", "b", "t"), False),
+    (Term(STANDBY, 1, "a", "b", "t", "uid"), Term(ACTIVE, 2, "a", "b", "t"), False),
+    (Term(FENCED, 1, "a", "b", "t", "uid"), Term(ACTIVE, 1, "a", "b", "t"), False),
+    (Term(STANDBY, 1, "c", "b", "t", "uid"), Term(ACTIVE, 1, "a", "b", "t"), False),
+])  # fmt: skip
+def test_only_the_records_of_the_last_copy_are_renewed(standby, hub, good):
+    assert Course(claim="uid").is_copied(standby, hub) == good

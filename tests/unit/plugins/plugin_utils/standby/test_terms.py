@@ -103,6 +103,16 @@ def test_failovers_that_are_refused(own, other, reached, fault):
 def test_the_groups_of_the_inventory():
     assert standby_faults({"flower_hub": ["a"], "flower_standby": ["b"]}) == []
     assert "has 0 hosts" in standby_faults({"flower_hub": ["a"]})[0]
+
+
+@pytest.mark.parametrize("follow, interval, wrong", [
+    ("", "", ""), (None, None, ""), (3600, 5, ""), ("3600", "0.5", ""), ("1h", "", "flower_standby_follow is '1h'"), (0, "", "flower_standby_follow is 0"),
+    (-5, "", "flower_standby_follow is -5"), (2.5, "", "flower_standby_follow is 2.5"), (60, "nan", "flower_standby_interval is 'nan'"),
+    (60, 0, "flower_standby_interval is 0"), (60, "0.0", "flower_standby_interval is '0.0'"), (True, "", "flower_standby_follow is True"),
+])  # fmt: skip
+def test_how_a_hub_is_followed_is_checked(follow, interval, wrong):
+    found = standby_faults({"flower_hub": ["a"], "flower_standby": ["b"]}, "flower_hub", follow, interval)
+    assert [one.split(",")[0] for one in found] == ([wrong] if wrong else [])
     assert "has 2 hosts (b, c)" in standby_faults({"flower_hub": ["a"], "flower_standby": ["b", "c"]})[0]
     assert "a is in the groups" in standby_faults({"flower_hub": ["a"], "flower_standby": ["a"]})[0]
     assert "flower_hub_group is hubs" in standby_faults({"hubs": ["a"], "flower_standby": ["b"]}, "hubs")[0]
