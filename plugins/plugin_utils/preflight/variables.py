@@ -21,7 +21,7 @@ OWN = "flower_own_variables"
 # What entry points of roles return.
 RESULTS = frozenset((
     "ocm_addon_checked", "ocm_addon_policy", "skupper_link_result", "skupper_link_rotated", "superlink_checked",
-    "superlink_described", "superlink_drill_result", "superlink_lease_any_state", "superlink_metrics_policy", "superlink_rights",
+    "superlink_described", "superlink_drill_result", "superlink_metrics_policy", "superlink_rights",
 ))  # fmt: skip
 
 # Variables of the role supernode of earlier releases -> the inventory's variable that says the same. They may not contradict it.
