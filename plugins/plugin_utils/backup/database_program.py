@@ -17,6 +17,7 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from typing import Any
 from urllib.parse import quote
 
@@ -81,6 +82,19 @@ def place(request: dict[str, Any]) -> str:
     return COPIES[request.get("use", "backup")]
 
 
+def columns(database: sqlite3.Connection, table: str) -> list[str]:
+    """The columns of a table; none if it is not there."""
+    return [row[1] for row in database.execute("SELECT * FROM pragma_table_info(?)", (table,))]
+
+
+def nobody_is_online(database: sqlite3.Connection) -> None:
+    """Let the time pass for which SuperNodes count as online without another sign of life: another SuperLink has not heard of them yet. Their
+    next one makes them online (Flower 1.41, C(acknowledge_node_heartbeat))."""
+    if "online_until" in columns(database, "node"):
+        database.execute("UPDATE node SET online_until = ? WHERE online_until > ?", (time.time(), time.time()))
+        database.commit()
+
+
 def copy(request: dict[str, Any]) -> dict[str, Any]:
     """Copy the database while it is in use, with the online backup of SQLite: one moment of it, whatever is written meanwhile."""
     target_path = place(request)
@@ -94,6 +108,8 @@ def copy(request: dict[str, Any]) -> dict[str, Any]:
     try:
         with opened(DATABASE, "ro") as source, opened(target_path, "rw") as target:
             source.backup(target)
+            if request.get("use") == "standby":
+                nobody_is_online(target)
     except sqlite3.DatabaseError as error:
         remove(target_path)
         return {"fault": f"SQLite cannot copy the database: {error}"}
@@ -111,8 +127,7 @@ def events(request: dict[str, Any]) -> dict[str, Any]:
     found = hashlib.sha256()
     with opened(DATABASE, "ro") as database:
         for table in EVENTS:
-            columns = [row[1] for row in database.execute("SELECT * FROM pragma_table_info(?)", (table,))]
-            names = [name for name in columns if name not in UNSTEADY.get(table, ())]
+            names = [name for name in columns(database, table) if name not in UNSTEADY.get(table, ())]
             found.update(json.dumps([table, names]).encode())
             if names:
                 wanted = ", ".join(f'"{name}"' for name in names)

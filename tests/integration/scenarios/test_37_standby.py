@@ -7,6 +7,7 @@ A federation of its own: its hub is in the fleet's cluster of the hub, its stand
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import random
@@ -19,6 +20,8 @@ import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.hash_chain import verify
 from ansible_collections.federated.flower.plugins.plugin_utils.audit.trail import Trail
+from ansible_collections.federated.flower.plugins.plugin_utils.backup.hub_objects import TERM
+from ansible_collections.federated.flower.plugins.plugin_utils.base.errors import ClusterError
 from ansible_collections.federated.flower.plugins.plugin_utils.flower.cli import FlowerCLI
 from ansible_collections.federated.flower.plugins.plugin_utils.ledger.store import Ledger
 from ansible_collections.federated.flower.plugins.plugin_utils.standby import copying, term_record
@@ -247,6 +250,40 @@ def kill_after(pair: Pair, playbook: str, tasks: int) -> None:
     begun = pair.fed.start(playbook, "-e", "flower_failover=true", hosts=pair.inventory())
     pair.fed.wait("the point", lambda: begun.tasks() >= tasks or not begun.running(), 300, pause=0.2)
     begun.kill()
+
+
+@pytest.mark.soak
+def test_what_a_follower_must_not_do(pair: Pair) -> None:
+    """It gives no record to a hub that lost its own, replaces none that is another one by now, and does not outlive its playbook."""
+    pair.play("standby")
+    follows = pair.follow(45)
+    print(f"first copy: {pair.copied():.0f} s")
+    pair.cluster("hub").delete("v1", "ConfigMap", TERM, SPACE, propagation="Background")
+    pair.outputs("hub", WRITE, "/outputs/further.txt", "further")
+    run = follows()
+    said = run.messages("spare", failed=True)
+    assert run.rc == 2 and "has no record" in said and pair.term("hub") is None, said
+    pair.play("standby")
+    assert pair.term("hub").state == "active"
+    with pytest.raises(ClusterError, match="was changed while the hub was copied, and is standby in term"):
+        term_record.swap(pair.cluster("spare"), SPACE, NAME, None, pair.term("hub"))
+
+    follows = pair.follow(600)
+    print(f"first copy: {pair.copied():.0f} s")
+    follows.kill()
+    # Forks of a playbook are in sessions of their own.
+    where = str(follows.log.parent.parent).encode()
+    pair.fed.wait("the end of its fork", lambda: not [one for one in commands() if where in one and b"federated.flower.standby" in one], 90, pause=1)
+    pair.fed.wait("the lease's return", lambda: pair.cluster("spare").get("coordination.k8s.io/v1", "Lease", "flower-lease", SPACE) is None, 60)
+
+
+def commands() -> list[bytes]:
+    """Command lines of the processes of this machine."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            found.append(path.read_bytes())
+    return found
 
 
 @pytest.mark.soak

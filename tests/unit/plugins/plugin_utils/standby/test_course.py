@@ -71,6 +71,18 @@ def test_the_order_of_rows_is_none(database):
     assert mark() == before
 
 
+def test_nobody_is_online_in_a_copy(database, tmp_path, monkeypatch):
+    """A SuperLink that takes over has heard of nobody: who counted as online for another minute would seem to have come back."""
+    monkeypatch.setattr(database_program, "COPIES", {use: str(tmp_path / use) for use in database_program.COPIES})
+    database.execute("UPDATE node SET online_until = 99999999999")
+    for use, wanted in (("standby", True), ("backup", False)):
+        assert database_program.copy({"use": use})["size"]
+        with contextlib.closing(sqlite3.connect(tmp_path / use)) as made:
+            ((until,),) = made.execute("SELECT online_until FROM node")
+        assert (until < 99999999999) == wanted
+    assert database.execute("SELECT online_until FROM node").fetchone() == (99999999999,)
+
+
 def test_no_database_has_a_mark_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(database_program, "DATABASE", str(tmp_path / "none.db"))
     assert mark() == "" and not list(tmp_path.iterdir())
