@@ -111,7 +111,7 @@ nightly: ## the scenarios, with the variants that `make test` leaves out
 	@FLOWER_NIGHTLY=1 $(MAKE) --no-print-directory scenarios
 
 soak: stage ## the long forms of integration tests: many rounds, many kills
-	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh python -m pytest -v -m soak --durations=5 -n $(LANES) --dist loadfile --no-loadscope-reorder -- tests/integration
+	@cd $(STAGED) && bash $(CURDIR)/tools/with-fleet.sh env FLOWER_NIGHTLY=1 python -m pytest -v -m soak --durations=5 -n $(LANES) --dist loadfile --no-loadscope-reorder -- tests/integration
 	@[ -n "$$FLOWER_FLEET_KUBECONFIG" ] || { cd $(STAGED) && python -m pytest -v -m "fleet_lifecycle and soak" tests/fleet; }
 
 fleet-lifecycle: stage ## stops the fleet, kills it half-way up and looks at what is left

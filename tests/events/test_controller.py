@@ -81,12 +81,14 @@ def test_jobs_are_limited_to_the_site(controller: str, tmp_path: Path) -> None:
 
         assert send(notification(alert("FlowerSiteOffline", site="site-a"), alert("FlowerSiteOffline", site="site-x"))) == 200
         assert send({"type": "run-ended", "run_id": "0123"}) == 200
+        assert send(notification(alert("FlowerSuperNodeOffline", site="site-b"))) == 200
         assert send({"type": "certificate-due"}, "another-key-that-is-wrong") == 401
         assert rulebook.send({"type": "certificate-due"}) == 400
-        wait("three jobs", lambda: len(Controller.launched) >= 3)
+        wait("four jobs", lambda: len(Controller.launched) >= 4)
     assert Controller.launched == [
         ("Flower status", {"limit": "site-a", "extra_vars": {}}),
         ("Flower site", {"limit": "site-a", "extra_vars": {}}),
+        ("Flower reconcile", {"limit": "site-b", "extra_vars": {"flower_reconcile": "heal"}}),
         (
             "Flower outputs",
             {

@@ -28,6 +28,7 @@ STAND_IN = """\
         content: >-
           {{ {'playbook': 'NAME', 'limit': ansible_limit | default(''), 'hosts': ansible_play_hosts_all | sort,
               'run_id': flower_run_id | default(none), 'directory': flower_outputs_directory | default(none),
+              'reconcile': flower_reconcile | default(none),
               'event': ansible_eda.event} | to_json }}
         dest: "RECORDS/{{ lookup('ansible.builtin.pipe', 'date +%s%N') }}-NAME.json"
         mode: "0600"
@@ -80,7 +81,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
         path.mkdir(parents=True)
     for name in ("extensions", "galaxy.yml", "meta", "plugins"):
         (copy / name).symlink_to(ROOT / name)
-    for name in ("outputs", "rotate_certs", "site", "status"):
+    for name in ("outputs", "reconcile", "rotate_certs", "site", "status"):
         text = STAND_IN.replace("NAME", name).replace("RECORDS", str(records))
         (copy / "playbooks" / f"{name}.yml").write_text(text)
     inventory = folder / "fleet.yml"
@@ -135,7 +136,7 @@ def test_names_that_are_not_sites_are_refused(started: Started) -> None:
 def test_two_hundred_in_a_second_lead_to_one_run(started: Started) -> None:
     begun = time.monotonic()
     with ThreadPoolExecutor(16) as pool:
-        messages = [notification(alert("FlowerSuperNodeOffline", site="site-d"))] * 200
+        messages = [notification(alert("FlowerSiteOffline", site="site-d"))] * 200
         codes = list(pool.map(started.rulebook.send, messages))
     took = time.monotonic() - begun
     assert set(codes) == {200} and took < 3, (set(codes), took)
@@ -143,6 +144,12 @@ def test_two_hundred_in_a_second_lead_to_one_run(started: Started) -> None:
     assert [(call["playbook"], call["limit"]) for call in calls] == [("status", "site-d"), ("site", "site-d")]
     # Nor does one more have it repaired again.
     assert started.rulebook.send(messages[0]) == 200
+
+
+def test_a_supernode_that_is_not_online_is_restarted(started: Started) -> None:
+    assert started.rulebook.send(notification(alert("FlowerSuperNodeOffline", site="site-h"))) == 200
+    (call,) = started.next(1)
+    assert (call["playbook"], call["limit"], call["reconcile"]) == ("reconcile", "site-h", "heal")
 
 
 def test_many_sites_at_once_are_only_reported(started: Started) -> None:
@@ -153,7 +160,7 @@ def test_many_sites_at_once_are_only_reported(started: Started) -> None:
 
 
 def test_certificate_that_is_due_is_rotated(started: Started) -> None:
-    assert started.rulebook.send(notification(alert("FlowerCertificateDue", site="site-a"))) == 200
+    assert started.rulebook.send(notification(alert("FlowerCertificateExpiresSoon"))) == 200
     (call,) = started.next(1)
     assert (call["playbook"], call["limit"]) == ("rotate_certs", "flower_hub,flower_sites")
     assert call["hosts"] == ["hub", *SITES]

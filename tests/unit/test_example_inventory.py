@@ -166,6 +166,8 @@ def test_regions_and_gpus_merge(host: str, mirror: str, pool: str, selector: dic
     (only,) = spec.pools
     assert only.name == pool
     assert only.node_selector == selector
+    assert spec.time_zone == {"eu": "Europe/Paris", "us": "America/New_York"}[spec.region]
+    assert [one["topologyKey"] for one in only.topology_spread_constraints] == (["topology.kubernetes.io/zone"] if spec.region == "eu" else [])
     assert [item["name"] for item in only.env] == (["HTTPS_PROXY", "NO_PROXY"] if spec.region == "us" else [])
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base.digests import digest
 from ..base.errors import ClusterError
 from ..hub.client_store import ClientStore
 from ..ledger.store import Ledger
@@ -47,6 +48,7 @@ class Brought:
         version: its number.
         path: folder of the site's bundle.
         diff: entries for C(--diff).
+        content: SHA-256 of what the site gets, which neither the number nor the time of a version is part of.
     """
 
     changed: bool
@@ -54,6 +56,7 @@ class Brought:
     version: int
     path: Path
     diff: list[dict[str, str]]
+    content: str
 
 
 class Keeper:
@@ -145,7 +148,7 @@ class Keeper:
             if paths and not self.check:
                 folder.write(where, self.site, self.version, built, paths)
         version = self.version + int(new and self.check)
-        return Brought(new or bool(paths), new, version, where / self.site, diff)
+        return Brought(new or bool(paths), new, version, where / self.site, diff, digest(made.as_dict()))
 
     def take(self, answer: Reply) -> bool:
         """Note a reply; returns whether it is new."""

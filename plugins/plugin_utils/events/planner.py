@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .known_fleet import Fleet
-from .wish import DEPLOY, FETCH, REPAIR, REPORT, ROTATE, Wish
+from .wish import DEPLOY, FETCH, HEAL, OF_SITES, REPAIR, REPORT, ROTATE, Wish
 
 DAY = 24 * 3600.0
 
@@ -27,6 +27,7 @@ class Rate:
 # An alert that comes and goes must not have a site deployed again and again: if three repairs a day do not help, a person has to look.
 RATES: Mapping[str, Rate] = {
     REPAIR: Rate(900, 3),
+    HEAL: Rate(900, 3),
     DEPLOY: Rate(0, 24),
     ROTATE: Rate(3600, 4),
     FETCH: Rate(60, 12),
@@ -40,16 +41,16 @@ class Planner:
     """Decides what is done, and remembers what was.
 
     Args:
-        repairs: repairs of a site in 24 hours.
+        repairs: repairs of a site in 24 hours, and as many times its SuperNodes are healed.
         pause: seconds between two repairs of a site.
-        most: sites that are repaired or deployed at once.
+        most: sites that are repaired, healed or deployed at once.
         fetch: whether there is a place for outputs.
     """
 
     def __init__(
         self, repairs: int = RATES[REPAIR].a_day, pause: float = RATES[REPAIR].pause, most: int = MOST, fetch: bool = True
     ) -> None:
-        self._rates = {**RATES, REPAIR: Rate(pause, repairs)}
+        self._rates = {**RATES, **dict.fromkeys((REPAIR, HEAL), Rate(pause, repairs))}
         self._most = most
         self._fetch = fetch
         self._done: dict[Wish, list[float]] = {}
@@ -76,7 +77,7 @@ class Planner:
                 refused.append(fault)
             elif not self._recent(wish, now):
                 by_kind.setdefault(wish.do, []).append(wish.target)
-        for do in (REPAIR, DEPLOY):
+        for do in OF_SITES:
             if len(by_kind.get(do, [])) > self._most:
                 refused.append(
                     f"{do} of {len(by_kind[do])} sites at once is not done, {self._most} are the most. The reason may be the hub, the network or "
@@ -86,19 +87,19 @@ class Planner:
                 if not self._recent(Wish(REPORT), now):
                     by_kind[REPORT] = [""]
         events = []
-        for do in (REPAIR, DEPLOY, ROTATE, FETCH, REPORT):
+        for do in (*OF_SITES, ROTATE, FETCH, REPORT):
             targets = by_kind.get(do)
             if targets:
                 for target in targets:
                     self._done.setdefault(Wish(do, target), []).append(now)
-                event: dict[str, Any] = {"do": do, "meta": {"hosts": targets if do in (REPAIR, DEPLOY) else fleet.whole}}
+                event: dict[str, Any] = {"do": do, "meta": {"hosts": targets if do in OF_SITES else fleet.whole}}
                 events.append({**event, "run_ids": ",".join(targets)} if do == FETCH else event)
         return events, refused
 
     def _fault(self, wish: Wish, fleet: Fleet) -> str:
         if wish.do == FETCH and not self._fetch:
             return f"outputs of run {wish.target} are not fetched: flower_outputs_directory is not set"
-        return fleet.fault(wish.target) if wish.do in (REPAIR, DEPLOY) else ""
+        return fleet.fault(wish.target) if wish.do in OF_SITES else ""
 
     def _recent(self, wish: Wish, now: float) -> bool:
         times = self._done.get(wish, [])

@@ -12,26 +12,30 @@ from dataclasses import dataclass
 from typing import Any
 
 REPAIR = "repair"
+HEAL = "heal"
 DEPLOY = "deploy"
 ROTATE = "rotate"
 FETCH = "fetch"
 REPORT = "report"
 
 # What messages can ask for; deployments come from the inventory alone.
-ASKED = (REPAIR, ROTATE, FETCH, REPORT)
+ASKED = (REPAIR, HEAL, ROTATE, FETCH, REPORT)
+# What is done for single sites.
+OF_SITES = (REPAIR, HEAL, DEPLOY)
 
-# Alert -> action. Those of an alert's rule that are not here are named in the rulebook's variable.
+# Alert -> action, of the rules of this collection (roles/superlink/files/metrics/alerts.yml). Others are named in the rulebook's variable.
 ALERTS: Mapping[str, str] = {
     "FlowerSiteOffline": REPAIR,
-    "FlowerSiteDegraded": REPAIR,
-    "FlowerSuperNodeOffline": REPAIR,
-    "FlowerCertificateDue": ROTATE,
-    "FlowerHubDegraded": REPORT,
+    "FlowerSuperNodeOffline": HEAL,
+    "FlowerCertificateExpiresSoon": ROTATE,
+    "FlowerCertificateExpired": ROTATE,
+    "FlowerSuperLinkUnreachable": REPORT,
 }
 
 # Type of a message -> action.
 _TYPES: Mapping[str, str] = {
     "site-degraded": REPAIR,
+    "supernode-offline": HEAL,
     "certificate-due": ROTATE,
     "run-ended": FETCH,
     "status": REPORT,
@@ -47,8 +51,8 @@ class Wish:
     """One thing to do.
 
     Attributes:
-        do: C(repair), C(deploy), C(rotate), C(fetch) or C(report).
-        target: name of a site to repair or deploy, as the sender wrote it, until the planner has compared it with the inventory; the id
+        do: C(repair), C(heal), C(deploy), C(rotate), C(fetch) or C(report).
+        target: name of a site to repair, heal or deploy, as the sender wrote it, until the planner has compared it with the inventory; the id
             of a run whose outputs are to be fetched; the name of a site whose absence is to be reported; else empty.
     """
 
@@ -102,7 +106,7 @@ def _of_message(message: Mapping[str, Any]) -> Wish | str:
 
 
 def _wish(do: str, site: Any, run: Any, what: str, field: str) -> Wish | str:
-    if do == REPAIR:
+    if do in OF_SITES:
         return Wish(do, site) if isinstance(site, str) and site else f"{what}: {field} site is {shown(site)}, not a name"
     if do == FETCH:
         if isinstance(run, bool) or not isinstance(run, (int, str)) or not _RUN.fullmatch(str(run)):

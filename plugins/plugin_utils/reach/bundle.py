@@ -283,7 +283,9 @@ class Way:
         return done
 
     def _note(self, brought: Brought) -> None:
-        if brought.new and not self.run.check:
+        if brought.new and self.run.check:
+            self.run.note(self.site.name, words=[f"bundle version {brought.version} to write, content {brought.content}"])
+        elif brought.new:
             self.run.note(self.site.name, words=[f"bundle version {brought.version} written, SHA256SUMS {self.keeper.state['sums']}"])
 
     def _steps(self, brought: Brought | None = None) -> str:

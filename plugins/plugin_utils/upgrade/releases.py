@@ -27,7 +27,6 @@ class Pair(NamedTuple):
 #: Pairs of different releases that work. Of equal ones it is Flower's own promise. Flower itself only warns of the others in its log.
 PAIRS = (
     Pair((1, 41), (1, 40), "tests/integration/scenarios/test_33_upgrade.py: SuperNodes online; the wheels differ in one status code for a retry"),
-    Pair((1, 42), (1, 41), "a SuperNode was online; no run was tried"),
 )
 
 #: Newest revision of the database, by release. A release refuses to start with a revision that it does not know (seen with the database of

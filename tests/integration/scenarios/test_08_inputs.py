@@ -285,8 +285,55 @@ def test_pools_that_would_wait_for_gpus_are_warnings(federation, play, clinic):
     run = play(hosts, "--tags", "preflight", rc=0)
     for word in ("site-a: pool gpu", "1 x nvidia.com/gpu", "site-a has no extended resources"):
         assert word in run.warnings(), run.warnings()
-    assert "of 4 SuperNodes of pool gpu would wait for GPUs" in run.warnings(), run.warnings()
+    # Of four GPUs others use two.
+    assert "2 of 4 SuperNodes of pool gpu would wait for GPUs" in run.warnings(), run.warnings()
     assert f"2 used in namespace {clinic}" in run.warnings(), run.warnings()
+
+
+@pytest.mark.nightly
+def test_what_waits_is_what_the_preflight_said(fed, clinic):
+    """The scheduler of the fleet has the same opinion."""
+    hosts = fed.base()
+    hosts["site-b"]["supernode_pools"][0]["replicas"] = 4
+    hosts["site-b"]["supernode_wait_timeout"] = 20
+    run = fed.play("site", "--limit", "hub,site-b", hosts=hosts, rc=None)
+    assert run.rc and "2 of 4 SuperNodes of pool gpu would wait for GPUs" in run.warnings(), run.warnings()
+    found = [one for pod in fed.pods("site-b").values() for one in pod["status"]["conditions"] if one["type"] == "PodScheduled"]
+    waiting = [one["message"] for one in found if one["status"] == "False"]
+    assert len(found) == 4 and len(waiting) == 2 and all("Insufficient nvidia.com/gpu" in one for one in waiting), found
+    fed.site()
+
+
+GROUPED = """\
+- import_playbook: federated.flower.node_facts
+- hosts: flower_sites
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug:
+        msg: >-
+          {{ inventory_hostname }} has {{ flower_gpus['nvidia.com/gpu'] | default(0) }} GPUs of {{ flower_gpu_products | first | default('nothing') }},
+          and the variable {{ words | default('none') }}
+"""
+
+
+def test_sites_are_grouped_by_their_nodes(federation, tmp_path):
+    """Group variables of a product apply in what comes after node_facts.yml."""
+    fed, cluster = federation, federation.cluster("site-b")
+    (tmp_path / "hosts.json").write_text(fed.inventory(fed.base()).read_text())
+    (tmp_path / "group_vars").mkdir()
+    (tmp_path / "group_vars" / "gpu_test_gpu_40gb.yml").write_text("words: forty\n")
+    (tmp_path / "grouped.yml").write_text(GROUPED)
+
+    def label(product):
+        cluster.patch("v1", "Node", "site-b", None, {"metadata": {"labels": {"nvidia.com/gpu.product": product}}})
+
+    label("Test-GPU-40GB")
+    try:
+        run = fed.play(str(tmp_path / "grouped.yml"), hosts=tmp_path / "hosts.json")
+    finally:
+        label(None)
+    assert "site-b has 4 GPUs of Test-GPU-40GB, and the variable forty" in run.messages("site-b"), run.messages()
+    assert "site-a has 0 GPUs of nothing, and the variable none" in run.messages("site-a"), run.messages()
 
 
 def test_nothing_is_rehearsed_where_nothing_changes(fed):

@@ -153,7 +153,7 @@ def test_federations_are_deployed_and_train(federation, federations):
     assert set(boxes) == {"supernode", "clock"} and boxes["supernode"]["resources"]["limits"]["amd.com/gpu"] == "1"
     assert beside["supernode-amd-1"]["spec"]["hostAliases"][0]["hostnames"] == ["nas.example.com"]
     assert fed.node_config("site-b", "supernode-amd-1", BESIDE) == {"partition-id": "1", "num-partitions": "2", "of": "1_of_2"}
-    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}
+    given = {"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1, "min-nodes": 7}}
     assert "completed" in fed.play("run", "-e", json.dumps(given), hosts=hosts, **common).messages("hub")
     fed.unchanged(hosts, **common)
     fed.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true", hosts=hosts, **common)

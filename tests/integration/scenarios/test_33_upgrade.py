@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,32 @@ def test_killed_on_its_way(federation: Any, point: Callable[[Any], bool]) -> Non
     assert {fed.nodes()[node] for found in ids.values() for node in found.values()} == {"online"}
     if at_hub:
         fed.unchanged(hosts)
+
+
+@pytest.mark.soak
+def test_killed_five_times_at_random(federation: Any, fleet_command: Callable[..., None], tmp_path: Path) -> None:
+    """From the former release, whose database the hub migrates, begun during a run: each next run goes on, and the last one completes it."""
+    fed = federation
+    fleet_command("image", f"flower-{OLD}")
+    fed.clear()
+    fed.site(flower_version=OLD)
+    fed.settled = False
+    ids = {site: fed.keys(site) for site in SITES}
+    number, finish = fed.begin(**{"num-server-rounds": 1, "sleep": 30.0})
+    given = ("-e", backup(tmp_path), "-e", "flower_lease_wait=90")
+    for tasks in random.sample(range(5, 50), 5):
+        upgrade = fed.start("upgrade", *given)
+        fed.wait("the moment", lambda: upgrade.tasks() >= tasks or not upgrade.running(), 300, pause=0.2)
+        upgrade.kill()
+        sites = {name: one["state"] for name, one in progress(fed).get("sites", {}).items()}
+        print(f"killed after {tasks} results of tasks; hub {progress(fed).get('hub', {}).get('state')}, {sites}")
+    done = fed.play("upgrade", *given)
+    assert "is complete" in done.messages() or "nothing to upgrade" in done.messages(), done.messages()
+    assert not finish().rc and fed.app_runs()[number] == "finished:completed"
+    assert is_at(fed, "hub", NEW, "superlink") and all(is_at(fed, site, NEW) for site in SITES) and not progress(fed)
+    assert {site: fed.keys(site) for site in SITES} == ids
+    assert {fed.nodes()[node] for found in ids.values() for node in found.values()} == {"online"}
+    fed.unchanged()
 
 
 @pytest.mark.soak

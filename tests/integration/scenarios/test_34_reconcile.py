@@ -93,6 +93,7 @@ def test_a_ghost_a_zombie_and_drift(federation, plain):
     assert other.get("apps/v1", "StatefulSet", "supernode-gpu", fed.namespace)["spec"]["replicas"] == 1
     fed.wait_online(ghost, zombie)
     back = time.monotonic() - begun
+    assert healed[ghost] < 60 and back < 150, (healed, back)
     after = fed.lives("site-a")
     assert after[first_pod][0] != before[first_pod][0]
     assert any(f"restarted pod {fed.namespace}/{first_pod}" in str(entry) for entry in fed.trail())

@@ -184,7 +184,7 @@ def test_the_hub_is_lost_and_comes_back(pair: Pair, dead: str) -> None:
     seconds = time.monotonic() - begun
     assert pair.nodes("spare") == dict.fromkeys(known, "online")
     print(f"all SuperNodes online at the standby {seconds:.0f} s after the begin of the failover")
-    assert seconds < 240  # two minutes, unless much else runs on the machine
+    assert seconds < 120
     assert pair.keys("spare") == keys and pair.lives() == lives
     assert pair.runs("spare") == dict.fromkeys((first, second), "finished:completed")
     assert pair.outputs("spare", READ, f"/outputs/{second}/model/weights.txt") == "weights"
@@ -231,7 +231,7 @@ def test_the_drill_of_a_lost_hub(pair: Pair) -> None:
     assert "hub_lost is a failover" in said and "flower_failover_hub_lost=true" in said and "Nothing was broken" in said, said
     pair.play("standby")
     said = pair.play("failover", "-e", "flower_failover=true flower_failover_hub_lost=true").messages("spare")
-    assert "s after the begin" in said and "hub is not fenced by this run" in said, said
+    assert "s after the begin (the target of 120 s is met)" in said and "hub is not fenced by this run" in said, said
     print(said)
     assert pair.nodes("spare") == dict.fromkeys(known, "online") and pair.pods("hub")
     pair.play("failover", "-e", "flower_failover=true")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ SITE = "site-c"
 
 @pytest.fixture(scope="module")
 def bundled(federation: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict[str, Any], Administrators]]:
-    """The federation, hosts with a site that gives no access, and its administrators. No kubeconfig of the control node knows its cluster."""
+    """The federation, hosts with a site that gives no access, and its administrators. Its own variables lead nowhere."""
     fed = federation
     folder = tmp_path_factory.mktemp("site-c")
     (folder / "bundles").mkdir()
@@ -108,6 +109,21 @@ def test_a_site_joins_trains_rotates_and_leaves_by_files(bundled):
     nodes = far_nodes(fed)
     fed.wait_online(*nodes, seconds=150)
     fed.unchanged(hosts)
+
+    # A plan binds what the next version has.
+    noted, file = copy.deepcopy(hosts), site.folder / "plan.yml"
+    noted[SITE]["supernode_pools"][0]["node_config"]["note"] = "planned"
+    fed.play("plan", "-e", f"flower_plan={file}", hosts=noted)
+    assert "#   bundle version 3 to write, content " in file.read_text()
+    other = copy.deepcopy(noted)
+    other[SITE]["supernode_pools"][0]["node_config"]["note"] = "another"
+    said = fed.play("site", "-e", f"flower_plan={file}", hosts=other, rc=2).messages(failed=True)
+    assert f"{SITE}: not planned: bundle version 3 to write, content " in said, said
+    assert fed.site(noted, "-e", f"flower_plan={file}").changed[SITE]
+    assert site.apply(told) == "3"
+    hosts = noted
+    fed.wait_online(*nodes, seconds=150)
+    fed.unchanged(hosts)
     table = fed.play("status", hosts=hosts)
     assert any(line.startswith(SITE) and line.endswith("ok") for line in table.table), table.table
     fed.play("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": {"num-server-rounds": 1}}), hosts=hosts)
@@ -139,6 +155,14 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     """In a fleet of its own, since all sites take part in rotations."""
     fed, hosts, site = bundled
     hosts = {name: hosts[name] for name in ("hub", SITE)}
+    # The control node knows no cluster but the hub's.
+    config = yaml.safe_load(fed.kubeconfig.read_text())
+    config["contexts"] = [one for one in config["contexts"] if one["name"] == "hub"]
+    config["clusters"] = [one for one in config["clusters"] if one["name"] == config["contexts"][0]["context"]["cluster"]]
+    alone = site.folder / "hub-alone"
+    alone.write_text(yaml.safe_dump(config))
+    alone.chmod(0o600)
+    hosts["hub"] = {**hosts["hub"], "flower_kubeconfig": str(alone)}
     fed.clear()
     fed.site(hosts)
     told = told_fingerprint(fed)
@@ -179,6 +203,7 @@ def test_certificates_and_keys_are_rotated_by_bundles(bundled):
     lives = fed.lives(CONTEXT, SPACE)
     round_trip("secrets.json")
     assert shared_secret(fed) != held and fed.lives(CONTEXT, SPACE) == lives
+    assert not fed.shown(site.folder, fed.logs), "a key of the site is in a bundle, a reply or a log"
     fed.play("rotate_certs", hosts=hosts)
     site.apply(told)
     fed.wait("other pods", lambda: not set(lives.values()) & set(fed.lives(CONTEXT, SPACE).values()))

@@ -106,6 +106,24 @@ def refused(fed: Any, hosts: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.soak
+def test_a_run_through_a_proxy_without_a_login(federation, squid):
+    """And with a login that was taken away."""
+    fed = federation
+    fed.settle()
+    fed.site(through(fed, squid, LOGIN, PASSWORD), "--limit", SITE)
+    assert fed.cluster(SITE).get("v1", "Secret", tunnel.SECRET, NAMESPACE)
+    hosts = through(fed, squid, OPEN)
+    fed.site(hosts, "--limit", SITE)
+    assert fed.cluster(SITE).get("v1", "Secret", tunnel.SECRET, NAMESPACE) is None
+    begun = len(squid.log())
+    run, finish = fed.begin(**{"num-server-rounds": 1, "min-nodes": 3})
+    assert not finish().rc and fed.app_runs()[run] == "finished:completed"
+    passed = [line for line in squid.log()[begun:] if line[3] == "TCP_TUNNEL/200"]
+    assert all(line[7] == "-" for line in passed), passed
+    fed.unchanged(hosts, "--limit", SITE)
+
+
+@pytest.mark.soak
 def test_a_run_through_a_proxy_with_a_login(federation, squid):
     """The proxy is killed in the run and comes back; it cuts what is silent for less time than a heartbeat takes."""
     fed = federation

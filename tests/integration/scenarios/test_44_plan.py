@@ -93,6 +93,11 @@ def test_a_plan_is_applied_as_it_was_shown(fed, place):
         f"{host}: {one['change']} {one['object']} {one['sha256']}" for host, facts in entry["sites"].items() for one in facts.get("objects", [])
     ]
     assert lines == result["applied"], "the audit trail has something else"
+    printed = [
+        f"{host}: {one['change']} {one['object']} {one['sha256']}"
+        for host, facts in yaml.safe_load(text)["plan"]["clusters"].items() for one in facts["objects"]
+    ]  # fmt: skip
+    assert printed == result["applied"], "the file has something else"
     after = everything(fed)
     assert {which for which in before if before[which] != after.get(which)} == {("site-b", f"{POD}-{min(fed.partitions('site-b').values())}")}
     assert len(after) == len(before) and fed.node_config("site-b", min(fed.pods("site-b")))["note"] == "first"

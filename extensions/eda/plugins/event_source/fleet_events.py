@@ -38,7 +38,7 @@ DOCUMENTATION = r"""
 short_description: Turn webhooks and changes of the inventory into actions on a federation
 description:
   - Receives messages of Alertmanager and of others by a webhook (C(eda.builtin.webhook)), and reads the inventory regularly.
-  - Emits events with C(do) (C(repair), C(deploy), C(rotate), C(fetch) or C(report)), C(meta.hosts), which limits the playbook, and
+  - Emits events with C(do) (C(repair), C(heal), C(deploy), C(rotate), C(fetch) or C(report)), C(meta.hosts), which limits the playbook, and
     C(run_ids) of C(fetch). Nothing else of a message is passed on.
   - A site that is not in the inventory is refused, and so is a message without the secret. The log has the reason.
 options:
@@ -94,7 +94,7 @@ options:
     type: float
     default: 5
   alerts:
-    description: Actions of alerts, in addition to the known ones. V(repair) needs the label C(site), V(fetch) the label C(run_id).
+    description: Actions of alerts, in addition to the known ones. V(repair) and V(heal) need the label C(site), V(fetch) the label C(run_id).
     type: dict
   repairs:
     description: Repairs of a site in 24 hours.
@@ -105,7 +105,7 @@ options:
     type: float
     default: 900
   most:
-    description: Sites that are repaired or deployed at once. If there are more, there is only a report.
+    description: Sites that are repaired, healed or deployed at once. If there are more, there is only a report.
     type: int
     default: 20
 """

@@ -235,14 +235,14 @@ NOT_ON_THE_FLEET = {
     "superlink": {
         "global.ingressClassName": "no ingress controller", "superlink.ingress.enabled": "", "superlink.ingress.annotations": "",
         "superlink.ingress.ingressClassName": "", "superlink.ingress.fleet.enabled": "", "superlink.ingress.fleet.hostname": "",
-        "tls.certificate.issuerGroup": "no cert-manager", "tls.certificate.existingIssuer": "", "tls.certificate.existingIssuerKind": "",
-        "tls.existingSecret": "the collection makes the certificate",
+        "tls.certificate.issuerGroup": "test_15 has cert-manager", "tls.certificate.existingIssuer": "", "tls.certificate.existingIssuerKind": "",
+        "tls.existingSecret": "test_15 has Secrets of others",
         "superlink.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
         "superexec.extraArgs": "flower-superexec has no other option",
         "superexec.allowRuntimeDependencyInstallation": "no package index",
     },
     "supernode": {
-        "supernode.superlink.address": "known when the hub is deployed", "supernode.superlink.port": "",
+        "supernode.superlink.address": "site.yml knows it", "supernode.superlink.port": "",
         "supernode.image.digest": "images are loaded without the registry's digest", "superexec.image.digest": "",
         "superexec.extraArgs": "flower-superexec has no other option",
     },

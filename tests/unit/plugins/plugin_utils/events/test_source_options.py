@@ -24,7 +24,7 @@ def test_defaults() -> None:
 
 def test_alerts_are_added() -> None:
     found = read({**GOOD, "alerts": {"Mine": "report", "FlowerSiteOffline": "report"}}).alerts
-    assert (found["Mine"], found["FlowerSiteOffline"], found["FlowerSiteDegraded"]) == ("report", "report", "repair")
+    assert (found["Mine"], found["FlowerSiteOffline"], found["FlowerSuperNodeOffline"]) == ("report", "report", "heal")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_alerts_are_added() -> None:
         ({"port": 0, "watch": 0}, "port, watch: there is nothing to do"),
         ({"gather": "5 s"}, "gather: '5 s' is not a number of 0 or more"),
         ({"pause": -1}, "pause: -1 is not a number of 0 or more"),
-        ({"alerts": {"Mine": "deploy"}}, "alerts: Mine: 'deploy' is not one of repair, rotate, fetch, report"),
+        ({"alerts": {"Mine": "deploy"}}, "alerts: Mine: 'deploy' is not one of repair, heal, rotate, fetch, report"),
         ({"alerts": ["Mine"]}, "alerts: is not a dict"),
         ({"outputs_directory": "outputs"}, "outputs_directory: outputs is not an absolute path"),
         ({"limit": "all"}, "limit: there is no such option"),

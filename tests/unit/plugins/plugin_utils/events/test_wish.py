@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.federated.flower.plugins.plugin_utils.events.wish import ALERTS, Wish, shown, wishes
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 
 def alert(name: Any, status: str = "firing", **labels: Any) -> dict[str, Any]:
@@ -19,12 +20,14 @@ def alert(name: Any, status: str = "firing", **labels: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("payload", "wanted"),
     [
-        ({"alerts": [alert("FlowerSiteOffline", site="a"), alert("FlowerCertificateDue")]}, [Wish("repair", "a"), Wish("rotate")]),
+        ({"alerts": [alert("FlowerSiteOffline", site="a"), alert("FlowerCertificateExpiresSoon")]}, [Wish("repair", "a"), Wish("rotate")]),
         ({"alerts": [alert("FlowerSiteOffline", "resolved", site="a")]}, []),
-        ({"alerts": [alert("FlowerHubDegraded")]}, [Wish("report")]),
+        ({"alerts": [alert("FlowerSuperLinkUnreachable")]}, [Wish("report")]),
         ({"alerts": [alert("Mine", run_id="7")]}, [Wish("fetch", "7")]),
         ({"alerts": []}, []),
+        ({"alerts": [alert("FlowerSuperNodeOffline", site="a")]}, [Wish("heal", "a")]),
         ({"type": "site-degraded", "site": "a", "more": 1}, [Wish("repair", "a")]),
+        ({"type": "supernode-offline", "site": "a"}, [Wish("heal", "a")]),
         ({"type": "run-ended", "run_id": 18446744073709551615}, [Wish("fetch", "18446744073709551615")]),
         ({"type": "run-ended", "run_id": "007"}, [Wish("fetch", "007")]),
         ({"type": "certificate-due"}, [Wish("rotate")]),
@@ -64,3 +67,8 @@ def test_what_is_refused(payload: Any, reason: str) -> None:
 def test_a_value_is_shown_on_one_short_line() -> None:
     assert shown("a\nb") == r"'a\nb'"
     assert len(shown("x" * 1000)) == 80
+
+
+def test_the_alerts_are_those_of_the_collection():
+    (group,) = yaml_file("roles", "superlink", "files", "metrics", "alerts.yml")["groups"]
+    assert set(ALERTS) <= {rule["alert"] for rule in group["rules"]}
