@@ -201,7 +201,7 @@ def test_killed_five_times_at_random(federation: Any, fleet_command: Callable[..
     given = ("-e", backup(tmp_path), "-e", "flower_lease_wait=90")
     for tasks in random.sample(range(5, 50), 5):
         upgrade = fed.start("upgrade", *given)
-        fed.wait("the moment", lambda: upgrade.tasks() >= tasks or not upgrade.running(), 300, pause=0.2)
+        fed.wait("the moment", lambda it=upgrade, most=tasks: it.tasks() >= most or not it.running(), 300, pause=0.2)
         upgrade.kill()
         sites = {name: one["state"] for name, one in progress(fed).get("sites", {}).items()}
         print(f"killed after {tasks} results of tasks; hub {progress(fed).get('hub', {}).get('state')}, {sites}")

@@ -88,6 +88,11 @@ class Fleet:
         """Site -> its pods, which are equal before and after when nothing was touched."""
         return {site: self.fed.lives(context, namespace) for site, (context, namespace) in PLACES.items()}
 
+    def knocks(self, identity: dict[str, str]) -> str | None:
+        """The alert with which the gateway ends a connection with a certificate; None if it serves it."""
+        alert: str | None = self.fed.call([{}], identity, where=("hub", "serverapp-0", "superexec"))[0]["alert"]
+        return alert
+
     def left(self) -> list[str]:
         """What is left in the namespaces of the federation, in all clusters."""
         found = []
@@ -115,7 +120,8 @@ def fleet(
             fleet_addon("skupper", "up", "--resync", "5")
             fleet_addon("ocm", "up")
             fed.hub.patch(api.CLUSTERS, "ManagedCluster", PLACES[OCM][0], None, labels)
-            with Squid(hub, GATEWAY, (USER, PASSWORD), 60, {}) as squid:
+            squid = Squid(hub, GATEWAY, (USER, PASSWORD), 60, {})
+            with squid:
                 yield Fleet(fed, tmp_path, squid)
         finally:
             fleet_addon("ocm", "down")
@@ -167,6 +173,25 @@ def test_every_way_in_one_run(fleet):
     assert set(again.changed.values()) == {0}, again.details()
     assert "5 SuperNodes of 5 sites are online" in again.messages(), again.messages("hub")
     assert fleet.lives() == lives
+
+    # All but one leave. With what it kept, none of them comes back: not its certificate at the gateway, and not its key at the SuperLink.
+    leaving = [site for site in WAYS if site != DIRECT]
+    kept = {site: fed.identity(*PLACES[site]) for site in WAYS}
+    assert all(fleet.knocks(identity) is None for identity in kept.values()), "it cannot be refused later if it is refused now"
+    fleet.play("teardown", "--limit", ",".join(leaving), "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
+    assert {site: fleet.knocks(identity) for site, identity in kept.items()} == {
+        site: None if site == DIRECT else "SSLV3_ALERT_CERTIFICATE_REVOKED" for site in WAYS
+    }
+    status = fed.nodes()
+    assert {site for site, (node,) in nodes.items() if status[node] == "unregistered"} == set(leaving)
+    for site in leaving:
+        folder = fleet.folder / f"left-{site}"
+        folder.mkdir()
+        fleet.play("leaving_statement", "-e", f"flower_site={site}", "-e", f"flower_statement_directory={folder}")
+        (path,) = folder.glob("*.json")
+        said = json.loads(path.read_text())
+        assert said["revoked"] and said["unregistered"] and bool(said["skupper"]["deleted"]) == (site == SKUPPER), said
+        assert "the audit trail says the same" in fleet.play("leaving_statement", "-e", f"flower_statement_file={path}").messages("hub")
 
     # The end of it all. The administrators of the site with bundles delete what the last list names.
     fleet.play("teardown", "-e", "flower_teardown=true", "-e", "flower_delete_volumes=true")
