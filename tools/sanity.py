@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sanity.py [--changed] [OPTION…]: run `ansible-test sanity` in the current folder (a staged collection), with the package index alone.
 
-With --changed only files are tested that differ from those that passed before, for daily work. What one file does to another one, such
-as a documentation fragment to a module, is seen by the whole run of `make test`.
+With --changed only files are tested that differ from those that passed before (changed.py).
 
 ansible-test fills the environments of its tests from the package index, but takes pip itself from a separate host,
 which many sites block. It uses a script in ~/.ansible/test/cache if one is there: this puts one there, which installs
@@ -12,9 +11,6 @@ the same version of pip from a wheel beside it. An existing script is not change
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 import subprocess
 import sys
@@ -22,7 +18,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-SKIPPED = {"__pycache__", ".pytest_cache", ".ruff_cache", "build", ".git", "output"}
+from changed import Passed
+
 SCRIPT = """# Created by federated.flower: installs pip {version} from the wheel in this folder.
 import glob, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -57,25 +54,18 @@ def provide_pip(cache: Path) -> None:
     script.write_text(SCRIPT.format(version=version), encoding="utf-8")
 
 
-def digests() -> dict[str, str]:
-    """Path -> digest of every file of the collection."""
-    files = (path for path in sorted(Path().rglob("*")) if path.is_file() and not set(path.parts) & SKIPPED)
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
 def main() -> int:
     """Exit status of ansible-test."""
     options = sys.argv[1:]
     complete = not set(options) - {"--changed"}
-    passed = Path(os.environ["FLOWER_STAGE"]) / f".sanity-{version('ansible-core')}.json"
-    present, known = digests(), json.loads(passed.read_text("utf-8")) if passed.exists() else {}
+    passed = Passed(f"sanity-{version('ansible-core')}")
     if "--changed" in options:
         options.remove("--changed")
-        changed = [path for path, digest in present.items() if known.get(path) != digest]
-        if known and not changed:
+        changed = passed.changed()
+        if changed == []:
             print("sanity: no file has changed since it passed")
             return 0
-        options += changed if known else []
+        options += changed or []
     ignores = sorted(Path("tests/sanity").glob("ignore-*.txt"))
     if ignores:
         sys.exit(f"sanity: nothing may be ignored, but there is {ignores[0]}")
@@ -85,7 +75,7 @@ def main() -> int:
         ["ansible-test", "sanity", "--color", "no", "--python", python, *options], check=False
     ).returncode
     if complete and not status:
-        passed.write_text(json.dumps(present), encoding="utf-8")
+        passed.note()
     return status
 
 

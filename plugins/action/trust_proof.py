@@ -31,6 +31,7 @@ class ActionModule(FleetAction):
         "bundle": {"type": "str", "default": ""},
         "because": {"type": "dict", "default": {}},
         "first": {"type": "bool", "default": False},
+        "required": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 120},
     }
 
@@ -52,6 +53,8 @@ class ActionModule(FleetAction):
                 result["msg"] = result["trouble"] or result["msg"] or done
             outcomes[name].changed, outcomes[name].msg = result.pop("changed"), result.pop("msg")
             outcomes[name].facts = result
+            if params["required"] and result["trouble"]:
+                raise ClusterError(result["trouble"])
 
         outcomes.each(resting(ways, prove))
         failed = [outcome.msg for outcome in outcomes.sites.values() if outcome.failed]
@@ -59,7 +62,7 @@ class ActionModule(FleetAction):
             raise ClusterError("; ".join(failed))
         for name, outcome in outcomes.sites.items():
             if outcome.failed:
-                outcome.facts = {**_unasked(name), "trouble": outcome.msg}
+                outcome.facts = {**_unasked(name), **outcome.facts, "trouble": outcome.msg}
         return {}
 
     @staticmethod

@@ -17,7 +17,7 @@ description:
     the gateway it takes: its sidecar makes a new connection with what it has loaded. A SuperNode without a sidecar cannot be asked, so the
     handshake is made beside it with its trust file, and the age of its process shows whether it has read that file.
   - >-
-    A site that is down, or whose SuperNodes refuse, does not fail this task; C(trouble) has the reason.
+    A site that is down, or whose SuperNodes refuse, does not fail unless O(required) is true; C(trouble) has the reason.
   - >-
     This module is a step of the role C(federated.flower.cert_rotation). Its options may change in any release.
 options:
@@ -49,6 +49,11 @@ options:
   first:
     description:
       - Whether this is the first check of the sites; it fails when rights are missing that the rest of a rotation takes.
+    type: bool
+    default: false
+  required:
+    description:
+      - Whether a site fails that is down, or whose SuperNodes refuse.
     type: bool
     default: false
   wait_timeout:

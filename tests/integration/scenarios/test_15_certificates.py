@@ -296,6 +296,7 @@ def test_an_issuer_that_is_not_there(wrong, federation):
         assert "does not serve Certificate (cert-manager.io/v1); install cert-manager there" in words
 
 
+@pytest.mark.nightly
 def test_cert_manager_renews_by_itself(small, by_cert_manager):
     """cert-manager, the kubelet and the gateway do it; there was no other change since the last run."""
     began, first = time.monotonic(), small.served()

@@ -78,7 +78,14 @@ def brought_back(fed, things):
     assert {site: fed.pools(site) for site in SITES} == ranges, "a partition moved"
 
 
-@pytest.mark.parametrize("names", AT_ONCE, ids=", ".join)
+#: What `make test` loses; the others are the same with other objects, and `make nightly` has them.
+ALWAYS = (0, 3)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param(names, id=", ".join(names), marks=[] if number in ALWAYS else pytest.mark.nightly) for number, names in enumerate(AT_ONCE)],
+)
 def test_one_run_brings_it_back(fed, names):
     brought_back(fed, [thing for name in names for thing in LOST[name]])
 
@@ -100,6 +107,7 @@ def test_a_lost_ledger_moves_no_partition(fed):
     assert {site: fed.pools(site) for site in SITES} == ranges, "a partition moved"
 
 
+@pytest.mark.nightly
 def test_it_works(fed):
     """After all that an app runs, and nothing is left to do."""
     _run, finish = fed.begin(**{"num-server-rounds": 1, "min-nodes": 3})
@@ -115,6 +123,7 @@ def serials(fed):
     return set(certificates.crl_entries(data["crl.pem"], data["ca.crt"]))
 
 
+@pytest.mark.nightly
 def test_denials_and_revocations_survive_the_loss_of_the_ledger(fed):
     stolen = fed.ledger().read_records()["site-b"]["client"]["serial"]
     fed.play("rotate_certs", "-e", "flower_rotate=client", "--limit", "site-b")
@@ -129,6 +138,7 @@ def test_denials_and_revocations_survive_the_loss_of_the_ledger(fed):
     fed.wait("its return", lambda: fed.probe("site-b")[0] == 200, 60)
 
 
+@pytest.mark.nightly
 def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
     live = fed.hub.get("v1", "ConfigMap", "flower-site-site-a", NAMESPACE)
     broken = {**json.loads(live["data"]["ledger.json"]), "keys": []}
@@ -149,6 +159,7 @@ def test_a_record_that_cannot_be_read_harms_its_own_site_only(fed):
     whole(fed)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "command",
     [pytest.param(("rotate_certs", "-e", "flower_rotate=supernode_keys"), marks=pytest.mark.soak), ("site",)],
@@ -171,6 +182,7 @@ def test_killed_between_a_new_key_and_the_restart_of_its_pod(fed, command):
     assert not set(before.values()) & set(fed.keys("site-b").values())
 
 
+@pytest.mark.nightly
 def test_nodes_of_a_lost_ledger_are_reported_and_can_be_unregistered(fed):
     """Nobody can tell whose they are, so they are only removed by hand, with the command that the report names."""
     known = {node for site in SITES for node in fed.keys(site).values()}

@@ -248,6 +248,7 @@ def joined(net: Network) -> Network:
     return net
 
 
+@pytest.mark.nightly
 def test_missing_definitions(bare):
     run = bare.join(rc=None)
     assert run.rc and "Skupper's CustomResourceDefinitions are not in the cluster" in run.messages(
@@ -522,6 +523,7 @@ def test_hub_address_changed(joined):
         assert joined.wait_linked(site)
 
 
+@pytest.mark.nightly
 def test_site_renamed_and_a_second_site(joined):
     (before,) = joined.all("site-a", "Site").values()
     links = joined.links("site-a")

@@ -196,6 +196,7 @@ def test_sites_join_without_any_access_to_them(fleet):
         assert json.loads(fleet.federation.python(site, pod, "superexec", DATASET, namespace=NAME)) == ["/data/codes", []]
 
 
+@pytest.mark.nightly
 def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
     before = fleet.federation.lives("site-b", NAME)
     fleet.addon("ocm", "stop", "site-b")

@@ -33,7 +33,7 @@ ROLE = ROOT / "roles" / "awx"
 PARTS = {
     "awx", "check_inventory", "convert", "failover_check", "join", "leaving_statement", "node_facts", "openshift_login", "openshift_logout",
     "openshift_projects", "render", "restore", "restore_check", "return_lease", "site_check", "site_hub", "site_join", "site_plan_compare",
-    "site_plan_open", "site_plan_settle", "site_sites", "site_whole", "standby_check", "take_lease", "takeover_check",
+    "site_plan_open", "site_plan_settle", "site_sites", "site_whole", "skupper_rotate_network", "standby_check", "take_lease", "takeover_check",
 }  # fmt: skip
 STUDY = {"Flower run", "Flower runs", "Flower outputs"}
 SECRETS = {"fleet-secret", "study-secret", "ocm-secret", "site-secret", "mlflow-secret", "hook-secret"}

@@ -1,0 +1,19 @@
+# Copyright (c) 2026, the federated.flower authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Filters for results of tasks that worked on many sites."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ansible_collections.federated.flower.plugins.plugin_utils.rotation import site_results
+
+
+class FilterModule:
+    """Filters for results of tasks that worked on many sites."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
+        return {"results_of": site_results.results_of, "sites_failed": site_results.sites_failed}
