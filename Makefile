@@ -78,7 +78,7 @@ sanity: stage ## ansible-test sanity, nothing ignored
 	@cd $(STAGED) && python tools/sanity.py $(SANITY)
 
 unit: stage ## unit tests
-	@cd $(STAGED) && python -m pytest -q $(TIMES)/unit.xml tests/unit
+	@cd $(STAGED) && python -m pytest -q $(UNIT) $(TIMES)/unit.xml tests/unit
 
 examples: stage ## tests of the example app, and of what Flower itself reads, in an environment with Flower and scikit-learn
 	@cd $(STAGED) && study=$$(python tools/environment.py study) && "$$study" -m pytest -q $(TIMES)/examples.xml tests/examples
@@ -92,8 +92,8 @@ metrics: stage ## tests of the alert rules and the dashboard, with promtool of D
 page: stage ## tests of the report's page in Chromium of Debian's package, and with axe-core of the npm registry
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
 
-check: stage ## lint, sanity of changed files, unit tests, those of the example, of the rulebooks, of the alerts and of the page side by side: what to run before every commit
-	@SANITY=--changed python tools/test.py "lint unit examples events metrics page sanity"
+check: stage ## what to run before every commit: the gates without a fleet side by side, of what has changed since they passed
+	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 2" python tools/test.py "lint unit examples events metrics page sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 

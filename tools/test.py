@@ -4,7 +4,7 @@
 
 Every phase runs even if one before it failed, except what needs a fleet that did not start. The fleet is stopped at the end,
 also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with FLOWER_KEEP_FLEET=1 it
-keeps running.
+keeps running. With FLOWER_CHANGED=1 a gate is left out where nothing that it reads has changed since it passed (changed.py).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
+from changed import Passed
 from together import exit_on_signals, together
 
 # Targets of the Makefile, those of a line at the same time: what waits together with what computes. The last one of a line prints as
@@ -23,6 +24,16 @@ from together import exit_on_signals, together
 PHASES = ["lint unit examples events metrics page fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
 ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
 SLOWEST = 10
+# What gates read: beginnings of paths. Gates that are not named read everything.
+INPUTS = {
+    "examples": ["examples/", "tests/examples/", "plugins/module_utils/", "plugins/plugin_utils/", "requirements/"],
+    "events": ["extensions/", "tests/events/", "playbooks/", "plugins/plugin_utils/events/", "requirements/"],
+    "metrics": [
+        "tests/metrics/", "roles/superlink/files/metrics/", "docs/docsite/rst/guide_metrics.rst", "plugins/plugin_utils/base/",
+        "plugins/plugin_utils/manifests/",
+    ],
+    "page": ["tests/page/", "tests/unit/plugins/plugin_utils/report/", "plugins/plugin_utils/report/"],
+}  # fmt: skip
 
 Report = list[tuple[str, bool, float]]
 
@@ -31,11 +42,19 @@ def run(targets: list[str], report: Report) -> bool:
     """Run targets of the Makefile at the same time and record their results."""
     title = " + ".join(targets)
     print(f"\n=== {title} " + "=" * (74 - len(title)), flush=True)
+    passed = {target: Passed(target, INPUTS[target]) for target in targets if target in INPUTS}
     ended = together([["make", "--no-print-directory", target] for target in targets])
     for target, (ok, seconds) in zip(targets, ended, strict=True):
         report.append((target, ok, seconds))
         print(f"=== {target}: {'ok' if ok else 'FAILED'} after {seconds:.0f} s", flush=True)
+        if ok and target in passed:
+            passed[target].note()
     return all(ok for ok, _seconds in ended)
+
+
+def unchanged(targets: list[str]) -> list[str]:
+    """Those of which nothing that they read has changed since they passed."""
+    return [target for target in targets if target in INPUTS and Passed(target, INPUTS[target]).changed() == []]
 
 
 def slowest(folder: Path) -> list[tuple[float, str]]:
@@ -61,6 +80,9 @@ def main(phases: list[str]) -> int:
     try:
         for phase in phases:
             targets = [target for target in phase.split() if target not in left_out]
+            for target in unchanged(targets) if os.environ.get("FLOWER_CHANGED") == "1" else []:
+                print(f"=== {target}: nothing that it reads has changed since it passed", flush=True)
+                targets.remove(target)
             for target in [] if fleet else sorted(ON_THE_FLEET.intersection(targets)):
                 print(f"\n=== {target}: FAILED, there is no fleet", flush=True)
                 report.append((target, False, 0.0))
