@@ -523,7 +523,6 @@ def test_hub_address_changed(joined):
         assert joined.wait_linked(site)
 
 
-@pytest.mark.nightly
 def test_site_renamed_and_a_second_site(joined):
     (before,) = joined.all("site-a", "Site").values()
     links = joined.links("site-a")
