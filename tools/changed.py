@@ -13,7 +13,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-SKIPPED = {"__pycache__", ".pytest_cache", ".ruff_cache", "build", ".git", "output"}
+SKIPPED = {"__pycache__", ".ansible", ".pytest_cache", ".ruff_cache", "build", ".git", "output"}
 
 
 def digests(inputs: Sequence[str] = ("",)) -> dict[str, str]:

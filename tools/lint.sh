@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint.sh [python|ansible]: two halves that take the same time, without an argument both at once. In each every linter runs, whatever the
-# one before it said; the exit status is 1 if one of them found something. With FLOWER_CHANGED=1, ansible-lint reads changed files alone.
+# one before it said; the exit status is 1 if one of them found something. With FLOWER_CHANGED=1, ansible-lint reads only changed files.
 set -uo pipefail
 export NO_COLOR=1
 status=0

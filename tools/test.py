@@ -4,7 +4,7 @@
 
 Every phase runs even if one before it failed, except what needs a fleet that did not start. The fleet is stopped at the end,
 also after a failure or an interrupt. With FLOWER_FLEET_KUBECONFIG (own clusters) none is started, with FLOWER_KEEP_FLEET=1 it
-keeps running. With FLOWER_CHANGED=1 a gate is left out where nothing that it reads has changed since it passed (changed.py).
+keeps running. With FLOWER_CHANGED=1 a gate is left out if none of its files has changed since it passed (changed.py).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from together import exit_on_signals, together
 PHASES = ["lint unit examples events metrics page fleet-up", "sanity fleet-tests", "molecule scenarios", "fleet-lifecycle", "fleet-down"]
 ON_THE_FLEET = {"fleet-tests", "scenarios", "integration", "molecule", "fleet-lifecycle"}
 SLOWEST = 10
-# What gates read: beginnings of paths. Gates that are not named read everything.
+# Files of gates: beginnings of paths. All files are those of the gates that are not named.
 INPUTS = {
     "examples": ["examples/", "tests/examples/", "plugins/module_utils/", "plugins/plugin_utils/", "requirements/"],
-    "events": ["extensions/", "tests/events/", "playbooks/", "plugins/plugin_utils/events/", "requirements/"],
+    "events": ["extensions/", "tests/events/", "galaxy.yml", "meta/", "plugins/plugin_utils/events/", "requirements/"],
     "metrics": [
         "tests/metrics/", "roles/superlink/files/metrics/", "docs/docsite/rst/guide_metrics.rst", "plugins/plugin_utils/base/",
         "plugins/plugin_utils/manifests/",
@@ -53,7 +53,7 @@ def run(targets: list[str], report: Report) -> bool:
 
 
 def unchanged(targets: list[str]) -> list[str]:
-    """Those of which nothing that they read has changed since they passed."""
+    """Those of whose files none has changed since they passed."""
     return [target for target in targets if target in INPUTS and Passed(target, INPUTS[target]).changed() == []]
 
 
@@ -81,7 +81,7 @@ def main(phases: list[str]) -> int:
         for phase in phases:
             targets = [target for target in phase.split() if target not in left_out]
             for target in unchanged(targets) if os.environ.get("FLOWER_CHANGED") == "1" else []:
-                print(f"=== {target}: nothing that it reads has changed since it passed", flush=True)
+                print(f"=== {target}: none of its files has changed since it passed", flush=True)
                 targets.remove(target)
             for target in [] if fleet else sorted(ON_THE_FLEET.intersection(targets)):
                 print(f"\n=== {target}: FAILED, there is no fleet", flush=True)

@@ -62,7 +62,7 @@ class ActionModule(FleetAction):
             raise ClusterError("; ".join(failed))
         for name, outcome in outcomes.sites.items():
             if outcome.failed:
-                outcome.facts = {**_unasked(name), **outcome.facts, "trouble": outcome.msg}
+                outcome.facts = {**_unasked(name), "trouble": outcome.msg, **outcome.facts}
         return {}
 
     @staticmethod

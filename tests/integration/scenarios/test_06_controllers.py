@@ -183,21 +183,20 @@ class Rivals:
         path.write_text(json.dumps(HOLD))
         variables = {"gate": str(gate), "awx_user_name": user, "awx_job_id": job}
         started = self.start(str(path), "-e", json.dumps(variables))
-        keepers: list[int] = []  # noted a moment after the lease was written
-
-        def is_kept() -> bool:
-            keepers[:] = [
-                facts["keeper"]
-                for file in self.federation.home.glob(f"tmp/*/{holding.FILE}")
-                for facts in map(json.loads, file.read_text().splitlines()[-1:])
-                if f"job {job}" in facts.get("holder", "")
-            ]
-            return bool(keepers) and f"job {job}" in self.holder()
-
-        self.federation.wait("a lease", lambda: is_kept() or not started.running(), 40)
+        # The keeper is noted a moment after the lease was written.
+        self.federation.wait("a lease", lambda: (f"job {job}" in self.holder() and self.keepers(job)) or not started.running(), 40)
         assert started.running(), started().details()
-        (keeper,) = keepers
+        (keeper,) = self.keepers(job)
         return started, gate, keeper
+
+    def keepers(self, job):
+        """The processes that keep the lease for a job."""
+        return [
+            facts["keeper"]
+            for file in self.federation.home.glob(f"tmp/*/{holding.FILE}")
+            for facts in map(json.loads, file.read_text().splitlines()[-1:])
+            if f"job {job}" in facts.get("holder", "")
+        ]
 
     def lease(self):
         return self.federation.hub.get(record.API, record.KIND, record.NAME, SPACE)
