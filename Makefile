@@ -93,7 +93,7 @@ page: stage ## tests of the report's page in Chromium of Debian's package, and w
 	@cd $(STAGED) && python -m pytest -q $(TIMES)/page.xml tests/page
 
 check: stage ## what to run before every commit: the gates without a fleet side by side, of what has changed since they passed
-	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 2" python tools/test.py "lint unit examples events metrics page sanity"
+	@FLOWER_CHANGED=1 SANITY=--changed UNIT="-n 3" python tools/test.py "lint unit examples events metrics page sanity"
 
 integration: fleet-tests scenarios ## integration tests on the fleet (started if it is not running)
 

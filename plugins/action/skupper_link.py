@@ -115,7 +115,7 @@ class ActionModule(SkupperAction):
         made: Mapping[str, str] = own.entries
         by_hub = plan.do == links.CERTIFICATE or (plan.do == links.KEEP and renew)
         if by_hub:
-            made = join.certificate(seen, own.entries.get("tls.crt", "") if renew else "")
+            made = join.certificate(seen, renew=renew)
         data = self._data(made, seen, renewed=by_hub) if made else dict(_UNMADE)
         kind = (own.secret or {}).get("type") or skupper.TLS_SECRET
         endpoints = state.status(seen.site).get("endpoints") or _UNKNOWN

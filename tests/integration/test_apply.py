@@ -805,6 +805,7 @@ def test_wait_says_what_is_lacking(play: Play, cluster: Cluster, made: str) -> N
     image = _present_image(cluster)
     crash = _deployment(made, "crash", {"image": image, "command": ["/coredns", "-no-such-flag"]})
     crash["spec"]["template"]["spec"]["containers"][0]["terminationMessagePolicy"] = "FallbackToLogsOnError"
+    crash["spec"]["minReadySeconds"] = 60  # without a readiness probe it is available while it is about to crash
     pull = _deployment(made, "pull", {"image": "example.invalid/none:1"})
     nowhere = _deployment(made, "nowhere", {"image": image})
     nowhere["spec"]["template"]["spec"]["nodeSelector"] = {"no-such": "label"}

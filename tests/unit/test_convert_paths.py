@@ -13,17 +13,16 @@ from pathlib import Path
 def test_relative_paths_are_those_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "supernode.yaml").write_text("supernode: {replicas: 2}\n")
     given = ("-e", "flower_convert_supernode=supernode.yaml", "-e", "flower_convert_directory=fleet")
-    for changed in ("changed=4", "changed=0"):
-        done = subprocess.run(
-            ["ansible-playbook", "federated.flower.convert", *given],
-            env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert changed in done.stdout
+    done = subprocess.run(
+        ["ansible-playbook", "federated.flower.convert", *given],
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "changed=4" in done.stdout
     assert (tmp_path / "fleet/inventory/group_vars/flower_sites/converted.yml").is_file()
     assert (tmp_path / "fleet/convert-report.txt").is_file()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,16 @@ MARK = re.compile(
 FIRST_WORDS = {"a", "an", "the", "what", "whether", "which", "when", "where", "how", "who"}
 
 
+@cache
 def documentation(path: Path) -> dict[str, Any]:
     """What a module or filter says about itself, without its fragments."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".yml":
-        found: dict[str, Any] = yaml.safe_load(text)["DOCUMENTATION"]
+        found: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)["DOCUMENTATION"]
         return found
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DOCUMENTATION":
-            loaded: dict[str, Any] = yaml.safe_load(ast.literal_eval(node.value))
+            loaded: dict[str, Any] = yaml.load(ast.literal_eval(node.value), Loader=yaml.CSafeLoader)
             return loaded
     raise AssertionError(f"{path.name} has no DOCUMENTATION")
 
@@ -55,7 +57,7 @@ def options(path: Path) -> set[str]:
             file, _dot, part = fragment.removeprefix("federated.flower.").partition(".")
             module = import_module(f"ansible_collections.federated.flower.plugins.doc_fragments.{file}")
             text = getattr(module.ModuleDocFragment, part.upper() or "DOCUMENTATION")
-            names |= set(yaml.safe_load(text).get("options") or {})
+            names |= set(yaml.load(text, Loader=yaml.CSafeLoader).get("options") or {})
     return names
 
 

@@ -95,12 +95,12 @@ class Join:
 
     # ---- by the hub's Certificate ------------------------------------------------------------------------------------
 
-    def certificate(self, hub: links.Hub, worn: str = "") -> dict[str, str]:
+    def certificate(self, hub: links.Hub, *, renew: bool = False) -> dict[str, str]:
         """Entries of the hub's Secret for this site's link, created or recreated where they are not valid.
 
         Args:
             hub: the state of the hub.
-            worn: a certificate to replace, PEM, even if it is valid.
+            renew: whether a Secret that is there is recreated even if it is valid.
 
         Returns:
             The entries; in check mode empty where they would be created.
@@ -112,6 +112,8 @@ class Join:
                 f"{state.named(live)} on {self.hub.name} was created by someone else, and has the name of the one for the link of "
                 f"{self.spec.cluster}. Delete it."
             )
+        # Read before the Certificate is applied: the Secret that it leads to is new.
+        worn = (self.hub.get("v1", "Secret", name, self.at_hub) or {}) if renew else {}
         wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
         self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
         asked, secret = False, None
@@ -119,7 +121,7 @@ class Join:
         def look() -> State:
             nonlocal asked, secret
             secret = self.hub.get("v1", "Secret", name, self.at_hub)
-            fault = self._fault(secret, hub, worn)
+            fault = self._fault(secret, hub, state.uid(worn))
             if secret is not None and fault and not asked and not self.action.check:
                 # Skupper recreates it when it is deleted, and for no other reason before its expiry.
                 asked = True
@@ -143,8 +145,8 @@ class Join:
         return entries(secret)
 
     def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, worn: str) -> str:
-        if worn and entries(secret).get("tls.crt") == worn:
-            return "another one was requested"
+        if worn and state.uid(secret) == worn:
+            return "a new one was requested"
         return link_credentials.link_fault(entries(secret), hub.ca, self.spec.cluster, self.now(), self.renew_before)
 
     def _delete_secret(self, name: str, secret: Mapping[str, Any], why: str) -> None:

@@ -49,7 +49,7 @@ def describe(patch: Mapping[str, Any]) -> str:
 def apply(
     objects: Iterable[Object], patches: Iterable[Mapping[str, Any]] | None, *, partial: bool = False
 ) -> list[Object]:
-    """The objects with the patches applied, in the patches' order.
+    """The objects with the patches applied, in the patches' order. An object that no patch fits is returned as it is.
 
     Args:
         partial: the objects are a part of the whole, so a patch without a target is passed over.
@@ -57,7 +57,7 @@ def apply(
     Raises:
         PatchError: no object has the target's kind and name, or the patch does not fit it.
     """
-    patched = [copy.deepcopy(obj) for obj in objects]
+    patched = list(objects)
     for number, patch in enumerate(patches or []):
         target = patch.get("target") or {}
         hits = [

@@ -29,6 +29,9 @@ MAX_DEPTH = 10
 # OpenSSL's security level 2, the default of Debian and of what is built on it.
 MIN_RSA_BITS = 2048
 _WEAK_HASHES = ("md5", "sha1")
+# How exactly the clock of a cluster is known: HTTP's Date has whole seconds. An issuer that does not date back its certificates, as
+# cert-manager, would otherwise have issued one in the future.
+_READ_TO = datetime.timedelta(seconds=2)
 
 
 class ChainError(ValueError):
@@ -213,7 +216,7 @@ def check_use(way: Sequence[x509.Certificate]) -> None:
 
 
 def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.datetime]) -> None:
-    """Are all certificates valid by every clock?
+    """Are all certificates valid by every clock? One that begins within the next two seconds is.
 
     Args:
         way: certificates.
@@ -230,7 +233,7 @@ def check_times(way: Iterable[x509.Certificate], clocks: Mapping[str, datetime.d
                 raise ChainError(
                     f"{subject(certificate)} expired on {end.isoformat()} (the clock of {who} shows {shown})"
                 )
-            if now < start:
+            if now < start - _READ_TO:
                 late = round((start - now).total_seconds())
                 raise ChainError(
                     f"{subject(certificate)} is not valid before {start.isoformat()}, and the clock of {who} shows {shown}, "

@@ -182,9 +182,11 @@ def test_killed_between_a_new_key_and_the_restart_of_its_pod(fed, command):
     assert not set(before.values()) & set(fed.keys("site-b").values())
 
 
-@pytest.mark.nightly
 def test_nodes_of_a_lost_ledger_are_reported_and_can_be_unregistered(fed):
-    """Nobody can tell whose they are, so they are only removed by hand, with the command that the report names."""
+    """Nobody can tell whose they are, so they are only removed by hand, with the command that the report names.
+
+    Later tests of this federation expect a healthy status.
+    """
     known = {node for site in SITES for node in fed.keys(site).values()}
     strange = {node for node, status in fed.nodes().items() if status != "unregistered"} - known
     assert strange

@@ -605,9 +605,15 @@ def test_a_namespace_that_refuses_routers(joined):
 def test_rotation_of_links_and_of_the_server(joined):
     """First what is asked for, by certificates that last 15 minutes; then what is due, since those end soon."""
     links, before = joined.links(), joined.serials()
+    # The hub keeps another certificate for the site than the site has, which is not a new one either.
+    kept = "flower-link-site-a"
+    joined.drop("hub", "Secret", kept, "v1")
+    joined.fed.wait("the hub's certificate for site-a", lambda: "tls.crt" in joined.entries("hub", kept), 30)
+    older = serial(joined.entries("hub", kept)["tls.crt"])
     joined.stand_in("hub", **{"certificate-seconds": "900"})
     joined.play("skupper_rotate", "-e", "flower_skupper_rotate=link")
     after = joined.serials()
+    assert older not in (before["site-a"], after["site-a"])
     assert {what for what in before if before[what] != after[what]} == set(SITES)
     joined.wait_wires(before["server"], after["site-a"], after["site-b"])
     joined.play("skupper_rotate", "-e", "flower_skupper_rotate=server")

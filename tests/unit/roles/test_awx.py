@@ -86,6 +86,7 @@ def validator(name: str) -> ArgumentSpecValidator:
     return ArgumentSpecValidator(**found)
 
 
+@cache
 def load(*parts: str) -> Any:
     """A file of the role with its templates."""
     return DataLoader().load_from_file(str(ROLE.joinpath(*parts)), trusted_as_template=True)

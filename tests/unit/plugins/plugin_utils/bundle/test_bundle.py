@@ -140,8 +140,8 @@ class Scene:
 
     def objects(self) -> dict[tuple[str, str], dict[str, Any]]:
         """What kubectl would apply of the bundle."""
-        wanted = yaml.safe_load((self.home / "kustomization.yaml").read_text())
-        found = [one for path in wanted["resources"] for one in yaml.safe_load_all((self.home / path).read_text())]
+        wanted = yaml.load((self.home / "kustomization.yaml").read_text(), Loader=yaml.CSafeLoader)
+        found = [one for path in wanted["resources"] for one in yaml.load_all((self.home / path).read_text(), Loader=yaml.CSafeLoader)]
         for one in wanted["configMapGenerator"]:
             pairs = (entry.split("=") for entry in one["files"])
             meta = {"name": one["name"], "namespace": one["namespace"], "labels": one["options"]["labels"]}
@@ -572,10 +572,10 @@ def test_the_passport_says_what_is_created_and_which_way_leads_out(joined: Scene
     images = (joined.home / "images.txt").read_text().split()
     assert any("supernode" in name for name in images)
     assert "none given" in (joined.home / "IMAGES.md").read_text()
-    mirror = yaml.safe_load((joined.home / "layouts/mirror/kustomization.yaml").read_text())
+    mirror = yaml.load((joined.home / "layouts/mirror/kustomization.yaml").read_text(), Loader=yaml.CSafeLoader)
     assert {entry["name"] for entry in mirror["images"]} == {name.rpartition(":")[0] for name in images}
     for path in ("layouts/argocd/application.yaml", "layouts/flux/flux.yaml"):
-        assert all(one["kind"] for one in yaml.safe_load_all((joined.home / path).read_text()))
+        assert all(one["kind"] for one in yaml.load_all((joined.home / path).read_text(), Loader=yaml.CSafeLoader))
 
 
 def test_statuses_say_nothing_about_pods(joined: Scene) -> None:

@@ -187,7 +187,7 @@ def test_any_order_of_lists_gives_the_same_bytes(seed, superlink_spec):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_any_order_gives_the_same_bytes(seed, superlink_spec):
-    for case in CASES.values():
+    for case in list(CASES.values())[seed % 4 :: 4]:
         spec = superlink_spec(**case)
         assert specs.written(render.superlink_objects(specs.shuffled(spec, seed))) == specs.written(
             render.superlink_objects(spec)

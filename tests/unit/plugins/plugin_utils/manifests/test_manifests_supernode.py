@@ -202,11 +202,10 @@ def test_any_order_of_lists_gives_the_same_bytes(seed, supernode_spec):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_any_order_gives_the_same_bytes(seed, supernode_spec):
-    for name in ("rich", "pools", "own-pods"):
-        spec = supernode_spec(**CASES[name])
-        given = specs.shuffled(spec, seed)
-        given["pools"] = random.Random(seed).sample(given["pools"], len(given["pools"]))
-        assert specs.written(specs.supernode_objects(given)) == specs.written(specs.supernode_objects(spec))
+    spec = supernode_spec(**CASES[("rich", "pools", "own-pods")[seed % 3]])
+    given = specs.shuffled(spec, seed)
+    given["pools"] = random.Random(seed).sample(given["pools"], len(given["pools"]))
+    assert specs.written(specs.supernode_objects(given)) == specs.written(specs.supernode_objects(spec))
 
 
 def test_pools_that_count_across_the_fleet_start_at_their_offset(supernode_spec):

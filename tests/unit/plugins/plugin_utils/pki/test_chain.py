@@ -232,6 +232,8 @@ def test_sha1(family):
 def test_times(family):
     root, _inter, leaf = (made.cert for made in family)
     chain.check_times([leaf, root], {"the controller": NOW, "site-a": NOW + DAY / 2})
+    just_issued = leaf.not_valid_before_utc - datetime.timedelta(seconds=1)  # by a clock that is read in whole seconds
+    chain.check_times([leaf], {"the hub": just_issued})
     with pytest.raises(ChainError, match=r"CN=leaf expired on .* \(the clock of site-b shows"):
         chain.check_times([leaf, root], {"the controller": NOW, "site-b": NOW + 2 * DAY})
     with pytest.raises(ChainError, match=r"not valid before .* the clock of site-c shows .* 60 s before that"):
