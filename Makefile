@@ -12,6 +12,8 @@ BUILD   := $(CURDIR)/build
 # Federations that the scenarios keep on the fleet at once; pytest's reports with the time of each test.
 LANES   ?= 2
 TIMES   := --durations=10 --junitxml=$(BUILD)/times
+# Workers of the unit tests.
+UNIT    ?= -n 2
 # How much pytest prints while it runs on the fleet.
 VERBOSE ?= -v
 
