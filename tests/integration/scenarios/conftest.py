@@ -486,15 +486,18 @@ class Federation:
 
     def begin(self, **config: Any) -> tuple[str, Callable[[], Run]]:
         """Start a run of the example app; its id, once it is running, and a function that waits for its end."""
-        known = set(self.app_runs())
         finish = self.start("run", "-e", json.dumps({"flower_app": str(APP), "flower_run_config": config}))
+        return self.running(finish), finish
 
-        def begun() -> list[str]:
-            new = {run: status for run, status in self.app_runs().items() if run not in known}
-            return [run for run, status in new.items() if status not in ("pending", "starting")]
+    def running(self, finish: Any) -> str:
+        """The id of the run that a playbook submitted, once that is running; from what the playbook shows."""
 
-        (run,) = self.wait("a run", begun, 90, pause=2)
-        return run, finish
+        def begun() -> str:
+            assert finish.running(), finish().details()
+            shown = re.search(r"^hub: \S+ run (\d+): running for ", finish.log.read_text(encoding="utf-8"), re.M)
+            return shown[1] if shown else ""
+
+        return str(self.wait("a run", begun, 90))
 
     def wait_online(self, *node_ids: str, seconds: float = 120) -> None:
         """Wait until nodes are online at the SuperLink."""

@@ -147,15 +147,8 @@ class Study:
 
     def begin(self, name: str, **config: Any) -> tuple[str, Callable[[], Run]]:
         """Start a run, and wait until its ServerApp does: its id, and a function that waits for its end."""
-        known = set(self.fed.app_runs())
         finish = self.start(name, **config)
-
-        def running() -> list[str]:
-            assert finish.running(), finish().details()
-            return [run for run, status in self.fed.app_runs().items() if run not in known and status == "running"]
-
-        (run_id,) = self.fed.wait("a run", running, 90, pause=2)
-        return run_id, finish
+        return self.fed.running(finish), finish
 
     def finish(self, name: str, finish: Callable[[], Run]) -> Done:
         """Wait for a run, which must complete."""
