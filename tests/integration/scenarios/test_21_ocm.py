@@ -221,6 +221,7 @@ def test_a_run_completes_while_an_agent_is_silent_and_nothing_is_evicted(fleet):
 
 @pytest.mark.soak
 def test_a_long_run_goes_on_through_a_long_outage_that_begins_in_its_middle(fleet):
+    fleet.play("site")  # for `make soak`, which has none of the tests before
     before = fleet.federation.lives("site-b", NAME)
     rounds = math.ceil(OUTAGE / 10) + 5
     config = json.dumps({"flower_run_config": {"num-server-rounds": rounds}})

@@ -102,6 +102,7 @@ def test_client_apps_are_beside_their_supernodes_and_a_run_completes(fleet):
 
 @pytest.mark.soak  # test_21_ocm has the short form
 def test_a_broken_image_stops_at_the_first_site_and_is_rolled_back(fleet):
+    fleet.play("site", **OWN, flower_ocm_enable_gates=True)  # for `make soak`, which has none of the tests before
     nodes, apps, version = fleet.lives("supernode"), fleet.lives("clientapp"), fleet.version("site-b")
     broken = {**OWN, "clientapp_wait_timeout": 25, "flower_app_image": "docker.io/flwr/superexec:broken"}
     run = fleet.play("clientapp", "-e", "flower_serial=1", rc=2, **broken)
