@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     space = os.environ.get("FLOWER_SCENARIO", "scenario")
     for item in items:
         if space in item.nodeid.partition("[")[2]:
-            raise pytest.UsageError(f"{item.nodeid} has the name of a namespace, which every worker has its own of")
+            raise pytest.UsageError(f"{item.nodeid} has the name of a namespace, which differs between workers")
     asked = {"soak": "soak" in (config.getoption("markexpr") or ""), "nightly": os.environ.get("FLOWER_NIGHTLY") == "1"}
     for marker in [name for name, wanted in asked.items() if not wanted]:
         long = {item for item in items if item.get_closest_marker(marker)}

@@ -113,7 +113,7 @@ class Join:
                 f"{self.spec.cluster}. Delete it."
             )
         # Read before the Certificate is applied: the Secret that it leads to is new.
-        worn = (self.hub.get("v1", "Secret", name, self.at_hub) or {}) if renew else {}
+        previous = state.uid(self.hub.get("v1", "Secret", name, self.at_hub)) if renew else ""
         wanted = skupper.certificate(self.spec, self.ca_name(hub.site))
         self.action.apply(self.hub, [wanted], at_hub=True, applyset=_SET, applyset_namespace=self.at_hub, prune=False)
         asked, secret = False, None
@@ -121,7 +121,7 @@ class Join:
         def look() -> State:
             nonlocal asked, secret
             secret = self.hub.get("v1", "Secret", name, self.at_hub)
-            fault = self._fault(secret, hub, state.uid(worn))
+            fault = self._fault(secret, hub, previous)
             if secret is not None and fault and not asked and not self.action.check:
                 # Skupper recreates it when it is deleted, and for no other reason before its expiry.
                 asked = True
@@ -144,8 +144,8 @@ class Join:
             )
         return entries(secret)
 
-    def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, worn: str) -> str:
-        if worn and state.uid(secret) == worn:
+    def _fault(self, secret: Mapping[str, Any] | None, hub: links.Hub, previous: str) -> str:
+        if previous and state.uid(secret) == previous:
             return "a new one was requested"
         return link_credentials.link_fault(entries(secret), hub.ca, self.spec.cluster, self.now(), self.renew_before)
 

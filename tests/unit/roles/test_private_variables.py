@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
+
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = sorted(path.parent.name for path in ROOT.glob("roles/*/meta"))
@@ -42,5 +43,5 @@ def test_every_entry_point_has_an_argument_spec(role: str) -> None:
     for _role, path in files():
         text = path.read_text(encoding="utf-8")
         used |= set(re.findall(rf"name: federated\.flower\.{role}\n\s+tasks_from: (\w+)", text))
-    specs = yaml.load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    specs = yaml_file("roles", role, "meta", "argument_specs.yml")
     assert used == set(specs["argument_specs"])

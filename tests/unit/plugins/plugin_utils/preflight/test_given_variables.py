@@ -9,17 +9,17 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.federated.flower.plugins.plugin_utils.base.metrics_program import METRICS
 from ansible_collections.federated.flower.plugins.plugin_utils.preflight import inventory, variables
+from ansible_collections.federated.flower.tests.unit.read import yaml_file
 
 ROOT = Path(__file__).resolve().parents[5]
 
 
 def test_every_option_of_a_role_is_known():
     for path in ROOT.glob("roles/*/meta/argument_specs.yml"):
-        points = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)["argument_specs"].values()
+        points = yaml_file(*path.relative_to(ROOT).parts)["argument_specs"].values()
         missing = {name for point in points for name in point["options"]} - variables.known()
         assert not missing, path
 
